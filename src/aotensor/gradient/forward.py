@@ -1,0 +1,110 @@
+"""Forward mode: the pushforward sweep, Rop and the product of a Hessian with a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aotensor.errors import GraphValueError, NullTypeGradError
+from aotensor.gradient.options import (
+    as_variables,
+    disconnected_value,
+    is_float,
+    like,
+    on_disconnection,
+    report_disconnection,
+    stand_in,
+)
+from aotensor.gradient.reverse import as_points, grad
+from aotensor.gradient.terms import checked_terms, connection_pattern
+from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import toposort
+from aotensor.ops.arithmetic import add
+from aotensor.ops.compare import cast
+
+
+def pushforward(
+    f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str | None = "zero"
+) -> Any:
+    """out[i] = Σⱼ ∂f[i]/∂wrt[j]·eval_points[j], the product of the Jacobian with a tangent; container as f.
+
+    eval_points: one tangent per wrt, variables or arrays, of the shape of that wrt.
+    disconnected_outputs: "raise", "warn" or "ignore" an f that does not depend on any wrt.
+    return_disconnected: "zero", "none" or "disconnected", for such an f.
+
+    Raises: GraphValueError for a wrong number, rank or static extent of eval_points, DisconnectedInputError and
+    NullTypeGradError as in `grad`.
+    """
+    policy = on_disconnection("disconnected_outputs", disconnected_outputs)
+    kind = disconnected_value(return_disconnected)
+    outputs = as_variables(f, "f")
+    inputs = as_variables(wrt, "wrt")
+    tangents = push(outputs, inputs, as_points(eval_points, inputs, "wrt"))
+    results: list[Variable | None] = []
+    for x, tangent in zip(outputs, tangents, strict=True):
+        if is_null(tangent):
+            raise NullTypeGradError(f"the derivative of {x} has no value: {tangent.type.why_null}")
+        if is_disconnected(tangent):
+            report_disconnection(policy, f"Rop: {x} does not depend on any wrt, or only on its shape", x)
+            results.append(stand_in(kind, x))
+        else:
+            results.append(tangent)
+    return like(f, results)
+
+
+Rop = pushforward
+
+
+def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[Variable]) -> list[Variable]:
+    """The tangents of `outputs`, which may be disconnected or null. Linear in the graph."""
+    collected: dict[Variable, list[Variable]] = {}
+    for x, point in zip(wrt, points, strict=True):
+        collected.setdefault(x, []).append(point)
+    tangents = {x: sum_terms(terms, add) for x, terms in collected.items()}
+    for node in toposort(outputs, stop=tangents):
+        for x, tangent in zip(node.outputs, _pushed(node, tangents), strict=True):
+            if not is_disconnected(tangent):
+                tangents.setdefault(x, tangent)
+    return [tangents[x] if x in tangents else disconnected() for x in outputs]
+
+
+def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
+    """Tangents of the outputs of one node."""
+    if not any(x in known for x in node.inputs):
+        return [disconnected() for _ in node.outputs]
+    pattern = connection_pattern(node)
+    given = [
+        known[x] if x in known and any(row) else disconnected() for x, row in zip(node.inputs, pattern, strict=True)
+    ]
+    results = [disconnected() for _ in node.outputs]
+    clean = [disconnected() if is_null(tangent) else tangent for tangent in given]
+    if not all(map(is_disconnected, clean)):
+        found = node.op.pushforward(node.inputs, node.outputs, clean)
+        results = checked_terms(node, "pushforward", found, node.outputs)
+    for tangent, row in zip(given, pattern, strict=True):
+        if is_null(tangent):
+            results = [tangent if on else result for on, result in zip(row, results, strict=True)]
+    return [_as_output(tangent, x) for tangent, x in zip(results, node.outputs, strict=True)]
+
+
+def _as_output(tangent: Variable, x: Variable) -> Variable:
+    """A tangent in the dtype of its variable, if that is floating."""
+    if is_disconnected(tangent) or is_null(tangent) or not is_float(x) or tangent.dtype == x.dtype:
+        return tangent
+    return cast(tangent, x.dtype)
+
+
+def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any:
+    """H·p for the Hessian H of cost, without building H: the tangent of the gradient along p; container as wrt.
+
+    p: one vector per wrt, of its shape. A linear cost gives zeros. `grad_options` go to `grad`.
+
+    Raises: GraphValueError if p and wrt differ in number or shape; the errors of `grad`.
+    """
+    inputs = as_variables(wrt, "wrt")
+    directions = list(p) if isinstance(p, list | tuple) else [p]
+    if len(directions) != len(inputs):
+        raise GraphValueError(f"{len(directions)} directions for {len(inputs)} variables in wrt")
+    slopes = grad(cost, inputs, **grad_options)
+    return like(wrt, pushforward(slopes, inputs, directions, disconnected_outputs="ignore"))

@@ -1,0 +1,206 @@
+"""Derivatives checked by numbers: finite differences, and the inner products of the two modes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GradientError, GraphTypeError, GraphValueError
+from aotensor.gradient.forward import push
+from aotensor.gradient.reverse import grad, pullback
+from aotensor.graph.op import is_disconnected
+from aotensor.graph.public import lookup
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.walk import evaluate_all
+
+_STEPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
+_TOLERANCES = {"float64": 1e-4, "float32": 1e-2, "float16": 5e-2}
+_FLOOR = 1e-8
+"""Smallest denominator of a relative error, always in float64."""
+
+Function = Callable[..., Any]
+
+
+class numeric_grad:
+    """The gradient of a scalar function by one-sided differences: (f(x + eps·eᵢ) − f(x)) / eps for every element.
+
+    f: a function of arrays, one per element of pt, in the most precise of their dtypes.
+    pt: an array, or a list or tuple of them; `gf` is an array or a list likewise.
+    eps: the step; by default the largest of what suits the dtypes.
+
+    Raises: GraphTypeError for a pt that is not floating, or a complex out_type.
+    """
+
+    type_eps: ClassVar[dict[Any, float]] = _STEPS | {np.dtype(name): step for name, step in _STEPS.items()}
+
+    def __init__(self, f: Function, pt: Any, eps: float | None = None, out_type: str | None = None) -> None:
+        is_sequence = isinstance(pt, list | tuple)
+        points = [np.asarray(array) for array in (pt if is_sequence else [pt])]
+        for position, array in enumerate(points):
+            if array.dtype.name not in _STEPS:
+                raise GraphTypeError(f"numeric_grad: pt[{position}] is of {array.dtype}, not floating")
+        if out_type is not None and str(out_type).startswith("complex"):
+            raise GraphTypeError(f"numeric_grad: out_type {out_type} is complex")
+        names = [array.dtype.name for array in points]
+        working = min(names, key=_STEPS.__getitem__, default="float64")
+        step = max((_STEPS[name] for name in names), default=_STEPS["float64"]) if eps is None else eps
+        moved = [array.astype(working) for array in points]
+        slopes = [np.zeros(array.shape, working) for array in points]
+        start = np.asarray(f(*moved))
+        for array, slope in zip(moved, slopes, strict=True):
+            for at in np.ndindex(array.shape):
+                kept = array[at]
+                array[at] = kept + step
+                with np.errstate(all="ignore"):
+                    slope[at] = (np.asarray(f(*moved)) - start) / step
+                array[at] = kept
+        self.gf: Any = slopes if is_sequence else slopes[0]
+
+    @staticmethod
+    def abs_rel_err(a: Any, b: Any) -> tuple[Array, Array]:
+        """(|a − b|, the same over max(|a| + |b|, 1e-8))."""
+        with np.errstate(all="ignore"):
+            absolute = np.abs(np.asarray(a) - np.asarray(b))
+            size = (np.abs(a) + np.abs(b)).astype("float64")
+            return absolute, absolute / np.maximum(size, _FLOOR)
+
+    def abs_rel_errors(self, g_pt: Sequence[Any]) -> list[tuple[Array, Array]]:
+        """Errors of analytic gradients, one pair per array.   Raises: GraphValueError for another number or shape."""
+        own = self.gf if isinstance(self.gf, list) else [self.gf]
+        if len(g_pt) != len(own):
+            raise GraphValueError(f"{len(g_pt)} gradients for {len(own)} arrays")
+        for position, (given, found) in enumerate(zip(g_pt, own, strict=True)):
+            if np.shape(given) != found.shape:
+                raise GraphValueError(f"gradient {position} has shape {np.shape(given)} instead of {found.shape}")
+        return [self.abs_rel_err(given, found) for given, found in zip(g_pt, own, strict=True)]
+
+    def max_err(self, g_pt: Sequence[Any], abs_tol: float, rel_tol: float) -> tuple[int, int, float, float]:
+        """(argument, flat position, absolute error, relative error) where both exceed their tolerances the most.
+
+        (0, 0, 0, 0) if there is no element at all.   Raises: GraphValueError for an error that is not finite.
+        """
+        worst, worst_score = (0, 0, 0.0, 0.0), -1.0
+        for argument, (absolute, relative) in enumerate(self.abs_rel_errors(g_pt)):
+            if absolute.size == 0:
+                continue
+            if not (np.isfinite(absolute).all() and np.isfinite(relative).all()):
+                raise GraphValueError(f"a gradient with respect to argument {argument} is not finite")
+            score = np.minimum(absolute / abs_tol, relative / rel_tol)
+            at = int(np.argmax(score))
+            if score.flat[at] > worst_score:
+                worst_score = float(score.flat[at])
+                worst = argument, at, float(absolute.flat[at]), float(relative.flat[at])
+        return worst
+
+
+def _runner(inputs: Sequence[Variable], output: Variable, mode: Function | None) -> Function:
+    """The value of `output` for arrays: compiled by `mode`, or by the reference."""
+    if mode is not None:
+        compiled: Function = mode(list(inputs), output, on_unused_input="ignore", allow_input_downcast=True)
+        return compiled
+
+    def refer(*arrays: Array) -> Array:
+        values = {x: np.asarray(array, dtype=x.dtype) for x, array in zip(inputs, arrays, strict=True)}
+        return evaluate_all([output], values)[0]
+
+    return refer
+
+
+def verify_grad(
+    fun: Callable[..., Any],
+    pt: Sequence[Any],
+    n_tests: int = 2,
+    rng: Any = None,
+    eps: float | None = None,
+    out_type: str | None = None,
+    abs_tol: float | None = None,
+    rel_tol: float | None = None,
+    mode: Function | None = None,
+    cast_to_output_type: bool = False,
+) -> None:
+    """Compare the gradient of Σ u⊙fun(…), for random u, with finite differences at `pt`, `n_tests` times.
+
+    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays.
+    eps: the step; a larger one does linear functions no harm. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
+    (float32); an element is wrong if it exceeds both.
+    mode: what compiles the functions, `aotensor.function`; None evaluates by the reference.
+    cast_to_output_type: draw u in float32 if fun gives float32.
+
+    Raises: GradientError where they differ; GraphTypeError for a pt of another kind; NotImplementedError if fun returns
+    a list; GraphValueError for slopes that are not finite; NullTypeGradError for undefined ones.
+    """
+    arrays = _checked_points(pt)
+    rng = np.random.default_rng() if rng is None else rng
+    tolerance = max((_TOLERANCES[array.dtype.name] for array in arrays), default=_TOLERANCES["float64"])
+    abs_tol = tolerance if abs_tol is None else abs_tol
+    rel_tol = tolerance if rel_tol is None else rel_tol
+    inputs = [
+        Variable(TensorType(array.dtype.name, array.shape), name=f"input {position}")
+        for position, array in enumerate(arrays)
+    ]
+    output = fun(*inputs)
+    if isinstance(output, list):
+        raise NotImplementedError("verify_grad: fun returns a list; check its elements one by one")
+    if not isinstance(output, Variable):
+        raise GraphTypeError(f"verify_grad: fun returns {type(output).__name__} instead of a variable")
+    shape = _runner(inputs, output, mode)(*arrays).shape
+    for _ in range(n_tests):
+        weights = np.asarray(rng.random(shape) + 0.5)
+        if cast_to_output_type and output.dtype == "float32":
+            weights = weights.astype("float32")
+        cost = lookup("sum")(as_tensor(weights) * output)
+        slopes = grad(cost, inputs, disconnected_inputs="ignore")
+        analytic = [_runner(inputs, slope, mode)(*arrays) for slope in slopes]
+        numeric = numeric_grad(_runner(inputs, cost, mode), list(arrays), eps, out_type)
+        _compare(numeric, analytic, abs_tol, rel_tol)
+
+
+def _checked_points(pt: object) -> list[Array]:
+    if not isinstance(pt, list | tuple):
+        raise GraphTypeError(f"verify_grad: pt is a list or tuple of arrays, not {type(pt).__name__}")
+    arrays = [np.array(array) for array in pt]
+    for position, array in enumerate(arrays):
+        if array.dtype.name not in _TOLERANCES:
+            raise GraphTypeError(f"verify_grad: pt[{position}] is of {array.dtype}, not floating")
+    return arrays
+
+
+def _compare(numeric: numeric_grad, analytic: list[Array], abs_tol: float, rel_tol: float) -> None:
+    argument, position, abs_err, rel_err = numeric.max_err(analytic, abs_tol, rel_tol)
+    if abs_err > abs_tol and rel_err > rel_tol:
+        values = analytic[argument].flat[position], numeric.gf[argument].flat[position]
+        raise GradientError(
+            argument,
+            position,
+            analytic[argument].shape,
+            float(values[0]),
+            float(values[1]),
+            abs_err,
+            rel_err,
+            abs_tol,
+            rel_tol,
+        )
+
+
+def check_duality(
+    outputs: Sequence[Variable], values: dict[Variable, Array], wrt: Sequence[Variable], rng: np.random.Generator
+) -> tuple[float, float]:
+    """⟨ȳ, J·ẋ⟩ and ⟨Jᵀ·ȳ, ẋ⟩ for random ẋ and ȳ at `values`: they agree if both modes are right; no step size."""
+    results = evaluate_all(outputs, values)
+    directions = [rng.uniform(-1, 1, values[x].shape) for x in wrt]
+    weights = [rng.uniform(-1, 1, array.shape) for array in results]
+    slopes = pullback(list(outputs), list(wrt), weights, disconnected_inputs="ignore")
+    tangents = push(outputs, wrt, [as_tensor(direction) for direction in directions])
+    pulled = evaluate_all(slopes, values)
+    pushed = [
+        np.zeros(array.shape) if is_disconnected(tangent) else evaluate_all([tangent], values)[0]
+        for tangent, array in zip(tangents, results, strict=True)
+    ]
+    return _inner(weights, pushed), _inner(pulled, directions)
+
+
+def _inner(xs: Sequence[Array], ys: Sequence[Array]) -> float:
+    return sum(float(np.sum(np.asarray(x, "float64") * y)) for x, y in zip(xs, ys, strict=True))

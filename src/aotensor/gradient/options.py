@@ -1,0 +1,121 @@
+"""The options of grad and its relatives: checked on every call, and what they decide."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aotensor.core import dtypes
+from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError
+from aotensor.graph.op import disconnected
+from aotensor.graph.variable import Variable
+from aotensor.ops.linear import zero_gradient
+
+
+def one_of(option: str, value: object, allowed: Sequence[str]) -> str:
+    """A checked option.   Raises: GraphValueError that lists what is allowed."""
+    if value not in allowed:
+        raise GraphValueError(f"{option} is one of {', '.join(map(repr, allowed))}, not {value!r}")
+    return str(value)
+
+
+def on_disconnection(option: str, value: object) -> str:
+    """ "ignore", "warn" or "raise".   Raises: GraphValueError"""
+    return one_of(option, value, ("ignore", "warn", "raise"))
+
+
+def disconnected_value(value: object) -> str:
+    """ "zero", "none" (also for None) or "disconnected", in any case of letters.   Raises: GraphValueError"""
+    spelling = "none" if value is None else value.lower() if isinstance(value, str) else value
+    return one_of("return_disconnected", spelling, ("zero", "none", "disconnected"))
+
+
+def report_disconnection(policy: str, message: str, x: Variable) -> None:
+    """Raise, warn or keep silent about a derivative that does not exist.   Raises: DisconnectedInputError"""
+    error = DisconnectedInputError(
+        message,
+        lines=[x.describe()],
+        hint="pass disconnected_inputs='ignore' to get zeros, if that is meant" if "input" in message else None,
+    )
+    if policy == "raise":
+        raise error
+    if policy == "warn":
+        warnings.warn(str(error), UserWarning, stacklevel=4)
+
+
+def stand_in(kind: str, x: Variable) -> Variable | None:
+    """What is returned where nothing connects: zeros like x, None, or a variable of DisconnectedType."""
+    if kind == "none":
+        return None
+    return zero_gradient(x) if kind == "zero" else disconnected()
+
+
+def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
+    """`outputs` as a list, a tuple, or, where neither is asked for, the single one it is or holds.
+
+    Raises: GraphValueError if both are asked for, or if neither is and `outputs` holds more or less than one.
+    """
+    is_sequence = isinstance(outputs, list | tuple)
+    if use_list and use_tuple:
+        raise GraphValueError("a result is a list or a tuple, not both")
+    if use_list:
+        return list(outputs) if is_sequence else [outputs]
+    if use_tuple:
+        return tuple(outputs) if is_sequence else (outputs,)
+    if not is_sequence:
+        return outputs
+    if len(outputs) != 1:
+        raise GraphValueError(f"{len(outputs)} outputs where one is asked for")
+    return outputs[0]
+
+
+format_as = as_list_or_tuple
+
+
+def like(pattern: Any, results: Sequence[Any]) -> Any:
+    """Results in the container of `pattern`: single for single, tuple for tuple, else a list."""
+    if isinstance(pattern, Variable):
+        return results[0]
+    return tuple(results) if isinstance(pattern, tuple) else list(results)
+
+
+def as_variables(value: Any, what: str) -> list[Variable]:
+    """One variable or a sequence of them, as a list.   Raises: GraphTypeError for sets, generators and other things."""
+    if isinstance(value, Variable):
+        return [value]
+    if isinstance(value, set | frozenset):
+        raise GraphTypeError(f"{what} is a set: its elements have no defined order", hint="pass a list")
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise GraphTypeError(f"{what} is a variable or a list of them, not {type(value).__name__}")
+    for x in value:
+        if not isinstance(x, Variable):
+            raise GraphTypeError(f"{what} holds {type(x).__name__} {x!r:.40}, which is no variable")
+    return list(value)
+
+
+def as_constants(value: Any) -> tuple[Variable, ...]:
+    """The variables of `consider_constant`, from any iterable.   Raises: GraphTypeError"""
+    if value is None:
+        return ()
+    if isinstance(value, Variable) or not isinstance(value, Iterable):
+        raise GraphTypeError(f"consider_constant is an iterable of variables, not {value!r:.40}")
+    constants = tuple(value)
+    for x in constants:
+        if not isinstance(x, Variable):
+            raise GraphTypeError(f"consider_constant holds {type(x).__name__} {x!r:.40}, which is no variable")
+    return constants
+
+
+def check_like(found: Variable, x: Variable, what: str) -> None:
+    """Raises: GraphValueError if rank or static extents of a cotangent or tangent differ from those of its variable."""
+    fits = found.ndim == x.ndim and all(
+        one == other or one is None or other is None
+        for one, other in zip(found.static_shape, x.static_shape, strict=True)
+    )
+    if not fits:
+        raise GraphValueError(f"{what} does not have the shape of its variable", lines=[found.describe(), x.describe()])
+
+
+def is_float(x: Variable) -> bool:
+    return dtypes.is_float(x.dtype)

@@ -1,0 +1,38 @@
+"""The types that stand for a missing gradient, as objects that make their variables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aotensor.graph.placeholder import DisconnectedType, NullType
+from aotensor.graph.variable import Variable
+
+
+class _DisconnectedType(DisconnectedType):
+    """DisconnectedType whose instance, when called, gives a variable of it."""
+
+    def __call__(self, name: str | None = None) -> Variable:
+        return Variable(self, name=name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DisconnectedType)
+
+    def __hash__(self) -> int:
+        return hash(DisconnectedType)
+
+
+class _NullType(NullType):
+    """NullType whose instance, when called, gives a variable of it."""
+
+    def __call__(self, name: str | None = None) -> Variable:
+        return Variable(self, name=name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NullType)
+
+    def __hash__(self) -> int:
+        return hash(NullType)
+
+
+disconnected_type: Final = _DisconnectedType()
+null_type: Final = _NullType()

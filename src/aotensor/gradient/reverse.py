@@ -1,0 +1,329 @@
+"""Reverse mode: the pullback sweep, and grad, Lop and subgraph_grad on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from aotensor.config import config
+from aotensor.errors import GraphTypeError, GraphValueError, NullTypeGradError
+from aotensor.gradient.options import (
+    as_constants,
+    as_variables,
+    check_like,
+    disconnected_value,
+    is_float,
+    like,
+    on_disconnection,
+    one_of,
+    report_disconnection,
+    stand_in,
+)
+from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
+from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.walk import leaves, toposort
+from aotensor.ops.arithmetic import add
+from aotensor.ops.compare import cast
+
+
+class Sweep:
+    """One backward pass, linear in the graph, over explicit lists: a chain of any depth is no danger.
+
+    seeds: (variable, cotangent) pairs, which add up with whatever else reaches the variable.
+    known: final cotangents, which replace what would be computed.
+    stop: variables behind which nothing is propagated.
+    cost: named in the gradients' names, if any.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[tuple[Variable, Variable]],
+        known: Mapping[Variable, Variable],
+        wrt: Collection[Variable],
+        stop: Collection[Variable],
+        cost: Variable | None = None,
+    ) -> None:
+        sources = [x for x, _ in seeds] + list(known)
+        self._known = known
+        self._stop = set(stop)
+        self._order = toposort(sources, stop=self._stop)
+        self._patterns: dict[Apply, Pattern] = {node: connection_pattern(node) for node in self._order}
+        reached = self._reached(x for x in sources if not (x in known and is_disconnected(known[x])))
+        self._connected = reached & self._useful(wrt)
+        self._totals: dict[Variable, Variable] = {}
+        self._terms: dict[Variable, list[Variable]] = {}
+        for x, cotangent in seeds:
+            self._terms.setdefault(x, []).append(cotangent)
+        self._cost_name = cost.name if cost is not None else None
+        self._own = self._existing(cotangent for _, cotangent in seeds) if self._cost_name else set()
+
+    def is_connected(self, x: Variable) -> bool:
+        """Do elements of x influence a seeded variable? Known before `run`."""
+        return x in self._connected
+
+    def run(self) -> None:
+        """Call the pullbacks of all nodes between the sources and wrt, last ones first."""
+        for node in reversed(self._order):
+            self._pull(node)
+
+    def total(self, x: Variable) -> Variable:
+        """The cotangent of x: a real one, null, or disconnected. Final once all consumers of x have been passed."""
+        if x not in self._connected:
+            return disconnected()
+        if x not in self._totals:
+            total = self._known[x] if x in self._known else sum_terms(self._terms.pop(x, []), add)
+            if is_float(x) and not is_null(total) and not is_disconnected(total) and total.dtype != x.dtype:
+                total = cast(total, x.dtype)
+            self._name(total, x)
+            self._totals[x] = total
+        return self._totals[x]
+
+    def _reached(self, sources: Iterable[Variable]) -> set[Variable]:
+        """Variables that influence a source."""
+        severed = {x for x, cotangent in self._known.items() if is_disconnected(cotangent)}
+        reached = set(sources)
+        for node in reversed(self._order):
+            live = [x in reached and x not in self._stop for x in node.outputs]
+            for x, row in zip(node.inputs, self._patterns[node], strict=True):
+                if x not in severed and _meets(row, live):
+                    reached.add(x)
+        return reached
+
+    def _useful(self, wrt: Iterable[Variable]) -> set[Variable]:
+        """Variables that some wrt influences, and wrt."""
+        useful = set(wrt)
+        for node in self._order:
+            rows = [row for x, row in zip(node.inputs, self._patterns[node], strict=True) if x in useful]
+            for position, output in enumerate(node.outputs):
+                if output not in self._stop and any(row[position] for row in rows):
+                    useful.add(output)
+        return useful
+
+    def _pull(self, node: Apply) -> None:
+        """Add the terms of one node to its inputs."""
+        given = [disconnected() if x in self._stop else self.total(x) for x in node.outputs]
+        live = [not is_disconnected(cotangent) for cotangent in given]
+        if not any(live):
+            return
+        pattern = self._patterns[node]
+        null = next((cotangent for cotangent in given if is_null(cotangent)), None)
+        is_poisoned = [is_null(cotangent) for cotangent in given]
+        live = [on and not poison for on, poison in zip(live, is_poisoned, strict=True)]
+        terms = self._pullback(node, pattern, given, live) if any(live) else [disconnected() for _ in node.inputs]
+        for x, row, term in zip(node.inputs, pattern, terms, strict=True):
+            if x not in self._connected:
+                continue
+            if null is not None and _meets(row, is_poisoned):
+                self._terms.setdefault(x, []).append(null)
+            elif _meets(row, live):
+                self._terms.setdefault(x, []).append(term)
+
+    def _pullback(
+        self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
+    ) -> list[Variable]:
+        cotangents = [x if on else disconnected() for x, on in zip(given, live, strict=True)]
+        found = node.op.pullback(node.inputs, node.outputs, cotangents)
+        terms = checked_terms(node, "pullback", found, node.inputs)
+        check_connection(node, pattern, live, terms)
+        return terms
+
+    def _existing(self, cotangents: Iterable[Variable]) -> set[Variable]:
+        """Variables that were there before the sweep: they belong to the user and keep their names."""
+        existing = {*cotangents, *self._known.values()}
+        for node in self._order:
+            existing.update(node.inputs)
+            existing.update(node.outputs)
+        return existing
+
+    def _name(self, total: Variable, x: Variable) -> None:
+        """Call a new gradient (dcost/dx), where cost and x have names."""
+        if self._cost_name and x.name and total.name is None and total not in self._own:
+            total.name = f"(d{self._cost_name}/d{x.name})"
+
+
+def _meets(row: Sequence[bool], live: Sequence[bool]) -> bool:
+    return any(on and is_live for on, is_live in zip(row, live, strict=True))
+
+
+def grad(
+    cost: Variable | None,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: str | None = "zero",
+    null_gradients: str = "raise",
+) -> Any:
+    """∂cost/∂x for each x in wrt: a variable for a variable, a tuple for a tuple, a list for another sequence.
+
+    cost: a scalar, or None if `known_grads` alone drive the sweep.
+    wrt: inputs, constants or intermediate variables; each is differentiated with the rest of the graph held fixed.
+    consider_constant: variables behind which nothing is propagated; they receive their own gradient.
+    disconnected_inputs: "raise", "warn" or "ignore" an x that cost does not depend on.
+    add_names: call the gradient of x `(dcost/dx)` where cost and x have names.
+    known_grads: variable → its cotangent, which replaces what the sweep would compute for it.
+    return_disconnected: "zero", "none" or "disconnected", for an x that cost does not depend on.
+    null_gradients: "raise", or "return" the null variable where a gradient is undefined.
+
+    A gradient has the dtype of its x if that is floating; else it is floating, as if x were real. Discrete values in
+    between send exact zeros.
+
+    Raises: GraphTypeError for a cost that is no scalar variable or a wrt that is no variable; GraphValueError for a bad
+    option; DisconnectedInputError and NullTypeGradError as the options say.
+    """
+    policy = on_disconnection("disconnected_inputs", disconnected_inputs)
+    kind = disconnected_value(return_disconnected)
+    nulls = one_of("null_gradients", null_gradients, ("raise", "return"))
+    known = _checked_known(known_grads)
+    if cost is None and known_grads is None:
+        raise GraphValueError("grad needs a cost, known_grads, or both")
+    if cost is not None:
+        _check_cost(cost)
+    targets = as_variables(wrt, "wrt")
+    seeds = [(cost, _one(cost))] if cost is not None and cost not in known else []
+    sweep = Sweep(seeds, known, targets, as_constants(consider_constant), cost if add_names else None)
+    return like(wrt, _collected(sweep, targets, policy, kind, nulls))
+
+
+def _check_cost(cost: object) -> None:
+    if not isinstance(cost, Variable):
+        raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
+    if is_null(cost):
+        raise GraphValueError(f"cost has no gradient: {cost.type.why_null}")
+    if cost.ndim != 0:
+        raise GraphTypeError("cost is a scalar", lines=[cost.describe()], hint="take the sum or the mean")
+
+
+def _one(cost: Variable) -> Variable:
+    return constant(1, dtype=cost.dtype if is_float(cost) else config.floatX)
+
+
+def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
+    if known_grads is None:
+        return {}
+    if not isinstance(known_grads, Mapping):
+        raise GraphTypeError(f"known_grads maps variables to cotangents, found {type(known_grads).__name__}")
+    for x, cotangent in known_grads.items():
+        for what, value in (("key", x), ("value", cotangent)):
+            if not isinstance(value, Variable):
+                raise GraphTypeError(f"known_grads: {what} {value!r:.40} is no variable")
+        if is_disconnected(cotangent) or is_null(cotangent):
+            continue
+        if not is_float(cotangent):
+            raise GraphTypeError(f"known_grads: a cotangent of {cotangent.type} is not floating", lines=[x.describe()])
+        check_like(cotangent, x, "known_grads: a cotangent")
+    return dict(known_grads)
+
+
+def _collected(
+    sweep: Sweep, targets: Sequence[Variable], policy: str, kind: str, nulls: str = "raise"
+) -> list[Variable | None]:
+    """The cotangents of the targets, with what the options say for the disconnected and the null ones."""
+    for x in dict.fromkeys(targets):
+        if not sweep.is_connected(x):
+            _report(policy, x)
+    sweep.run()
+    results: list[Variable | None] = []
+    for x in targets:
+        total = sweep.total(x)
+        if is_null(total) and nulls == "raise":
+            raise NullTypeGradError(f"the gradient with respect to {x} has no value: {total.type.why_null}")
+        if is_disconnected(total):
+            if sweep.is_connected(x):
+                _report(policy, x)
+            results.append(stand_in(kind, x))
+        else:
+            results.append(total)
+    return results
+
+
+def _report(policy: str, x: Variable) -> None:
+    report_disconnection(policy, f"grad: the cost does not depend on the input {x}, or only on its shape", x)
+
+
+def pullback(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+    return_disconnected: str | None = "zero",
+) -> Any:
+    """out[j] = Σᵢ eval_points[i]·∂f[i]/∂wrt[j], the product of a cotangent with the Jacobian; container as wrt.
+
+    eval_points: one cotangent per f, variables or arrays, of the shape of that f; integers are read as floats.
+
+    Raises: GraphValueError for a wrong number, rank or static extent of eval_points; the other errors of `grad`.
+    """
+    policy = on_disconnection("disconnected_inputs", disconnected_inputs)
+    kind = disconnected_value(return_disconnected)
+    outputs = as_variables(f, "f")
+    targets = as_variables(wrt, "wrt")
+    points = as_points(eval_points, outputs, "f")
+    sweep = Sweep(list(zip(outputs, points, strict=True)), {}, targets, as_constants(consider_constant))
+    return like(wrt, _collected(sweep, targets, policy, kind))
+
+
+Lop = pullback
+
+
+def as_points(eval_points: Any, variables: Sequence[Variable], what: str) -> list[Variable]:
+    """One floating cotangent or tangent per variable.   Raises: GraphValueError for a wrong number or shape."""
+    given = list(eval_points) if isinstance(eval_points, list | tuple) else [eval_points]
+    if len(given) != len(variables):
+        raise GraphValueError(f"{len(given)} eval_points for {len(variables)} variables in {what}")
+    points: list[Variable] = []
+    for position, (value, x) in enumerate(zip(given, variables, strict=True)):
+        point = as_tensor(value)
+        check_like(point, x, f"eval_points[{position}]")
+        if is_float(x) or not is_float(point):
+            point = cast(point, x.dtype if is_float(x) else config.floatX)
+        points.append(point)
+    return points
+
+
+def subgraph_grad(
+    wrt: list[Variable],
+    end: list[Variable],
+    start: Mapping[Variable, Variable] | None = None,
+    cost: Variable | None = None,
+    details: bool = False,
+) -> Any:
+    """Gradients of one section of a graph, from `cost` and the cotangents in `start` down to `end`.
+
+    Returns (gradients of wrt, gradients of end), with nothing propagated behind `end`; if `details`, also the parts
+    of the first that come from `start` and from `cost` (None for a source that is absent). What does not connect is
+    zero. A cotangent in `start` to which `cost` contributes as well is counted twice: it is the caller's to avoid.
+
+    Raises: GraphValueError without cost and start, GraphTypeError unless wrt and end are lists and start a mapping.
+    """
+    if cost is None and start is None:
+        raise GraphValueError("subgraph_grad needs a cost, start, or both")
+    for what, value in (("wrt", wrt), ("end", end)):
+        if not isinstance(value, list):
+            raise GraphTypeError(f"{what} is a list of variables, not {type(value).__name__}")
+    if start is not None and not isinstance(start, Mapping):
+        raise GraphTypeError(f"start maps variables to cotangents, found {type(start).__name__}")
+    both = [*wrt, *end]
+    parts: list[list[Variable] | None] = [None, None]
+    if start is not None:
+        parts[0] = grad(None, both, end, "ignore", known_grads=start)
+    if cost is not None:
+        parts[1] = grad(cost, both, end, "ignore")
+    present = [part for part in parts if part is not None]
+    total = [sum_terms(terms, add) for terms in zip(*present, strict=True)]
+    result = total[: len(wrt)], total[len(wrt) :]
+    if not details:
+        return result
+    return (*result, *(None if part is None else part[: len(wrt)] for part in parts))
+
+
+def grad_sources_inputs(
+    sources: Iterable[tuple[Variable, Variable]], inputs: Sequence[Variable] | None = None
+) -> dict[Variable, Variable]:
+    """Cotangents of `inputs` (by default all leaves) from (variable, cotangent) pairs: `grad` with known_grads."""
+    known = dict(sources)
+    targets = leaves(known) if inputs is None else list(inputs)
+    return dict(zip(targets, grad(None, targets, targets, known_grads=known), strict=True))

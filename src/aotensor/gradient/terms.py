@@ -1,0 +1,91 @@
+"""What a derivative rule may return: the contract of `pullback`, `pushforward` and `connection_pattern`, checked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from aotensor.core import dtypes
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.variable import Constant, Variable
+
+Pattern = list[list[bool]]
+
+
+def connection_pattern(node: Apply) -> Pattern:
+    """The checked pattern of a node: one row per input, one entry per output.
+
+    Raises: GraphTypeError if it is no list of lists, GraphValueError if its size does not fit.
+    """
+    pattern = node.op.connection_pattern(node)
+    if not isinstance(pattern, list) or not all(isinstance(row, list) for row in pattern):
+        raise GraphTypeError(f"{node.op.name}: connection_pattern is a list of lists, not {pattern!r}")
+    if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
+        raise GraphValueError(
+            f"{node.op.name}: connection_pattern needs {len(node.inputs)} rows of {len(node.outputs)}, found {pattern}"
+        )
+    return pattern
+
+
+def checked_terms(node: Apply, rule: str, found: Any, expected: Sequence[Variable]) -> list[Variable]:
+    """The terms that a rule returned: as many as expected, floating, of the rank of the variable they belong to.
+
+    Raises: GraphTypeError or GraphValueError that says what the op returned instead.
+    """
+    where = f"{node.op.name}.{rule}"
+    if not isinstance(found, list | tuple):
+        raise GraphTypeError(f"{where} returned {type(found).__name__} instead of a list")
+    if len(found) != len(expected):
+        raise GraphValueError(f"{where} returned {len(found)} terms for {len(expected)} variables")
+    for position, (term, x) in enumerate(zip(found, expected, strict=True)):
+        _check_term(f"{where}: term {position}", term, x)
+    return list(found)
+
+
+def _check_term(what: str, term: Any, x: Variable) -> None:
+    if term is None:
+        raise GraphTypeError(
+            f"{what} is None", hint="return zeros_like(x), disconnected_type() or a variable of NullType"
+        )
+    if not isinstance(term, Variable):
+        raise GraphTypeError(f"{what} is {type(term).__name__} {term!r:.40}, which is no variable")
+    if is_disconnected(term) or is_null(term):
+        return
+    if not dtypes.is_float(term.dtype):
+        raise GraphTypeError(f"{what} is of {term.type}, derivatives are floating", lines=[x.describe()])
+    if term.ndim != x.ndim:
+        raise GraphValueError(f"{what} has rank {term.ndim} instead of {x.ndim}", lines=[x.describe()])
+    for axis, (one, other) in enumerate(zip(term.static_shape, x.static_shape, strict=True)):
+        if one != other and one is not None and other is not None:
+            raise GraphValueError(f"{what} has extent {one} instead of {other} along axis {axis}", lines=[x.describe()])
+
+
+def check_connection(node: Apply, pattern: Pattern, live: Sequence[bool], terms: Sequence[Variable]) -> None:
+    """Do the terms of a pullback agree with the pattern? `live` tells the outputs that have a cotangent.
+
+    Raises: GraphTypeError where a term is missing or too much, GraphValueError for a term that is surely not zero
+    though only discrete outputs depend on its input. Warns where a term is disconnected and the op has no pattern.
+    """
+    for position, (row, term) in enumerate(zip(pattern, terms, strict=True)):
+        what = f"{node.op.name}.pullback: term {position}"
+        if not any(row) and not is_disconnected(term):
+            raise GraphTypeError(f"{what} is given, but connection_pattern says that the input has no influence")
+        if is_disconnected(term) and any(on and is_live for on, is_live in zip(row, live, strict=True)):
+            _report_missing(node.op, what)
+        influenced = [out for out, on in zip(node.outputs, row, strict=True) if on]
+        if influenced and all(dtypes.is_discrete(out.dtype) for out in influenced) and _is_surely_nonzero(term):
+            raise GraphValueError(f"{what} is not zero, but only discrete outputs depend on it")
+
+
+def _report_missing(op: Op, what: str) -> None:
+    if type(op).connection_pattern is not Op.connection_pattern:
+        raise GraphTypeError(f"{what} is disconnected, but connection_pattern says that the input has influence")
+    warnings.warn(
+        f"{what} is disconnected: give {op.name} a connection_pattern that says so", UserWarning, stacklevel=5
+    )
+
+
+def _is_surely_nonzero(term: Variable) -> bool:
+    return isinstance(term, Constant) and bool(term.data.any())

@@ -1,0 +1,394 @@
+"""Arithmetic: sums, products, quotients, powers, signs, extrema."""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array
+from aotensor.errors import GraphValueError
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.compare import and_, cast, eq, ge, isnan, le, or_, switch
+from aotensor.ops.elementary import log
+from aotensor.ops.elementwise import Elementwise, Row, elementwise
+from aotensor.ops.signatures import counting, floating, last, numeric, quotient, signed
+
+_MAX_UNROLLED_POWER = 16
+"""Largest literal exponent that becomes multiplications, each of which rounds once."""
+
+
+def _times_the_others(g: Variable, position: int, inputs: list[Variable], y: Variable) -> Variable:
+    others = [x for k, x in enumerate(inputs) if k != position]
+    return mul(g, *others)
+
+
+identity = elementwise(
+    "identity",
+    "x as a new variable.",
+    np.array,
+    lambda s, x: x,
+    (lambda g, x, y: g,),
+    numeric,
+)
+second = elementwise(
+    "second",
+    "b repeated to the common shape of a and b; also `fill`. No gradient but zero flows to a.",
+    lambda a, b: np.broadcast_arrays(a, b)[1].copy(),
+    lambda s, a, b: b,
+    (None, lambda g, a, b, y: g),
+    last,
+)
+fill = second
+
+add = elementwise(
+    "add",
+    "x + y + …; integers wrap, bool adds as `or`.",
+    lambda *xs: reduce(np.add, xs),
+    lambda s, *xs: reduce(s.add, xs),
+    lambda g, position, inputs, y: g,
+    numeric,
+)
+sub = elementwise(
+    "sub",
+    "x − y; integers wrap.",
+    np.subtract,
+    lambda s, x, y: s.sub(x, y),
+    (lambda g, a, b, y: g, lambda g, a, b, y: -g),
+    signed,
+)
+mul: Elementwise = elementwise(
+    "mul",
+    "x · y · …; integers wrap, bool multiplies as `and`.",
+    lambda *xs: reduce(np.multiply, xs),
+    lambda s, *xs: reduce(s.mul, xs),
+    _times_the_others,
+    numeric,
+)
+true_div = elementwise(
+    "true_div",
+    "x / y by IEEE: 1/0 is inf, 0/0 is nan. Integers give float64.",
+    np.true_divide,
+    lambda s, x, y: s.div(x, y),
+    (lambda g, a, b, y: g / b, lambda g, a, b, y: -g * y / b),
+    quotient,
+)
+neg = elementwise(
+    "neg",
+    "−x; integers wrap, bool is refused.",
+    np.negative,
+    lambda s, x: s.neg(x),
+    (lambda g, x, y: -g,),
+    signed,
+)
+reciprocal = elementwise(
+    "reciprocal",
+    "1/x in floating point; ±inf at ±0.",
+    np.reciprocal,
+    lambda s, x: s.div(s.constant(1, x.dtype), x),
+    (lambda g, x, y: -g * sqr(y),),
+)
+sqr: Elementwise = elementwise(
+    "sqr",
+    "x²; integers wrap.",
+    np.square,
+    lambda s, x: s.mul(x, x),
+    (lambda g, x, y: 2 * g * x,),
+    numeric,
+)
+square = sqr
+
+
+# --- integer division ------------------------------------------------------------------------------------------------
+
+
+def _safe_divisor(s: ScalarVerbs, y: Any) -> Scalar:
+    """y, but 1 for the divisors 0 and −1, for which the machine's division may trap."""
+    one = s.constant(1, y.dtype)
+    trap = s.compare("eq", y, s.constant(0, y.dtype))
+    if dtypes.is_signed(y.dtype):
+        trap = s.or_(trap, s.compare("eq", y, s.constant(-1, y.dtype)))
+    return s.select(trap, one, y)
+
+
+def _signs_differ(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    zero = s.constant(0, x.dtype)
+    return s.xor(s.compare("lt", x, zero), s.compare("lt", y, zero))
+
+
+def _emit_mod(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """x − y·⌊x/y⌋, with the sign of y: the truncating remainder, moved by y where its sign is wrong."""
+    zero = s.constant(0, x.dtype)
+    is_float = dtypes.is_float(x.dtype)
+    rest = s.rem(x, y if is_float else _safe_divisor(s, y))
+    is_off = s.and_(s.compare("ne", rest, zero), _signs_differ(s, rest, y))
+    rest = s.select(is_off, s.add(rest, y), rest)
+    if is_float:
+        return s.select(s.compare("eq", rest, zero), s.math2("copysign", zero, y), rest)
+    return s.select(s.compare("eq", y, zero), zero, rest)
+
+
+def _emit_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    return (_emit_float_int_div if dtypes.is_float(x.dtype) else _emit_whole_int_div)(s, x, y)
+
+
+def _emit_whole_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """⌊x/y⌋ of integers; 0 for y = 0, and the wrapped −x for y = −1."""
+    zero, one = s.constant(0, x.dtype), s.constant(1, x.dtype)
+    safe = _safe_divisor(s, y)
+    result = s.div(x, safe)
+    if dtypes.is_signed(x.dtype):
+        rest = s.rem(x, safe)
+        is_off = s.and_(s.compare("ne", rest, zero), _signs_differ(s, rest, y))
+        result = s.select(is_off, s.sub(result, one), result)
+        result = s.select(s.compare("eq", y, s.constant(-1, y.dtype)), s.neg(x), result)
+    return s.select(s.compare("eq", y, zero), zero, result)
+
+
+def _emit_float_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """⌊x/y⌋ from the exact remainder, as NumPy defines it; ±inf or nan for y = 0."""
+    zero, one, half = (s.constant(value, x.dtype) for value in (0.0, 1.0, 0.5))
+    rest = s.rem(x, y)
+    ratio = s.div(s.sub(x, rest), y)
+    is_off = s.and_(s.compare("ne", rest, zero), _signs_differ(s, rest, y))
+    ratio = s.select(is_off, s.sub(ratio, one), ratio)
+    whole = s.math("floor", ratio)
+    whole = s.select(s.compare("gt", s.sub(ratio, whole), half), s.add(whole, one), whole)
+    whole = s.select(s.compare("eq", ratio, zero), s.math2("copysign", zero, s.div(x, y)), whole)
+    return s.select(s.compare("eq", y, zero), s.div(x, y), whole)
+
+
+int_div = elementwise(
+    "int_div",
+    "⌊x/y⌋. Integers: 0 for y = 0. Floats: ±inf or nan for y = 0. Slopes are 0.",
+    np.floor_divide,
+    _emit_int_div,
+    (None, None),
+    counting,
+)
+floor_div = int_div
+mod = elementwise(
+    "mod",
+    "x − y·⌊x/y⌋, with the sign of y. For y = 0: integers 0, floats nan.",
+    np.mod,
+    _emit_mod,
+    (lambda g, a, b, y: g, lambda g, a, b, y: -g * int_div(a, b)),
+    counting,
+)
+
+
+# --- powers ----------------------------------------------------------------------------------------------------------
+
+
+def _reference_pow(x: Array, y: Array) -> Array:
+    if y.dtype.kind in "iu" and np.any(y < 0):
+        raise GraphValueError("pow: an integer to a negative integer power", hint="cast the base to a floating dtype")
+    return np.asarray(np.power(x, y))
+
+
+def _check_exponents(b: TensorBuilder, x: Tensor, y: Tensor) -> None:
+    _, common = counting(x.dtype, y.dtype)
+    if not dtypes.is_signed(common):
+        return
+    fine = b.map(lambda s, e: s.compare("ge", s.cast(e, common), s.constant(0, common)), y, dtype="bool")
+    b.check(b.item(b.reduce("and", fine, range(len(y.extents)))), "an integer to a negative integer power")
+
+
+def _emit_pow(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """xʸ; of integers by squaring, one step per bit of the exponent, so that the result wraps."""
+    if dtypes.is_float(x.dtype):
+        return s.math2("pow", x, y)
+    bits = 8 * dtypes.itemsize(x.dtype) - (1 if dtypes.is_signed(x.dtype) else 0)
+    zero, result, power = s.constant(0, x.dtype), s.constant(1, x.dtype), x
+    for bit in range(bits):
+        is_set = s.compare("ne", s.and_(y, s.constant(1 << bit, x.dtype)), zero)
+        result = s.select(is_set, s.mul(result, power), result)
+        power = s.mul(power, power)
+    return result
+
+
+def _pow_slope_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """b·aᵇ⁻¹, and 0 for b = 0 whatever a is."""
+    return switch(eq(b, 0), 0, g * b * _pow(a, b - 1))
+
+
+def _pow_slope_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """aᵇ·ln a, and 0 for a = 0 where aᵇ is constant."""
+    is_flat = and_(eq(a, 0), ge(b, 0))
+    return switch(is_flat, 0, g * y * log(a))
+
+
+_pow = Elementwise(
+    Row(
+        "pow",
+        "xʸ",
+        _reference_pow,
+        _emit_pow,
+        (_pow_slope_of_base, _pow_slope_of_exponent),
+        counting,
+        guard=_check_exponents,
+    )
+)
+
+
+@cache
+def _integer_power(exponent: int) -> Elementwise:
+    """xⁿ for a literal n, by multiplications."""
+
+    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+        power = reduce(lambda low, bit: _times(s, s.mul(low, low), x, bit), f"{max(exponent, -exponent):b}"[1:], x)
+        return power if exponent > 0 else s.div(s.constant(1, x.dtype), power)
+
+    return Elementwise(
+        Row(
+            "int_pow",
+            "xⁿ for a literal n",
+            lambda x: np.power(x, np.asarray(exponent, x.dtype)),
+            emit,
+            (lambda g, x, y: exponent * g * pow(x, exponent - 1),),
+            numeric,
+            parameters=(("exponent", exponent),),
+        )
+    )
+
+
+def _times(s: ScalarVerbs, x: Any, y: Any, bit: str) -> Scalar:
+    return s.mul(x, y) if bit == "1" else x
+
+
+@public
+def pow(x: Any, y: Any) -> Variable:
+    """xʸ.   Integer literals up to ±16 as y use exact forms: x⁰ = 1, x² = x·x. Bool counts as int8.
+
+    Slopes: y·xʸ⁻¹ (0 for y = 0) and xʸ·ln x (0 for x = 0, y ≥ 0).
+
+    Raises: GraphValueError for an integer to a negative integer power, when built where y is a literal, else at run
+    time.
+    """
+    exponent = _whole_literal(x, y)
+    if exponent is None:
+        return _pow(x, y)
+    base, _ = _pow.convert_inputs([x, y])
+    _, common = counting(base.dtype, as_tensor(exponent).dtype) if dtypes.is_discrete(base.dtype) else ((), base.dtype)
+    base = cast(base, common)
+    if exponent < 0 and dtypes.is_discrete(common):
+        raise GraphValueError(
+            f"pow: an integer to the power {exponent}",
+            lines=[base.describe()],
+            hint="cast the base to a floating dtype",
+        )
+    match exponent:
+        case 0:
+            return second(base, 1 if dtypes.is_float(common) else as_tensor(np.ones((), common)))
+        case 1:
+            return base
+        case 2:
+            return sqr(base)
+        case -1:
+            return reciprocal(base)
+    return _integer_power(exponent)(base)
+
+
+def _whole_literal(x: Any, y: Any) -> int | None:
+    """The exponent, if it is a literal for which multiplications serve and x is symbolic."""
+    if isinstance(y, bool | np.generic) or not isinstance(y, int | float) or not isinstance(x, Variable):
+        return None
+    if isinstance(y, float) and not (y.is_integer() and dtypes.is_float(x.dtype)):
+        return None
+    return int(y) if -_MAX_UNROLLED_POWER <= y <= _MAX_UNROLLED_POWER else None
+
+
+power = pow
+
+
+# --- signs and extrema -----------------------------------------------------------------------------------------------
+
+
+def _emit_sign(s: ScalarVerbs, x: Any) -> Scalar:
+    zero, one, minus = s.constant(0, x.dtype), s.constant(1, x.dtype), s.neg(s.constant(1, x.dtype))
+    negative = s.select(s.compare("lt", x, zero), minus, s.select(s.compare("eq", x, zero), zero, x))
+    return s.select(s.compare("gt", x, zero), one, negative)
+
+
+abs = elementwise(
+    "abs",
+    "|x|; the slope at 0 is 0.",
+    np.abs,
+    lambda s, x: s.abs(x),
+    (lambda g, x, y: g * sign(x),),
+    numeric,
+)
+sign: Elementwise = elementwise(
+    "sign",
+    "−1, 0 or 1; nan stays nan, bool is refused. Also `sgn`.",
+    np.sign,
+    _emit_sign,
+    (None,),
+    signed,
+)
+sgn = sign
+
+
+def _first_wins(better: Elementwise, a: Variable, b: Variable) -> Variable:
+    """Where the slope goes to a: ties do, and so does a nan in a."""
+    leads = better(a, b)
+    return or_(leads, isnan(a)) if dtypes.is_float(a.dtype) else leads
+
+
+maximum = elementwise(
+    "maximum",
+    "The larger one, nan if either is nan. A tie sends the slope to x, a nan sends it to the nan.",
+    np.maximum,
+    lambda s, x, y: s.maximum(x, y),
+    (
+        lambda g, a, b, y: switch(_first_wins(ge, a, b), g, 0),
+        lambda g, a, b, y: switch(_first_wins(ge, a, b), 0, g),
+    ),
+    numeric,
+)
+minimum = elementwise(
+    "minimum",
+    "The smaller one, nan if either is nan. A tie sends the slope to x, a nan sends it to the nan.",
+    np.minimum,
+    lambda s, x, y: s.minimum(x, y),
+    (
+        lambda g, a, b, y: switch(_first_wins(le, a, b), g, 0),
+        lambda g, a, b, y: switch(_first_wins(le, a, b), 0, g),
+    ),
+    numeric,
+)
+
+
+@public
+def relu(x: Any) -> Variable:
+    """max(x, 0); the slope at 0 is 1, nan stays nan."""
+    return maximum(x, 0)
+
+
+def _emit_hypot(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """m·√(1 + (n/m)²) with m the larger and n the smaller of |x|, |y|; inf if one is infinite, even beside nan."""
+    one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
+    wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))
+    ratio = s.div(narrow, wide)
+    length = s.mul(wide, s.math("sqrt", s.add(one, s.mul(ratio, ratio))))
+    length = s.select(s.compare("eq", wide, zero), zero, length)
+    infinite = s.or_(s.is_inf(x), s.is_inf(y))
+    return s.select(infinite, s.constant(np.inf, x.dtype), length)
+
+
+def _toward(g: Variable, side: Variable, y: Variable) -> Variable:
+    return switch(eq(y, 0), 0, g * side / y)
+
+
+hypot = elementwise(
+    "hypot",
+    "√(x² + y²) without overflow on the way; the slopes at (0, 0) are 0.",
+    np.hypot,
+    _emit_hypot,
+    (lambda g, a, b, y: _toward(g, a, y), lambda g, a, b, y: _toward(g, b, y)),
+    floating,
+)

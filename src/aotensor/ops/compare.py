@@ -1,0 +1,241 @@
+"""Comparison, logic, choice, rounding, and the cast between dtypes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from aotensor.config import config
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.types import Array
+from aotensor.errors import GraphValueError
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.elementwise import Elementwise, Row, elementwise
+from aotensor.ops.signatures import bitwise, choice, comparison, floating, numeric
+
+# --- conversion ------------------------------------------------------------------------------------------------------
+
+
+def saturated(x: Array, dtype: str) -> Array:
+    """`x.astype(dtype)`; floats to integers truncate, saturate at the bounds and give 0 for nan."""
+    if x.dtype.kind != "f" or dtype not in dtypes.INTEGERS:
+        return x.astype(dtype)
+    bounds = np.iinfo(dtype)
+    # 2**bits is exact in every float, the largest integer may not be: compare with the bound that is exact
+    above, below = x >= float(bounds.max + 1), x <= float(bounds.min)
+    whole = np.where(above | below | np.isnan(x), 0, x).astype(dtype)
+    return np.select([above, below], [np.asarray(bounds.max, dtype), np.asarray(bounds.min, dtype)], whole)
+
+
+@cache
+def _cast(dtype: str) -> Elementwise:
+    return Elementwise(
+        Row(
+            "cast",
+            f"x as {dtype}",
+            lambda x: saturated(x, dtype),
+            lambda s, x: s.cast(x, dtype),
+            (lambda g, x, y: g,),
+            lambda operand: ((operand,), dtype),
+            parameters=(("dtype", dtype),),
+        )
+    )
+
+
+@public
+def cast(x: Any, dtype: Any) -> Variable:
+    """x as dtype ("floatX" is the configured one); x itself where that is its dtype.
+
+    Floats to integers truncate, saturate at the bounds and give 0 for nan; anything to bool is x ≠ 0. The slope is 1
+    between floats and from discrete to float, 0 to a discrete dtype.
+
+    Raises: UnsupportedError for a dtype that cannot be compiled.
+    """
+    variable = as_tensor(x)
+    wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
+    return variable if variable.dtype == wanted else _cast(wanted)(variable)
+
+
+# --- comparison ------------------------------------------------------------------------------------------------------
+
+
+def _comparison(name: str, predicate: str, text: str) -> Elementwise:
+    return elementwise(
+        name,
+        f"x {text} y; a nan compares {'true' if predicate == 'ne' else 'false'}.",
+        getattr(
+            np,
+            {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater"}.get(
+                predicate, "greater_equal"
+            ),
+        ),
+        lambda s, x, y: s.compare(predicate, x, y),
+        (None, None),
+        comparison,
+    )
+
+
+eq = _comparison("eq", "eq", "=")
+neq = _comparison("neq", "ne", "≠")
+lt = _comparison("lt", "lt", "<")
+le = _comparison("le", "le", "≤")
+gt = _comparison("gt", "gt", ">")
+ge = _comparison("ge", "ge", "≥")
+equal, not_equal, less, less_equal, greater, greater_equal = eq, neq, lt, le, gt, ge
+
+
+def _emit_is_finite(s: ScalarVerbs, x: Any) -> Scalar:
+    return s.not_(s.or_(s.is_nan(x), s.is_inf(x)))
+
+
+isnan = elementwise(
+    "isnan",
+    "Whether x is nan; false for integers.",
+    np.isnan,
+    lambda s, x: s.is_nan(x) if dtypes.is_float(x.dtype) else s.constant(False, "bool"),
+    (None,),
+    comparison,
+)
+isinf = elementwise(
+    "isinf",
+    "Whether x is +inf or −inf; false for integers.",
+    np.isinf,
+    lambda s, x: s.is_inf(x) if dtypes.is_float(x.dtype) else s.constant(False, "bool"),
+    (None,),
+    comparison,
+)
+isfinite = elementwise(
+    "isfinite",
+    "Whether x is neither nan nor infinite; true for integers.",
+    np.isfinite,
+    lambda s, x: _emit_is_finite(s, x) if dtypes.is_float(x.dtype) else s.constant(True, "bool"),
+    (None,),
+    comparison,
+)
+
+
+@public
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
+    """|a − b| ≤ atol + rtol·|b| where both are finite, a = b elsewhere; two nans agree if `equal_nan`."""
+    a, b = as_tensor(a), as_tensor(b)
+    if dtypes.promote(a.dtype, b.dtype) == "bool":
+        a = cast(a, "int8")
+    both_finite = and_(isfinite(a), isfinite(b))
+    close = switch(both_finite, le(abs(a - b), atol + rtol * abs(b)), eq(a, b))
+    return or_(close, and_(isnan(a), isnan(b))) if equal_nan else close
+
+
+# --- logic -----------------------------------------------------------------------------------------------------------
+
+and_ = elementwise(
+    "and_", "Bitwise and; logical for bool.", np.bitwise_and, lambda s, x, y: s.and_(x, y), (None, None), bitwise
+)
+or_ = elementwise(
+    "or_", "Bitwise or; logical for bool.", np.bitwise_or, lambda s, x, y: s.or_(x, y), (None, None), bitwise
+)
+xor = elementwise(
+    "xor", "Bitwise exclusive or; logical for bool.", np.bitwise_xor, lambda s, x, y: s.xor(x, y), (None, None), bitwise
+)
+invert = elementwise(
+    "invert", "Bitwise complement; logical for bool.", np.invert, lambda s, x: s.not_(x), (None,), bitwise
+)
+bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
+
+
+# --- choice ----------------------------------------------------------------------------------------------------------
+
+switch: Elementwise = elementwise(
+    "switch",
+    "a where the condition holds (is not 0), else b; also `where`. The branch that is not taken gets slope 0, even "
+    "where its own slope is infinite.",
+    np.where,
+    lambda s, condition, a, b: s.select(condition, a, b),
+    (None, lambda g, c, a, b, y: switch(c, g, 0), lambda g, c, a, b, y: switch(c, 0, g)),
+    choice,
+    weak_from=1,
+)
+where = switch
+
+clip = elementwise(
+    "clip",
+    "min(max(x, lower), upper); nan if any is nan. Slope 1 for x at both bounds; where lower > upper the value is "
+    "upper and so is the slope.",
+    lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
+    lambda s, x, lower, upper: s.minimum(s.maximum(x, lower), upper),
+    (
+        lambda g, x, lower, upper, y: switch(and_(le(lower, x), le(x, upper)), g, 0),
+        lambda g, x, lower, upper, y: switch(and_(lt(x, lower), le(lower, upper)), g, 0),
+        lambda g, x, lower, upper, y: switch(or_(gt(x, upper), gt(lower, upper)), g, 0),
+    ),
+    numeric,
+)
+
+
+# --- rounding --------------------------------------------------------------------------------------------------------
+
+
+def _rounding(name: str, doc: str, reference: Any) -> Elementwise:
+    return elementwise(name, f"{doc} Slope 0.", reference, lambda s, x: s.math(name, x), (None,), floating)
+
+
+ceil = _rounding("ceil", "⌈x⌉.", np.ceil)
+floor = _rounding("floor", "⌊x⌋.", np.floor)
+trunc = _rounding("trunc", "x without its fraction.", np.trunc)
+rint = _rounding("rint", "The nearest integer, the even one of two.", np.rint)
+
+
+def _emit_half_away(s: ScalarVerbs, x: Any) -> Scalar:
+    """The magnitude's floor, plus one where the fraction, which is exact, is at least a half."""
+    size = s.abs(x)
+    whole = s.math("floor", size)
+    is_up = s.compare("ge", s.sub(size, whole), s.constant(0.5, x.dtype))
+    return s.math2("copysign", s.select(is_up, s.add(whole, s.constant(1.0, x.dtype)), whole), x)
+
+
+def _reference_half_away(x: Array) -> Array:
+    if x.dtype.kind != "f":
+        return x.copy()
+    whole = np.floor(np.abs(x))
+    return np.asarray(np.copysign(np.where(np.abs(x) - whole >= 0.5, whole + 1, whole), x), x.dtype)
+
+
+round_half_to_even = elementwise(
+    "round_half_to_even",
+    "The nearest integer, the even one of two: 0.5 → 0, 1.5 → 2. Integers stay as they are. Slope 0.",
+    lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
+    lambda s, x: s.math("rint", x) if dtypes.is_float(x.dtype) else x,
+    (None,),
+    numeric,
+)
+round_half_away_from_zero = elementwise(
+    "round_half_away_from_zero",
+    "The nearest integer, the one farther from 0 of two: 0.5 → 1, −2.5 → −3. Integers stay as they are. Slope 0.",
+    _reference_half_away,
+    lambda s, x: _emit_half_away(s, x) if dtypes.is_float(x.dtype) else x,
+    (None,),
+    numeric,
+)
+
+
+@public
+def round(x: Any, mode: str = "half_to_even") -> Variable:
+    """x to the nearest integer, in its own dtype.   mode: "half_to_even" or "half_away_from_zero".
+
+    Raises: GraphValueError for another mode.
+    """
+    match mode:
+        case "half_to_even":
+            return round_half_to_even(x)
+        case "half_away_from_zero":
+            return round_half_away_from_zero(x)
+    raise GraphValueError(f"round: mode {mode!r} is unknown", hint="use 'half_to_even' or 'half_away_from_zero'")
+
+
+@public
+def iround(x: Any, mode: str = "half_to_even") -> Variable:
+    """x to the nearest integer, as int64."""
+    return cast(round(x, mode), "int64")

@@ -1,0 +1,205 @@
+"""Sums of products of two operands: dot, matmul, outer, tensordot are one op with different index patterns."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType, normalise_axes
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.arithmetic import add, mul
+from aotensor.ops.axes import squeeze
+from aotensor.ops.diagonal import diagonal
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce import sum as sum_over
+from aotensor.ops.shape import ravel
+
+
+@dataclass(frozen=True)
+class Contract(Op):
+    """y[out] = Σ x[left]·y[right] over the letters that `out` leaves out, in the promoted dtype.
+
+    spec: "left,right->out" with letters as axes. Every letter stands in exactly two of the three, or in all of them;
+    none twice in one. So the adjoint of a contraction is a contraction again.
+    """
+
+    name: ClassVar[str] = "dot"
+    spec: str
+
+    def parts(self) -> tuple[str, str, str]:
+        """(left, right, out)"""
+        operands, out = self.spec.split("->")
+        left, right = operands.split(",")
+        return left, right, out
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        left, right, out = self.parts()
+        if (x.rank, y.rank) != (len(left), len(right)):
+            raise GraphTypeError(f"ranks {x.rank} and {y.rank} do not fit {self.spec}")
+        dims: dict[str, Dim] = dict(zip(left, x.shape, strict=True))
+        for letter, dim in zip(right, y.shape, strict=True):
+            dims[letter] = self._common(letter, dims[letter], dim) if letter in dims else dim
+        return TensorType(dtypes.promote(x.dtype, y.dtype), tuple(dims[letter] for letter in out))
+
+    def _common(self, letter: str, first: Dim, second: Dim) -> Dim:
+        if isinstance(first, int) and isinstance(second, int) and first != second:
+            raise GraphValueError(f"{self._what(letter)} differ, {first} and {second}")
+        if isinstance(first, int) or second is None:
+            return first
+        return second if isinstance(second, int) or first is None else first
+
+    def _what(self, letter: str) -> str:
+        kind = "batch" if letter in self.parts()[2] else "inner"
+        return f"{self.name}: {kind} dimensions"
+
+    def reference(self, x: Array, y: Array) -> Array:
+        left, right, _ = self.parts()
+        for letter in set(left) & set(right):
+            found = x.shape[left.index(letter)], y.shape[right.index(letter)]
+            if found[0] != found[1]:
+                raise GraphValueError(f"{self._what(letter)} differ, {found[0]} and {found[1]}")
+        common = np.result_type(x, y)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.einsum(self.spec, x.astype(common), y.astype(common), optimize=True))
+
+    def _adjoints(self) -> tuple[Contract, Contract]:
+        left, right, out = self.parts()
+        return Contract(f"{out},{right}->{left}"), Contract(f"{left},{out}->{right}")
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y), (ct,) = inputs, cotangents
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(x), zero_gradient(y)]
+        for_x, for_y = self._adjoints()
+        return [for_x(ct, y), for_y(x, ct)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y), (tx, ty) = inputs, tangents
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        terms = [] if is_disconnected(tx) else [self(tx, y)]
+        terms += [] if is_disconnected(ty) else [self(x, ty)]
+        return [sum_terms(terms, add)]
+
+    def lower(self, b: TensorBuilder, x: Tensor, y: Tensor) -> Tensor:
+        common = dtypes.promote(x.dtype, y.dtype)
+        left, right, _ = self.parts()
+        for letter in sorted(set(left) & set(right)):
+            extents = [x.extents[left.index(letter)], y.extents[right.index(letter)]]
+            b.same_extent(extents, self._what(letter))
+        if common == "bool":
+            counts = b.contract(self.spec, b.cast(x, "int64"), b.cast(y, "int64"))
+            return b.cast(counts, "bool")
+        return b.contract(self.spec, b.cast(x, common), b.cast(y, common))
+
+
+@public
+def dot(x: Any, y: Any) -> Variable:
+    """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.
+
+    Raises: GraphTypeError for ranks above 2 (see matmul and tensordot), GraphValueError for inner dimensions that
+    differ (at run time where they are not known).
+    """
+    x, y = as_tensor(x), as_tensor(y)
+    if x.ndim == 0 or y.ndim == 0:
+        return mul(x, y)
+    if x.ndim > 2 or y.ndim > 2:
+        raise GraphTypeError(
+            "dot: ranks above 2 are ambiguous", lines=[x.describe(), y.describe()], hint="use matmul or tensordot"
+        )
+    return matmul(x, y)
+
+
+@public
+def matmul(x: Any, y: Any) -> Variable:
+    """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
+
+    Raises: GraphTypeError for a scalar, GraphValueError for inner or batch dimensions that differ.
+    """
+    x, y = as_tensor(x), as_tensor(y)
+    if x.ndim == 0 or y.ndim == 0:
+        raise GraphTypeError("matmul: a scalar operand", lines=[x.describe(), y.describe()], hint="use x * y")
+    rank = max(x.ndim, y.ndim, 2) - 2
+    letters = _LETTERS[:rank]
+    batch_x, batch_y = _batch(x, letters), _batch(y, letters)
+    x, left = _without_repeated(x, batch_x, batch_y)
+    y, right = _without_repeated(y, batch_y, batch_x)
+    out = "".join(letter for letter in letters if letter in left + right)
+    left, right = left + ("ik" if x.ndim > len(left) + 1 else "k"), right + ("kj" if y.ndim > len(right) + 1 else "k")
+    out += ("i" if "i" in left else "") + ("j" if "j" in right else "")
+    return Contract(f"{left},{right}->{out}")(x, y)  # type: ignore[no-any-return]
+
+
+_LETTERS = "".join(letter for letter in string.ascii_lowercase if letter not in "ijk")
+"""Names of batch axes, in their order in the result."""
+
+
+def _batch(x: Variable, letters: str) -> dict[str, Dim]:
+    """Dims of the leading axes by letter; they align at the right."""
+    dims = x.tensor_type.shape[:-2]
+    return dict(zip(letters[len(letters) - len(dims) :], dims, strict=True))
+
+
+def _without_repeated(x: Variable, own: dict[str, Dim], other: dict[str, Dim]) -> tuple[Variable, str]:
+    """x without the batch axes of extent 1 along which the other operand has more, and the letters of the rest."""
+    repeated = [axis for axis, (letter, dim) in enumerate(own.items()) if dim == 1 and other.get(letter, 1) != 1]
+    kept = "".join(letter for axis, letter in enumerate(own) if axis not in repeated)
+    return (squeeze(x, repeated) if repeated else x), kept
+
+
+@public
+def outer(x: Any, y: Any) -> Variable:
+    """x[i]·y[j] → (m, n); operands of other ranks are flattened, as in NumPy."""
+    x, y = as_tensor(x), as_tensor(y)
+    flat = [value if value.ndim == 1 else ravel(value) for value in (x, y)]
+    return Contract("i,j->ij")(*flat)  # type: ignore[no-any-return]
+
+
+@public
+def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
+    """Sum of products over pairs of axes: the last `axes` of x with the first of y, or two lists of axes.
+
+    Raises: GraphValueError for lists of unequal length, or extents that differ.
+    """
+    x, y = as_tensor(x), as_tensor(y)
+    if isinstance(axes, int | np.integer):
+        if not 0 <= axes <= min(x.ndim, y.ndim):
+            raise GraphValueError(f"tensordot: {axes} axes of ranks {x.ndim} and {y.ndim}")
+        first, second = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    else:
+        first, second = (_axis_list(entry) for entry in axes)
+    if len(first) != len(second):
+        raise GraphValueError(f"tensordot: {len(first)} axes of x for {len(second)} of y")
+    for named, operand in ((first, x), (second, y)):
+        normalise_axes(named, operand.ndim)
+    left = list(string.ascii_lowercase[: x.ndim])
+    right = list(string.ascii_lowercase[x.ndim : x.ndim + y.ndim])
+    for one, other in zip(first, second, strict=True):
+        right[other] = left[one]
+    out = [letter for letter in left if letter not in right] + [letter for letter in right if letter not in left]
+    return Contract(f"{''.join(left)},{''.join(right)}->{''.join(out)}")(x, y)  # type: ignore[no-any-return]
+
+
+def _axis_list(axes: int | Sequence[int]) -> list[int]:
+    return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
+
+
+@public
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """Sum of a diagonal of x, with the dtypes of `sum`.   Raises: GraphTypeError for rank below 2."""
+    return sum_over(diagonal(x, offset, axis1, axis2), axis=-1)

@@ -1,0 +1,286 @@
+"""Identity matrices, triangles and diagonals: ops that look at j − i only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from aotensor.config import config
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType, normalise_axis
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.public import public
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.axes import dimshuffle
+from aotensor.ops.create import known_extents, lowered_extents, split_shape
+from aotensor.ops.linear import ConstantOp, LinearOp
+from aotensor.ops.shape import SymbolicExtent, dim_of, extent_of, extents_of
+
+_MATRIX = "needs a rank of at least 2"
+
+
+@dataclass(frozen=True)
+class Band(ConstantOp):
+    """y[i, j] = 1 where j − i is `offset` (predicate "eq") or at most `offset` ("le"), else 0.   extents → (n, m)"""
+
+    name: ClassVar[str] = "band"
+    dims: tuple[Dim, ...]
+    predicate: str
+    offset: int
+    dtype: str
+
+    def infer_type(self, *extents: TensorType) -> TensorType:
+        return TensorType(self.dtype, self.dims)
+
+    def reference(self, *extents: Array) -> Array:
+        rows, columns = known_extents(self.name, self.dims, extents)
+        make = np.eye if self.predicate == "eq" else np.tri
+        return make(rows, columns, self.offset).astype(self.dtype)
+
+    def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:
+        def element(s: ScalarVerbs, i: Scalar, j: Scalar) -> Scalar:
+            return s.cast(_band(s, self.predicate, self.offset, i, j), self.dtype)
+
+        return b.tabulate(lowered_extents(b, self.dims, extents), self.dtype, element)
+
+
+def _band(s: ScalarVerbs, predicate: str, offset: int, i: Extent, j: Extent) -> Scalar:
+    """j against i + offset, without a negative number."""
+    return s.compare(predicate, s.index(s.iadd(j, max(-offset, 0))), s.index(s.iadd(i, max(offset, 0))))
+
+
+def _band_op(name: str, predicate: str, n: Any, m: Any, k: int, dtype: DTypeLike | None) -> Variable:
+    dims, extents = split_shape(name, [n, n if m is None else m])
+    return Band(dims, predicate, _offset(name, k), dtypes.canonical(dtype or config.floatX))(*extents)  # type: ignore[no-any-return]
+
+
+def _offset(name: str, k: Any) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise GraphTypeError(f"{name}: the offset is an int known at compile time, not {k!r}")
+    return int(k)
+
+
+@public
+def eye(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Variable:
+    """Ones on diagonal k, zeros elsewhere.   → (n, m), m = n by default, floatX by default"""
+    return _band_op("eye", "eq", n, m, k, dtype)
+
+
+def identity(n: Any, dtype: DTypeLike | None = None) -> Variable:
+    """The identity matrix.   → (n, n), floatX by default"""
+    return eye(n, dtype=dtype)
+
+
+@public
+def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
+    """Ones on the diagonal in the shape of the matrix x and its dtype, unless one is given. Nothing flows to x.
+
+    Raises: GraphTypeError if x is no matrix.
+    """
+    x = as_tensor(x)
+    if x.ndim != 2:
+        raise GraphTypeError("identity_like: needs a matrix", lines=[x.describe()])
+    return eye(extent_of(x, 0), extent_of(x, 1), dtype=dtype or x.dtype)
+
+
+@public
+def tri(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Variable:
+    """Ones on and below diagonal k, zeros above.   → (n, m), m = n by default, floatX by default"""
+    return _band_op("tri", "le", n, m, k, dtype)
+
+
+@dataclass(frozen=True)
+class Triangle(LinearOp):
+    """x with zeros above diagonal `offset` (lower) or below it (upper).   (…, n, m) → (…, n, m)"""
+
+    name: ClassVar[str] = "triangle"
+    is_lower: bool
+    offset: int
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if x.rank < 2:
+            raise GraphTypeError(_MATRIX)
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return np.tril(x, self.offset) if self.is_lower else np.triu(x, self.offset)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return self(cotangent)  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        predicate = "le" if self.is_lower else "ge"
+
+        def element(s: ScalarVerbs, *indices: Scalar) -> Scalar:
+            keeps = _band(s, predicate, self.offset, *indices[-2:])
+            return s.select(keeps, s.load(x, *indices), s.constant(0, x.dtype))
+
+        return b.tabulate(x.extents, x.dtype, element)
+
+
+@public
+def tril(x: Any, k: int = 0) -> Variable:
+    """x with zeros above diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
+    return Triangle(True, _offset("tril", k))(x)  # type: ignore[no-any-return]
+
+
+@public
+def triu(x: Any, k: int = 0) -> Variable:
+    """x with zeros below diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
+    return Triangle(False, _offset("triu", k))(x)  # type: ignore[no-any-return]
+
+
+def _indices(positions: tuple[Array, ...]) -> tuple[Constant, Constant]:
+    rows, columns = positions
+    return constant(rows.astype("int64")), constant(columns.astype("int64"))
+
+
+@public
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Constant]:
+    """Rows and columns of the entries on and below diagonal k of an (n, m) matrix, as int64 vectors; n, m are ints."""
+    return _indices(np.tril_indices(n, k, m))
+
+
+@public
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Constant]:
+    """Rows and columns of the entries on and above diagonal k of an (n, m) matrix, as int64 vectors; n, m are ints."""
+    return _indices(np.triu_indices(n, k, m))
+
+
+# --- diagonals -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExtractDiagonal(LinearOp):
+    """y[…, p] = x[…, p + max(−offset, 0), p + max(offset, 0)], empty for a diagonal outside.   (…, n, m) → (…, l)"""
+
+    name: ClassVar[str] = "extract_diagonal"
+    offset: int
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if x.rank < 2:
+            raise GraphTypeError(_MATRIX)
+        return TensorType(x.dtype, (*x.shape[:-2], self._dim(*x.shape[-2:])))
+
+    def _dim(self, rows: Dim, columns: Dim) -> Dim:
+        if rows == columns and self.offset == 0:
+            return rows
+        return self._length(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else None
+
+    def _length(self, rows: int, columns: int) -> int:
+        return max(min(rows - max(-self.offset, 0), columns - max(self.offset, 0)), 0)
+
+    def reference(self, x: Array) -> Array:
+        return np.array(np.diagonal(x, self.offset, -2, -1))
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return place_diagonal(cotangent, extents_of(inputs[0])[-2:], self.offset)
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        length = _diagonal_length(b, self.offset, *x.extents[-2:])
+
+        def element(s: ScalarVerbs, *indices: Scalar) -> Scalar:
+            *batch, p = indices
+            return s.load(x, *batch, s.iadd(p, max(-self.offset, 0)), s.iadd(p, max(self.offset, 0)))
+
+        return b.tabulate([*x.extents[:-2], length], x.dtype, element)
+
+
+def _diagonal_length(b: TensorBuilder, offset: int, rows: Extent, columns: Extent) -> Extent:
+    v = b.scalars
+    below, right = v.isub(rows, max(-offset, 0)), v.isub(columns, max(offset, 0))
+    return v.imax(v.imin(below, right), 0)
+
+
+@dataclass(frozen=True)
+class PlaceDiagonal(LinearOp):
+    """Zeros with d on diagonal `offset` of the last two axes: d, *extents → matrix.   (…, l) → (…, n, m)
+
+    dims: (n, m), each a number, or a name or None for the next extent.
+    """
+
+    name: ClassVar[str] = "place_diagonal"
+    dims: tuple[Dim, ...]
+    offset: int
+
+    def infer_type(self, d: TensorType, *extents: TensorType) -> TensorType:
+        if d.rank < 1:
+            raise GraphTypeError("a diagonal needs a rank of at least 1")
+        return TensorType(d.dtype, (*d.shape[:-1], *self.dims))
+
+    def reference(self, d: Array, *extents: Array) -> Array:
+        rows, columns = known_extents(self.name, self.dims, extents)
+        result = np.zeros((*d.shape[:-1], rows, columns), d.dtype)
+        diagonal = np.diagonal(result, self.offset, -2, -1)
+        if diagonal.shape != d.shape:
+            raise GraphValueError(f"{self.name}: {d.shape[-1]} entries for a diagonal of {diagonal.shape[-1]}")
+        p = np.arange(d.shape[-1])
+        result[..., p + max(-self.offset, 0), p + max(self.offset, 0)] = d
+        return result
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return ExtractDiagonal(self.offset)(cotangent)  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, d: Tensor, *extents: Tensor) -> Tensor:
+        rows, columns = lowered_extents(b, self.dims, extents)
+        length = _diagonal_length(b, self.offset, rows, columns)
+        b.same_extent([d.extents[-1], length], "extents of the diagonal")
+
+        zero = b.broadcast(b.constant(0, d.dtype), [*d.extents[:-1], 1])
+        padded = b.concatenate([d, zero], len(d.extents) - 1)
+
+        def element(s: ScalarVerbs, *indices: Scalar) -> Scalar:
+            """d on the diagonal, the zero behind it elsewhere: no read is out of bounds, even where d is empty."""
+            *batch, i, j = indices
+            place = s.index(s.isub(i, max(-self.offset, 0)))
+            found = s.select(_band(s, "eq", self.offset, i, j), place, s.index(length))
+            return s.load(padded, *batch, found)
+
+        return b.tabulate([*d.extents[:-1], rows, columns], d.dtype, element)
+
+
+def place_diagonal(d: Variable, extents: Sequence[SymbolicExtent], offset: int) -> Variable:
+    """Zeros of the two extents, with d on a diagonal."""
+    symbolic = [extent for extent in extents if isinstance(extent, Variable)]
+    return PlaceDiagonal(tuple(map(dim_of, extents)), offset)(d, *symbolic)  # type: ignore[no-any-return]
+
+
+@public
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """Diagonal `offset` of the planes of two axes, as a new last axis; empty where it lies outside.
+
+    Raises: GraphTypeError below rank 2, GraphValueError for equal axes or one out of range.
+    """
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise GraphTypeError(f"diagonal: {_MATRIX}", lines=[x.describe()])
+    first, second = normalise_axis(axis1, x.ndim), normalise_axis(axis2, x.ndim)
+    if first == second:
+        raise GraphValueError(f"diagonal: axes {axis1} and {axis2} are the same", lines=[x.describe()])
+    others = [axis for axis in range(x.ndim) if axis not in (first, second)]
+    return ExtractDiagonal(_offset("diagonal", offset))(dimshuffle(x, [*others, first, second]))  # type: ignore[no-any-return]
+
+
+extract_diag = diagonal
+
+
+@public
+def diag(x: Any, k: int = 0) -> Variable:
+    """The square matrix with the vector x on diagonal k, or diagonal k of the matrix x.
+
+    Raises: GraphTypeError for another rank.
+    """
+    x = as_tensor(x)
+    offset = _offset("diag", k)
+    if x.ndim == 2:
+        return ExtractDiagonal(offset)(x)  # type: ignore[no-any-return]
+    if x.ndim != 1:
+        raise GraphTypeError("diag: needs a vector or a matrix", lines=[x.describe()])
+    extent = extent_of(x, 0)
+    side = extent if offset == 0 else extent + (offset if offset > 0 else -offset)
+    return place_diagonal(x, [side, side], offset)

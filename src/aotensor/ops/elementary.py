@@ -1,0 +1,84 @@
+"""Elementary functions of real analysis, their logarithms and inverses.
+
+Outside the domain of a function its value is nan, and so is its slope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log as real_log
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.graph.variable import Variable
+from aotensor.ops.compare import and_, gt, lt, neq, or_, switch
+from aotensor.ops.elementwise import Elementwise, elementwise
+
+
+def _unary(name: str, doc: str, slope: Callable[..., Variable], reference: Any = None) -> Elementwise:
+    """A function of one real that the math dialect has under NumPy's name."""
+    return elementwise(name, doc, reference or getattr(np, name), lambda s, x: s.math(name, x), (slope,))
+
+
+def inside(is_outside: Variable, g: Variable, slope: Variable) -> Variable:
+    """The scaled slope, nan outside the domain; but 0 where g is 0, as behind a switch that masks the outside."""
+    return switch(and_(is_outside, neq(g, 0)), np.nan, slope)
+
+
+exp = _unary("exp", "eˣ; inf beyond 709.78 in float64.", lambda g, x, y: g * y)
+exp2 = _unary("exp2", "2ˣ.", lambda g, x, y: g * y * real_log(2))
+expm1 = _unary("expm1", "eˣ − 1, exact near 0.", lambda g, x, y: g * (y + 1))
+
+log = _unary("log", "ln x; −inf at 0 with slope inf, nan below.", lambda g, x, y: inside(lt(x, 0), g, g / x))
+log2 = _unary("log2", "Logarithm to base 2.", lambda g, x, y: inside(lt(x, 0), g, g / (x * real_log(2))))
+log10 = _unary("log10", "Logarithm to base 10.", lambda g, x, y: inside(lt(x, 0), g, g / (x * real_log(10))))
+log1p = _unary("log1p", "ln(1 + x), exact near 0.", lambda g, x, y: inside(lt(x, -1), g, g / (1 + x)))
+
+sqrt = _unary("sqrt", "√x; slope inf at 0, nan below.", lambda g, x, y: 0.5 * g / y)
+cbrt = _unary("cbrt", "∛x; slope inf at 0.", lambda g, x, y: g / (3 * y * y))
+
+sin = _unary("sin", "Sine; nan at ±inf.", lambda g, x, y: g * cos(x))
+cos: Elementwise = _unary("cos", "Cosine; nan at ±inf.", lambda g, x, y: -g * sin(x))
+tan = _unary("tan", "Tangent; nan at ±inf.", lambda g, x, y: g * (1 + y * y))
+arcsin = _unary("arcsin", "Inverse sine; slope inf at ±1, nan outside.", lambda g, x, y: g / sqrt((1 - x) * (1 + x)))
+arccos = _unary(
+    "arccos", "Inverse cosine; slope −inf at ±1, nan outside.", lambda g, x, y: -g / sqrt((1 - x) * (1 + x))
+)
+arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g / (1 + x * x))
+
+sinh = _unary("sinh", "Hyperbolic sine.", lambda g, x, y: g * cosh(x))
+cosh: Elementwise = _unary("cosh", "Hyperbolic cosine.", lambda g, x, y: g * sinh(x))
+tanh = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * (1 - y * y))
+arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g / sqrt(x * x + 1))
+arccosh = _unary(
+    "arccosh",
+    "Inverse hyperbolic cosine; slope inf at 1, nan below.",
+    lambda g, x, y: g / (sqrt(x - 1) * sqrt(x + 1)),
+)
+arctanh = _unary(
+    "arctanh",
+    "Inverse hyperbolic tangent; ±inf at ±1, nan outside.",
+    lambda g, x, y: inside(or_(lt(x, -1), gt(x, 1)), g, g / ((1 - x) * (1 + x))),
+)
+
+arctan2 = elementwise(
+    "arctan2",
+    "The angle of the point (b, a), in (−π, π]; slopes are nan at (0, 0).",
+    np.arctan2,
+    lambda s, a, b: s.math2("arctan2", a, b),
+    (lambda g, a, b, y: g * b / (a * a + b * b), lambda g, a, b, y: -g * a / (a * a + b * b)),
+)
+
+
+def _scaled(factor: float) -> Callable[..., Scalar]:
+    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+        return s.mul(x, s.constant(factor, x.dtype))
+
+    return emit
+
+
+deg2rad = elementwise("deg2rad", "x·π/180.", np.deg2rad, _scaled(pi / 180), (lambda g, x, y: g * (pi / 180),))
+rad2deg = elementwise("rad2deg", "x·180/π.", np.rad2deg, _scaled(180 / pi), (lambda g, x, y: g * (180 / pi),))

@@ -1,0 +1,240 @@
+"""Elementwise ops: one class, whose instances differ in a row of a table.
+
+A row gives the meaning of the scalar function, its emission and its partial derivatives; typing, broadcasting, both
+modes of differentiation and lowering are the same for all and stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
+from aotensor.graph.public import lookup, public
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.signatures import Signature, floating
+
+Partial: TypeAlias = Callable[..., Variable] | None
+"""g ↦ ∂f/∂xᵢ·g as `lambda g, *inputs, y: ...`, the map that both modes apply; None is zero."""
+
+ELEMENTWISE: Final[dict[str, Elementwise]] = {}
+"""The public elementwise ops by name."""
+
+
+def not_implemented(*_: Variable) -> Variable:
+    """The partial derivative of a function whose derivative is unknown here; using it is an error that says so."""
+    raise AssertionError("a marker, never called")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scalar function. Rows are equal if name and parameters are.
+
+    reference: NumPy on operands that have the dtypes that `signature` asks for.
+    emit: (verbs, *scalars) → scalar, of the same dtypes.
+    partials: one per operand; for a variadic row a function (g, position, inputs, y).
+    guard: (builder, *tensors): checks at run time that come before the loop.
+    weak_from: position of the first operand that decides the dtype of Python literals.
+    unread: positions of operands that lend only their extents; no gradient flows to them.
+    """
+
+    name: str
+    doc: str = field(compare=False)
+    reference: Callable[..., Any] = field(compare=False)
+    emit: Callable[..., Scalar] = field(compare=False)
+    partials: tuple[Partial, ...] | Callable[..., Variable] = field(compare=False)
+    signature: Signature = field(default=floating, compare=False)
+    parameters: tuple[tuple[str, Any], ...] = ()
+    guard: Callable[..., None] | None = field(default=None, compare=False)
+    weak_from: int = field(default=0, compare=False)
+    unread: frozenset[int] = field(default=frozenset(), compare=False)
+
+    @property
+    def arity(self) -> int | None:
+        """Number of operands; None if any number will do."""
+        return len(self.partials) if isinstance(self.partials, tuple) else None
+
+
+@dataclass(frozen=True, repr=False)
+class Elementwise(Op):
+    """y[…] = f(x₁[…], x₂[…], …) with broadcasting along dims that are statically 1.   Python literals are weak.
+
+    Raises: GraphTypeError for a wrong number of operands or a dtype that f does not take, GraphValueError for extents
+    that differ (at run time too: an extent that merely happens to be 1 does not broadcast).
+    """
+
+    row: Row
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.row.doc)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.row.name
+
+    def __call__(self, *inputs: Any) -> Variable:
+        return self.apply(*inputs).outputs[0]
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{key}={value}" for key, value in self.row.parameters)
+        return f"{self.name}{{{parameters}}}" if parameters else self.name
+
+    __repr__ = __str__
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        """Python numbers take a dtype that does not widen the others."""
+        arity = self.row.arity
+        if len(inputs) != arity if arity is not None else not inputs:
+            wanted = "at least 1 operand" if arity is None else f"{arity} operand{'s' if arity > 1 else ''}"
+            raise GraphTypeError(f"{self.name}: takes {wanted}, found {len(inputs)}")
+        converted = [None if _is_literal(x) else as_tensor(x) for x in inputs]
+        deciding = [x.dtype for x in converted[self.row.weak_from :] if x is not None]
+        common = dtypes.promote(*deciding) if deciding else None
+        return [x if x is not None else _weak(value, common) for x, value in zip(converted, inputs, strict=True)]
+
+    def infer_type(self, *types: TensorType) -> TensorType:
+        _, result = self.row.signature(*(x.dtype for x in types))
+        return TensorType(result, broadcast_shapes([x.shape for x in types]))
+
+    def reference(self, *inputs: Array) -> Any:
+        operands, _ = self.row.signature(*(x.dtype.name for x in inputs))
+        return self.row.reference(*(np.asarray(x, dtype) for x, dtype in zip(inputs, operands, strict=True)))
+
+    def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The reference without NumPy's warnings, after a check that only static extents of 1 broadcast."""
+        _check_extents(self.name, node.inputs, inputs, node.outputs[0].ndim)
+        with np.errstate(all="ignore"):
+            return super().evaluate(node, inputs)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[position not in self.row.unread] for position in range(len(node.inputs))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (y,), (g,) = outputs, cotangents
+        terms: list[Variable] = []
+        for position, x in enumerate(inputs):
+            if position in self.row.unread or is_disconnected(g):
+                terms.append(disconnected())
+            else:
+                scaled = self._scaled(g, position, inputs, y)
+                terms.append(zero_gradient(x) if scaled is None else unbroadcast(scaled, x))
+        return terms
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (y,) = outputs
+        varying = [
+            (position, tangent)
+            for position, tangent in enumerate(tangents)
+            if position not in self.row.unread and not is_disconnected(tangent)
+        ]
+        if not varying:
+            return [disconnected()]
+        scaled = [self._scaled(tangent, position, inputs, y) for position, tangent in varying]
+        total = sum_terms([_expanded(term, y) for term in scaled if term is not None], lookup("add"))
+        return [zero_gradient(y) if is_disconnected(total) else total]
+
+    def _scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
+        """∂y/∂inputs[position]·g, or None where that is exactly zero."""
+        if dtypes.is_discrete(y.dtype):
+            return None
+        operands, _ = self.row.signature(*(x.dtype for x in inputs))
+        values = [
+            lookup("cast")(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
+        ]
+        if callable(self.row.partials):
+            return self.row.partials(g, position, values, y)
+        partial = self.row.partials[position]
+        if partial is not_implemented:
+            return null_gradient(self, position, inputs[position], "not implemented")
+        return partial(g, *values, y) if partial is not None else None
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> Tensor:
+        operands, result = self.row.signature(*(x.dtype for x in inputs))
+        if self.row.guard is not None:
+            self.row.guard(b, *inputs)
+
+        def body(s: ScalarVerbs, *scalars: Scalar) -> Scalar:
+            return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
+
+        return b.map(body, *inputs, dtype=result)  # type: ignore[no-any-return]
+
+
+def elementwise(
+    name: str,
+    doc: str,
+    reference: Callable[..., Any],
+    emit: Callable[..., Scalar],
+    partials: tuple[Partial, ...] | Callable[..., Variable],
+    signature: Signature = floating,
+    **options: Any,
+) -> Elementwise:
+    """A public elementwise op from a row of its table; see `Row` for the columns and the further options."""
+    op = Elementwise(Row(name, doc, reference, emit, partials, signature, **options))
+    ELEMENTWISE[name] = op
+    return public(op, name)
+
+
+def unbroadcast(g: Variable, x: Variable) -> Variable:
+    """The adjoint of broadcasting: g summed over the axes along which x was repeated, in the dtype of a floating x."""
+    if is_null(g):
+        return g
+    extra = g.ndim - x.ndim
+    repeated = [
+        extra + axis
+        for axis, (dim, wide) in enumerate(zip(x.tensor_type.shape, g.tensor_type.shape[extra:], strict=True))
+        if dim == 1 and wide != 1
+    ]
+    axes = (*range(extra), *repeated)
+    if axes:
+        g = lookup("sum")(g, axis=axes, keepdims=True)
+    if extra:
+        g = lookup("dimshuffle")(g, tuple(range(extra, g.ndim)))
+    return lookup("cast")(g, x.dtype) if dtypes.is_float(x.dtype) else g
+
+
+def _expanded(g: Variable, y: Variable) -> Variable:
+    """g repeated to the extents of y, in its dtype."""
+    if is_null(g):
+        return g
+    g = lookup("cast")(g, y.dtype)
+    wide = y.tensor_type.shape
+    if g.ndim == y.ndim and all(dim != 1 or dim == other for dim, other in zip(g.tensor_type.shape, wide, strict=True)):
+        return g
+    return lookup("full_like")(y, g)  # type: ignore[no-any-return]
+
+
+def _is_literal(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool | np.generic)
+
+
+def _weak(value: int | float, common: str | None) -> Variable:
+    """A literal beside operands of dtype `common`."""
+    return as_tensor(value) if common is None else constant(value, dtype=dtypes.weak_scalar(value, common))
+
+
+def _check_extents(name: str, inputs: Sequence[Variable], values: Sequence[Array], rank: int) -> None:
+    for axis in range(-rank, 0):
+        found = {
+            value.shape[axis]
+            for x, value in zip(inputs, values, strict=True)
+            if value.ndim >= -axis and x.tensor_type.shape[axis] != 1
+        }
+        if len(found) > 1:
+            listed = " and ".join(map(str, sorted(found)))
+            raise GraphValueError(
+                f"{name}: extents {listed} along axis {axis + rank} differ",
+                lines=[f"{x.describe()}, here {list(value.shape)}" for x, value in zip(inputs, values, strict=True)],
+                hint="only a dim that the type says is 1 broadcasts" if 1 in found else None,
+            )

@@ -1,0 +1,206 @@
+"""Identities that change what derivatives see: cut, scaled, clipped, or declared undefined."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
+from aotensor.graph.public import public
+from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.compare import cast, clip
+from aotensor.ops.linear import zero_gradient
+
+
+class ViewOp(Op):
+    """x itself: what subclasses change is the derivative. Further inputs only steer it."""
+
+    def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array, *options: Array) -> Array:
+        return x.copy()
+
+    def lower(self, b: TensorBuilder, x: Tensor, *options: Tensor) -> Tensor:
+        return x
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+
+@dataclass(frozen=True)
+class ZeroGrad(ViewOp):
+    """x, with a derivative of exact zeros."""
+
+    name: ClassVar[str] = "zero_grad"
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [zero_gradient(inputs[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0] if is_disconnected(tangents[0]) else zero_gradient(outputs[0])]
+
+
+@dataclass(frozen=True)
+class ConsiderConstant(ZeroGrad):
+    """x, with a derivative of exact zeros; the older name of ZeroGrad."""
+
+    name: ClassVar[str] = "consider_constant"
+
+
+@dataclass(frozen=True)
+class DisconnectedGrad(ViewOp):
+    """x, on which its result does not depend as far as derivatives are concerned."""
+
+    name: ClassVar[str] = "disconnected_grad"
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [disconnected()]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [disconnected()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False]]
+
+
+@dataclass(frozen=True)
+class UndefinedGrad(ViewOp):
+    """x, with a derivative that is undefined: using it is an error."""
+
+    name: ClassVar[str] = "undefined_grad"
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [grad_undefined(self, 0, inputs[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0] if is_disconnected(tangents[0]) else grad_undefined(self, 0, inputs[0])]
+
+
+@dataclass(frozen=True)
+class GradClip(ViewOp):
+    """x, whose cotangent is clipped to [lower, upper]: inputs x, lower, upper. Tangents pass unchanged."""
+
+    name: ClassVar[str] = "grad_clip"
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        lower, upper = (cast(bound, cotangents[0].dtype) for bound in inputs[1:])
+        return [clip(cotangents[0], lower, upper), disconnected(), disconnected()]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0]]
+
+
+@dataclass(frozen=True)
+class GradScale(ViewOp):
+    """x, whose cotangent and tangent are multiplied by a factor: inputs x, factor."""
+
+    name: ClassVar[str] = "grad_scale"
+
+    def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
+        (factor,) = options
+        wide = broadcast_shapes([x.shape, factor.shape])
+        if len(wide) != x.rank or any(dim == 1 != other for dim, other in zip(x.shape, wide, strict=True)):
+            raise GraphValueError(f"a factor of {factor} does not fit {x}")
+        return x
+
+    def _scaled(self, direction: Variable, factor: Variable) -> Variable:
+        return direction * cast(factor, direction.dtype)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [self._scaled(cotangents[0], inputs[1]), disconnected()]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0] if is_disconnected(tangents[0]) else self._scaled(tangents[0], inputs[1])]
+
+
+zero_grad_ = ZeroGrad()
+disconnected_grad_ = DisconnectedGrad()
+undefined_grad_ = UndefinedGrad()
+consider_constant_ = ConsiderConstant()
+
+
+@public
+def zero_grad(x: Any) -> Variable:
+    """x with gradient 0: connected, but constant as far as derivatives are concerned."""
+    return zero_grad_(x)  # type: ignore[no-any-return]
+
+
+@public
+def disconnected_grad(x: Any) -> Variable:
+    """x without any gradient: whoever asks for one that leads through it alone is told that nothing connects."""
+    return disconnected_grad_(x)  # type: ignore[no-any-return]
+
+
+@public
+def undefined_grad(x: Any) -> Variable:
+    """x with an undefined gradient: asking for one that leads through it is a NullTypeGradError."""
+    return undefined_grad_(x)  # type: ignore[no-any-return]
+
+
+@public
+def consider_constant(x: Any) -> Variable:
+    """Deprecated: `zero_grad` with a warning."""
+    warnings.warn("consider_constant is deprecated, use zero_grad", DeprecationWarning, stacklevel=2)
+    return consider_constant_(x)  # type: ignore[no-any-return]
+
+
+@public
+def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
+    """x, whose cotangent is clipped to the bounds on its way back; a nan stays. Tangents pass unchanged.
+
+    Raises: GraphValueError for a bound that is nan, or an upper bound below the lower one.
+    """
+    lower, upper = as_tensor(lower_bound), as_tensor(upper_bound)
+    known = [bound.data for bound in (lower, upper) if isinstance(bound, Constant)]
+    if any(np.isnan(bound).any() for bound in known):
+        raise GraphValueError("grad_clip: a bound is nan")
+    if len(known) == 2 and not (known[0] <= known[1]).all():
+        raise GraphValueError(f"grad_clip: the upper bound {upper} is below the lower bound {lower}")
+    return GradClip()(x, lower, upper)  # type: ignore[no-any-return]
+
+
+@public
+def grad_scale(x: Any, multiplier: Any) -> Variable:
+    """x, whose cotangent and tangent are multiplied by `multiplier`, which broadcasts to x and gets no gradient itself.
+
+    Raises: GraphValueError for a multiplier of higher rank than x.
+    """
+    return GradScale()(x, multiplier)  # type: ignore[no-any-return]
+
+
+def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
+    """The term of a pullback for an input whose gradient is undefined; using it is a NullTypeGradError that says so."""
+    return null_gradient(op, x_pos, x, "undefined", comment)
+
+
+def grad_not_implemented(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
+    """The term of a pullback for an input whose gradient nobody has written; using it is a NullTypeGradError."""
+    return null_gradient(op, x_pos, x, "not implemented", comment)

@@ -1,0 +1,332 @@
+"""Basic indexing: x[2, 1:n, None, ::-1], and copies with such a window replaced or increased."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.axes import DimShuffle, dimshuffle
+from aotensor.ops.create import zeros_like
+from aotensor.ops.elementwise import unbroadcast
+from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.shape import Shape, SymbolicExtent, as_extent, shape_i
+from aotensor.ops.window import (
+    INPUT,
+    Entries,
+    Entry,
+    Line,
+    Position,
+    Slice,
+    concrete_index,
+    gather,
+    lower_window,
+    window_shape,
+)
+
+
+@dataclass(frozen=True)
+class Subtensor(LinearOp):
+    """x[entries]: inputs x and the symbolic bounds in their order."""
+
+    name: ClassVar[str] = "subtensor"
+    entries: Entries
+
+    def infer_type(self, x: TensorType, *symbols: TensorType) -> TensorType:
+        return TensorType(x.dtype, window_shape(self.entries, x, symbols))
+
+    def reference(self, x: Array, *symbols: Array) -> Array:
+        return np.array(x[concrete_index(self.entries, x, symbols)])
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, *symbols = inputs
+        zeros = zeros_like(x, cotangent.dtype)
+        return IncSubtensor(self.entries, is_set=True)(zeros, cotangent, *symbols)  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, x: Tensor, *symbols: Tensor) -> Tensor:
+        return gather(b, x, lower_window(b, self.entries, x, symbols))
+
+
+@dataclass(frozen=True)
+class IncSubtensor(Op):
+    """A copy of x with y added to x[entries], or put there if `is_set`: inputs x, y and the symbolic bounds.
+
+    y is cast to the dtype of x and broadcasts to the window along dims that are statically 1.
+    """
+
+    name: ClassVar[str] = "inc_subtensor"
+    entries: Entries
+    is_set: bool = False
+
+    def infer_type(self, x: TensorType, y: TensorType, *symbols: TensorType) -> TensorType:
+        window = window_shape(self.entries, x, symbols)
+        if not np.can_cast(y.dtype, x.dtype, "same_kind"):
+            raise GraphTypeError(f"a value of {y.dtype} in a tensor of {x.dtype} loses its fraction or its sign")
+        if y.rank > len(window):
+            raise GraphValueError(f"a value of rank {y.rank} for a window of rank {len(window)}")
+        for dim, wide in zip(y.static_shape, window[len(window) - y.rank :], strict=True):
+            if wide == 1 and dim not in (1, None):
+                raise GraphValueError(f"a value of extent {dim} for a window of extent 1")
+        broadcast_shapes([window, y.shape])
+        return x
+
+    def reference(self, x: Array, y: Array, *symbols: Array) -> Array:
+        index = concrete_index(self.entries, x, symbols)
+        result = x.copy()
+        with np.errstate(all="ignore"):
+            change = y.astype(x.dtype)
+            result[index] = change if self.is_set else result[index] + change
+        return result
+
+    def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The reference, after a check that only static extents of 1 broadcast."""
+        x, y, *symbols = inputs
+        window = x[concrete_index(self.entries, x, symbols)].shape
+        for axis, (dim, found) in enumerate(
+            zip(node.inputs[1].static_shape, y.shape, strict=True), len(window) - y.ndim
+        ):
+            if dim != 1 and found != window[axis]:
+                raise GraphValueError(_mismatch(axis, str(found), str(window[axis])))
+        return super().evaluate(node, inputs)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y, *symbols), (ct,) = inputs, cotangents
+        rest = [disconnected() for _ in symbols]
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x), zero_gradient(y), *rest]
+        for_y = unbroadcast(Subtensor(self.entries)(ct, *symbols), y)
+        return [self._cleared(ct, symbols) if self.is_set else ct, for_y, *rest]
+
+    def _cleared(self, x: Variable, symbols: Sequence[Variable]) -> Variable:
+        """x with zeros in the window."""
+        zero = constant(0, dtype=x.dtype)
+        return IncSubtensor(self.entries, is_set=True)(x, zero, *symbols)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, _, *symbols), (tx, ty, *_) = inputs, tangents
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected()]
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x)]
+        if is_disconnected(ty):
+            return [self._cleared(tx, symbols) if self.is_set else tx]
+        return [self(zero_gradient(x) if is_disconnected(tx) else tx, ty, *symbols)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[position < 2] for position in range(len(node.inputs))]
+
+    def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:
+        lines = lower_window(b, self.entries, x, symbols)
+        extents = [line.extent for line in lines if line.extent is not None]
+        if 0 in extents:
+            return x
+        value = _fitted(b, b.cast(y, x.dtype), extents)
+        if not self.is_set:
+            value = b.map(lambda v, old, new: v.add(old, new), gather(b, x, lines), value, dtype=x.dtype)
+        upwards = [_upwards(b, line) for line in lines]
+        value = _mirrored(b, value, [line.step for line in lines if line.extent is not None])
+        kept = iter(range(len(extents)))
+        value = b.permute(value, [None if line.extent is None else next(kept) for line in lines])
+        return b.insert(x, value, [line.start for line in upwards], [line.step for line in upwards])
+
+
+def _mismatch(axis: int, found: str, expected: str) -> str:
+    return f"inc_subtensor: a value of extent {found} for axis {axis} of a window of extent {expected}"
+
+
+def _fitted(b: TensorBuilder, y: Tensor, extents: Sequence[Extent]) -> Tensor:
+    """y repeated to the window, after a check of its extents."""
+    v = b.scalars
+    missing = len(extents) - len(y.extents)
+    for axis, found in enumerate(y.extents, start=missing):
+        wanted = extents[axis]
+        if found == 1 or (isinstance(found, int) and found == wanted):
+            continue
+        agree = v.compare("eq", v.index(found), v.index(wanted))
+        b.check(agree, _mismatch(axis, "{found}", "{expected}"), found=found, expected=wanted)
+    return b.broadcast(y, extents)
+
+
+def _upwards(b: TensorBuilder, line: Line) -> Line:
+    """The same elements in ascending order."""
+    if line.step > 0 or line.extent is None:
+        return line
+    v = b.scalars
+    lowest = v.iadd(line.start, v.imul(v.isub(line.extent, 1), line.step))
+    return Line(v.imax(lowest, 0), line.extent, -line.step)
+
+
+def _mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[int]) -> Tensor:
+    """y with the axes reversed whose step is negative."""
+    if all(step > 0 for step in steps):
+        return y
+    lines = [
+        Line(0, extent) if step > 0 else Line(b.scalars.isub(extent, 1), extent, -1)
+        for extent, step in zip(y.extents, steps, strict=True)
+    ]
+    return gather(b, y, lines)
+
+
+@public
+def subtensor(x: Any, index: Any) -> Variable:
+    """x[index] for ints, integer scalars, slices, None and Ellipsis; negative steps too, bounds may be symbolic.
+
+    Positions count from the end where negative; slices are clipped, as in Python.
+
+    Raises: GraphIndexError for a position outside its axis (at run time where one is not known) or too many indices,
+    GraphTypeError for an index of another kind.
+    """
+    x = as_tensor(x)
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = _without_ellipsis(items, x)
+    entries: list[Entry] = []
+    symbols: list[Variable] = []
+    for item in items:
+        if item is not None:
+            entries.append(_entry(item, symbols))
+    if x.owner is not None and isinstance(x.owner.op, Shape) and len(entries) == len(items) == 1 and not symbols:
+        return _extent_of(x.owner, entries[0])
+    result = Subtensor(tuple(entries))(x, *symbols)
+    if len(entries) == len(items):
+        return result  # type: ignore[no-any-return]
+    return dimshuffle(result, _with_new_axes(items, result.ndim))
+
+
+def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
+    """`...` as whole slices.   Raises: GraphIndexError for two of them, or for more indices than axes."""
+    ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
+    missing = x.ndim - sum(item is not None and item is not Ellipsis for item in items)
+    if len(ellipses) > 1:
+        raise GraphIndexError("an index holds at most one ellipsis")
+    if missing < 0:
+        raise GraphIndexError(f"{x.ndim - missing} indices for rank {x.ndim}", lines=[x.describe()])
+    if not ellipses:
+        return items
+    at = ellipses[0]
+    return [*items[:at], *([slice(None)] * missing), *items[at + 1 :]]
+
+
+def _entry(item: Any, symbols: list[Variable]) -> Entry:
+    """One index as an entry; its symbolic bounds go to `symbols`."""
+    if not isinstance(item, slice):
+        at = _bound(item)
+        return Position(at if isinstance(at, int) else _collected(at, symbols))
+    step = 1 if item.step is None else _bound(item.step)
+    if isinstance(step, Variable):
+        raise UnsupportedError("a symbolic step of a slice", hint="only start and stop may be symbolic")
+    if step == 0:
+        raise GraphValueError("the step of a slice is 0")
+    bounds = [
+        None if bound is None else bound if isinstance(bound, int) else _collected(bound, symbols)
+        for bound in (None if limit is None else _bound(limit) for limit in (item.start, item.stop))
+    ]
+    return Slice(bounds[0], bounds[1], step)
+
+
+def _collected(bound: Variable, symbols: list[Variable]) -> Any:
+    symbols.append(bound)
+    return INPUT
+
+
+def _bound(value: Any) -> SymbolicExtent:
+    """An int or an integer scalar.   Raises: GraphTypeError for a float or bool, UnsupportedError for an array."""
+    if isinstance(value, bool | np.bool_ | str | float):
+        raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {value!r}")
+    x = value if isinstance(value, int | np.integer) else as_tensor(value)
+    if isinstance(x, Variable) and x.ndim > 0:
+        raise UnsupportedError(
+            f"indexing with an array ({x.type}) is not supported yet", hint="index with integers and slices"
+        )
+    return as_extent(x, "an index")
+
+
+def _extent_of(node: Apply, entry: Entry) -> Variable:
+    """x.shape[entry] without the vector of all extents."""
+    (x,) = node.inputs
+    axes = node.op.selected(x.ndim)  # type: ignore[attr-defined]
+    if isinstance(entry, Position):
+        assert isinstance(entry.at, int)
+        if not -len(axes) <= entry.at < len(axes):
+            raise GraphIndexError(
+                f"index {entry.at} is out of range for the shape of rank {x.ndim}", lines=[x.describe()]
+            )
+        return shape_i(x, axes[entry.at])
+    start, stop = entry.start, entry.stop
+    assert not isinstance(start, type(INPUT)) and not isinstance(stop, type(INPUT))
+    return Shape(axes[start : stop : entry.step])(x)  # type: ignore[no-any-return]
+
+
+def _with_new_axes(items: Sequence[Any], rank: int) -> list[int | None]:
+    """Pattern that puts an axis of extent 1 where the index says None."""
+    pattern: list[int | None] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            pattern.append(None)
+        elif isinstance(item, slice):
+            pattern.append(axis)
+            axis += 1
+    return [*pattern, *range(axis, rank)]
+
+
+@public
+def inc_subtensor(x: Any, y: Any) -> Variable:
+    """For x = z[index]: a copy of z with y added there.   y is cast to the dtype of z and broadcasts to the window.
+
+    Raises: GraphTypeError unless x was made by indexing, or if y loses its fraction in an integer z; GraphValueError
+    if y does not fit the window.
+    """
+    return _changed(x, y, is_set=False)
+
+
+@public
+def set_subtensor(x: Any, y: Any) -> Variable:
+    """For x = z[index]: a copy of z with y put there.   y is cast to the dtype of z and broadcasts to the window.
+
+    Raises: as inc_subtensor.
+    """
+    return _changed(x, y, is_set=True)
+
+
+def _changed(x: Any, y: Any, is_set: bool) -> Variable:
+    window = as_tensor(x)
+    node = window.owner
+    new_axes: list[int] = []
+    if node is not None and isinstance(node.op, DimShuffle):
+        new_axes = [axis for axis, source in enumerate(node.op.pattern) if source is None]
+        kept = [source for source in node.op.pattern if source is not None]
+        node = node.inputs[0].owner if kept == list(range(len(kept))) else None
+    if node is None or not isinstance(node.op, Subtensor):
+        raise GraphTypeError("only x[index] of a tensor x can be set or increased", lines=[window.describe()])
+    target, *symbols = node.inputs
+    value = _as_value(y, target)
+    if new_axes:
+        value = _without_axes(value, new_axes, window.ndim)
+    return IncSubtensor(node.op.entries, is_set)(target, value, *symbols)  # type: ignore[no-any-return]
+
+
+def _as_value(y: Any, target: Variable) -> Variable:
+    """y as a variable; a Python number takes the dtype of the target if it fits."""
+    is_literal = isinstance(y, int | float) and not isinstance(y, bool | np.generic)
+    if not is_literal:
+        return as_tensor(y)
+    return constant(TensorType(target.dtype).filter(y, allow_downcast=dtypes.is_float(target.dtype) or None))
+
+
+def _without_axes(y: Variable, new_axes: Sequence[int], rank: int) -> Variable:
+    """y, which broadcasts to a window with new axes, without these axes."""
+    own = [axis - (rank - y.ndim) for axis in new_axes if axis >= rank - y.ndim]
+    return dimshuffle(y, [axis for axis in range(y.ndim) if axis not in own])

@@ -1,0 +1,242 @@
+"""Tensors joined along an axis, and split again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType, normalise_axis
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.axes import atleast_1d, atleast_2d, expand_dims
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.shape import as_extents, dim_of, extent_of
+from aotensor.ops.window import Line, gather
+
+
+@dataclass(frozen=True)
+class Join(Op):
+    """Tensors of one rank one after another along an axis, in their promoted dtype; other extents are equal."""
+
+    name: ClassVar[str] = "join"
+    axis: int
+
+    def infer_type(self, *types: TensorType) -> TensorType:
+        rank = types[0].rank
+        if any(found.rank != rank for found in types):
+            raise GraphTypeError("tensors of different rank")
+        normalise_axis(self.axis, rank)
+        along = [found.static_shape[self.axis] for found in types]
+        known = [extent for extent in along if extent is not None]
+        dims = [self._common(axis, [found.shape[axis] for found in types]) for axis in range(rank)]
+        dims[self.axis] = sum(known) if len(known) == len(along) else None
+        return TensorType(dtypes.promote(*(found.dtype for found in types)), tuple(dims))
+
+    def _common(self, axis: int, dims: Sequence[Dim]) -> Dim:
+        """The dim that all have, where it must be one."""
+        numbers = sorted({dim for dim in dims if isinstance(dim, int)})
+        if len(numbers) > 1 and axis != self.axis:
+            raise GraphValueError(f"{_what(axis)} differ, {numbers[0]} and {numbers[1]}")
+        names = [dim for dim in dims if isinstance(dim, str)]
+        return numbers[0] if numbers else names[0] if names else None
+
+    def reference(self, *xs: Array) -> Array:
+        for axis in range(xs[0].ndim):
+            found = sorted({x.shape[axis] for x in xs})
+            if axis != self.axis and len(found) > 1:
+                raise GraphValueError(f"join: {_what(axis)} differ, {found[0]} and {found[1]}")
+        return np.concatenate(xs, self.axis)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(x) for x in inputs]
+        extents = [extent_of(x, self.axis) for x in inputs]
+        sizes = [extent for extent in extents if isinstance(extent, Variable)]
+        return list(Split(self.axis, tuple(map(dim_of, extents))).apply(cotangents[0], *sizes).outputs)
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if all(map(is_disconnected, tangents)):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        return [self(*(zero_gradient(x) if is_disconnected(t) else t for x, t in zip(inputs, tangents, strict=True)))]
+
+    def lower(self, b: TensorBuilder, *xs: Tensor) -> Tensor:
+        common = dtypes.promote(*(x.dtype for x in xs))
+        for axis in range(len(xs[0].extents)):
+            if axis != self.axis:
+                b.same_extent([x.extents[axis] for x in xs], f"join: {_what(axis)}")
+        return b.concatenate([b.cast(x, common) for x in xs], self.axis)
+
+
+def _what(axis: int) -> str:
+    return f"extents along axis {axis}"
+
+
+@dataclass(frozen=True)
+class Split(Op):
+    """x, *sizes → consecutive parts of x along an axis, whose extents add up to that of x.
+
+    dims: the extents; a name or None stands for the next of `sizes`.
+    """
+
+    name: ClassVar[str] = "split"
+    axis: int
+    dims: tuple[Dim, ...]
+
+    def infer_type(self, x: TensorType, *sizes: TensorType) -> tuple[TensorType, ...]:
+        normalise_axis(self.axis, x.rank)
+        known = [dim for dim in self.dims if isinstance(dim, int)]
+        if any(dim < 0 for dim in known):
+            raise GraphValueError(f"extent {min(known)} is negative")
+        extent = x.shape[self.axis]
+        if len(known) == len(self.dims) and isinstance(extent, int) and sum(known) != extent:
+            raise GraphValueError(_misfit(str(sum(known)), str(extent)))
+        for found in sizes:
+            if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
+                raise GraphTypeError(f"an extent is an integer scalar, not {found}")
+        around = x.shape[: self.axis], x.shape[self.axis + 1 :]
+        return tuple(TensorType(x.dtype, (*around[0], dim, *around[1])) for dim in self.dims)
+
+    def reference(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
+        pending = iter(sizes)
+        extents = [dim if isinstance(dim, int) else int(next(pending)) for dim in self.dims]
+        if sum(extents) != x.shape[self.axis]:
+            raise GraphValueError(_misfit(str(sum(extents)), str(x.shape[self.axis])))
+        if min(extents) < 0:
+            raise GraphValueError(f"split: extent {min(extents)} is negative")
+        return tuple(np.split(x, np.cumsum(extents)[:-1], self.axis))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        rest = [disconnected() for _ in inputs[1:]]
+        if dtypes.is_discrete(inputs[0].dtype):
+            return [zero_gradient(inputs[0]), *rest]
+        pairs = zip(outputs, cotangents, strict=True)
+        return [join(self.axis, *(zero_gradient(y) if is_disconnected(ct) else ct for y, ct in pairs)), *rest]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected() for _ in outputs]
+        if dtypes.is_discrete(inputs[0].dtype):
+            return [zero_gradient(y) for y in outputs]
+        return list(self.apply(tangents[0], *inputs[1:]).outputs)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[position == 0] * len(node.outputs) for position in range(len(node.inputs))]
+
+    def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:
+        v = b.scalars
+        extents = list(self._lower_extents(b, iter(sizes)))
+        offsets: list[Extent] = [0]
+        for extent in extents:
+            offsets.append(v.iadd(offsets[-1], extent))
+        total, whole = offsets[-1], x.extents[self.axis]
+        if not (isinstance(total, int) and total == whole):
+            agree = v.compare("eq", v.index(total), v.index(whole))
+            b.check(agree, f"split: {_misfit('{found}', '{expected}')}", found=total, expected=whole)
+        parts: list[Tensor] = []
+        for offset, extent in zip(offsets[:-1], extents, strict=True):
+            lines = [Line(0, n) for n in x.extents]
+            lines[self.axis] = Line(offset, extent)
+            parts.append(gather(b, x, lines))
+        return tuple(parts)
+
+    def _lower_extents(self, b: TensorBuilder, pending: Iterator[Tensor]) -> Iterator[Extent]:
+        v = b.scalars
+        for dim in self.dims:
+            if isinstance(dim, int):
+                yield dim
+                continue
+            extent = v.cast(b.item(next(pending)), dtypes.INDEX)
+            b.check(v.compare("ge", extent, v.index(0)), "split: extent {found} is negative", found=extent)
+            yield extent
+
+
+def _misfit(total: str, extent: str) -> str:
+    return f"parts of {total} in all for an extent of {extent}"
+
+
+@public
+def join(axis: int, *tensors: Any) -> Variable:
+    """Tensors of one rank one after another along an axis, in their promoted dtype.
+
+    Raises: GraphTypeError for different ranks or scalars, GraphValueError for extents that differ (at run time where
+    they are not known) or an axis out of range.
+    """
+    xs = [as_tensor(x) for x in tensors]
+    if not xs:
+        raise GraphValueError("join: no tensors")
+    if xs[0].ndim == 0:
+        raise GraphTypeError("join: scalars have no axis", lines=[x.describe() for x in xs], hint="use stack")
+    return Join(normalise_axis(axis, xs[0].ndim))(*xs) if len(xs) > 1 else xs[0]
+
+
+@public
+def concatenate(tensors: Sequence[Any], axis: int = 0) -> Variable:
+    """`join` with the tensors as a sequence."""
+    return join(axis, *tensors)
+
+
+@public
+def stack(tensors: Sequence[Any], axis: int = 0) -> Variable:
+    """Tensors of one shape along a new axis of the result.   Raises: as join."""
+    return join(axis, *(expand_dims(x, axis) for x in tensors))
+
+
+@public
+def hstack(tensors: Sequence[Any]) -> Variable:
+    """Tensors side by side: along axis 1, vectors and scalars along axis 0."""
+    xs = [atleast_1d(x) for x in tensors]
+    return join(0 if xs and xs[0].ndim == 1 else 1, *xs)
+
+
+@public
+def vstack(tensors: Sequence[Any]) -> Variable:
+    """Tensors on top of each other: along axis 0, vectors as rows."""
+    return join(0, *(atleast_2d(x) for x in tensors))
+
+
+@public
+def horizontal_stack(*tensors: Any) -> Variable:
+    """`hstack` of its arguments."""
+    return hstack(tensors)
+
+
+@public
+def vertical_stack(*tensors: Any) -> Variable:
+    """`vstack` of its arguments."""
+    return vstack(tensors)
+
+
+@public
+def split(x: Any, splits_size: Any, n_splits: int | None = None, axis: int = 0) -> list[Variable]:
+    """Consecutive parts of x along an axis, of the given extents, which may be symbolic.
+
+    n_splits: their number, checked if given.
+    Raises: GraphValueError if the extents do not add up to that of x (at run time where they are not known) or one is
+    negative.
+    """
+    x = as_tensor(x)
+    extents = as_extents(splits_size)
+    if n_splits is not None and n_splits != len(extents):
+        raise GraphValueError(f"split: {len(extents)} extents for {n_splits} parts")
+    if not extents:
+        raise GraphValueError("split: no extents")
+    sizes = [extent for extent in extents if isinstance(extent, Variable)]
+    op = Split(normalise_axis(axis, x.ndim), tuple(map(dim_of, extents)))
+    return list(op.apply(x, *sizes).outputs)

@@ -1,0 +1,223 @@
+"""softmax, log_softmax, logsumexp: exponentials shifted by the maximum, so that none overflows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, normalise_axes
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.axes import reexpand
+from aotensor.ops.compare import cast
+from aotensor.ops.reduce import Axes, finished, without_axes
+from aotensor.ops.reduce import sum as sum_over
+
+
+def _checked(x: TensorType) -> TensorType:
+    if not dtypes.is_float(x.dtype):
+        raise GraphTypeError(f"needs a float, not {x.dtype}")
+    return x
+
+
+def _maximum(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.asarray(np.max(x, axis=axes, keepdims=True, initial=-np.inf))
+
+
+def _lower_reduced(b: TensorBuilder, kind: str, x: Tensor, axes: Sequence[int]) -> Tensor:
+    """A reduction whose axes stay as extent 1."""
+    kept = iter(range(len(x.extents)))
+    return b.permute(b.reduce(kind, x, axes), [None if axis in axes else next(kept) for axis in range(len(x.extents))])
+
+
+def _finite(v: ScalarVerbs, m: Scalar) -> Scalar:
+    """m, or 0 where it is infinite or nan: a shift that turns no difference into nan."""
+    return v.select(v.or_(v.is_inf(m), v.is_nan(m)), v.constant(0.0, m.dtype), m)
+
+
+def _exp_shifted(v: ScalarVerbs, x: Scalar, m: Scalar) -> Scalar:
+    return v.math("exp", v.sub(x, m))
+
+
+@dataclass(frozen=True)
+class Softmax(Op):
+    """y = exp(x) / Σ exp(x) over axes.
+
+    Where infinities decide: nan, as the formula has it; if `at_limits`, what the slopes of logsumexp are: all −inf give
+    zeros, and +inf share the weight among themselves.
+    """
+
+    name: ClassVar[str] = "softmax"
+    axes: tuple[int, ...]
+    at_limits: bool = False
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return _checked(x)
+
+    def reference(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            m = _maximum(x, self.axes)
+            weights = np.exp(x - m)
+            if self.at_limits:
+                weights = np.where(x == m, np.where(m == -np.inf, 0, 1), np.where(m == -np.inf, 0, weights))
+            total = weights.sum(axis=self.axes, keepdims=True)
+            return weights / (np.where(m == -np.inf, 1, total) if self.at_limits else total)  # type: ignore[no-any-return]
+
+    def _derivative(self, y: Variable, direction: Variable) -> Variable:
+        """y⊙(d − Σ y⊙d): the Jacobian is symmetric, so both modes are this."""
+        inner = sum_over(y * direction, axis=self.axes, keepdims=True)
+        return y * (direction - inner)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [self._derivative(outputs[0], cotangents[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0] if is_disconnected(tangents[0]) else self._derivative(outputs[0], tangents[0])]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        m = _lower_reduced(b, "maximum", x, self.axes)
+        weights = b.map(self._weight, x, m, dtype=x.dtype)
+        total = _lower_reduced(b, "add", weights, self.axes)
+        return b.map(self._share, weights, total, m, dtype=x.dtype)  # type: ignore[no-any-return]
+
+    def _weight(self, v: ScalarVerbs, x: Scalar, m: Scalar) -> Scalar:
+        weight = _exp_shifted(v, x, m)
+        return v.select(v.compare("eq", x, m), v.constant(1.0, x.dtype), weight) if self.at_limits else weight
+
+    def _share(self, v: ScalarVerbs, weight: Scalar, total: Scalar, m: Scalar) -> Scalar:
+        share = v.div(weight, total)
+        if not self.at_limits:
+            return share
+        is_nothing = v.compare("eq", m, v.constant(-np.inf, m.dtype))
+        return v.select(is_nothing, v.constant(0.0, m.dtype), share)
+
+
+@dataclass(frozen=True)
+class LogSoftmax(Op):
+    """y = x − log Σ exp(x) over axes."""
+
+    name: ClassVar[str] = "log_softmax"
+    axes: tuple[int, ...]
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return _checked(x)
+
+    def reference(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            shifted = x - _maximum(x, self.axes)
+            return shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True))  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (ct,) = inputs, cotangents
+        return [ct - Softmax(self.axes)(x) * sum_over(ct, axis=self.axes, keepdims=True)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (tx,) = inputs, tangents
+        if is_disconnected(tx):
+            return [tx]
+        return [tx - sum_over(Softmax(self.axes)(x) * tx, axis=self.axes, keepdims=True)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        m = _lower_reduced(b, "maximum", x, self.axes)
+        total = _lower_reduced(b, "add", b.map(_exp_shifted, x, m, dtype=x.dtype), self.axes)
+
+        def element(v: ScalarVerbs, x: Scalar, m: Scalar, total: Scalar) -> Scalar:
+            return v.sub(v.sub(x, m), v.math("log", total))
+
+        return b.map(element, x, m, total, dtype=x.dtype)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class LogSumExp(Op):
+    """y = log Σ exp(x) over axes; −inf for nothing or only −inf, inf if one is inf."""
+
+    name: ClassVar[str] = "logsumexp"
+    axes: tuple[int, ...]
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return without_axes(_checked(x), self.axes)
+
+    def reference(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            m = _maximum(x, self.axes)
+            shift = np.where(np.isfinite(m), m, 0).astype(x.dtype)
+            return np.asarray(
+                np.log(np.exp(x - shift).sum(axis=self.axes)) + shift.reshape(np.squeeze(shift, self.axes).shape)
+            )
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (ct,) = inputs, cotangents
+        return [Softmax(self.axes, at_limits=True)(x) * reexpand(ct, self.axes, x.ndim)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (tx,) = inputs, tangents
+        if is_disconnected(tx):
+            return [tx]
+        return [sum_over(Softmax(self.axes, at_limits=True)(x) * tx, axis=self.axes)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        rank = len(x.extents)
+        m = b.map(_finite, _lower_reduced(b, "maximum", x, self.axes), dtype=x.dtype)
+        total = b.reduce("add", b.map(_exp_shifted, x, m, dtype=x.dtype), self.axes)
+        shift = b.permute(m, [axis for axis in range(rank) if axis not in self.axes])
+
+        def element(v: ScalarVerbs, total: Scalar, shift: Scalar) -> Scalar:
+            return v.add(v.math("log", total), shift)
+
+        return b.map(element, total, shift, dtype=x.dtype)  # type: ignore[no-any-return]
+
+
+def _as_float(x: Any) -> Variable:
+    x = as_tensor(x)
+    return cast(x, dtypes.float_of(x.dtype))
+
+
+@public
+def softmax(x: Any, axis: Axes = None) -> Variable:
+    """exp(x) / Σ exp(x) over axes, None for all; safe for large x. A line of −inf gives nan.
+
+    Raises: GraphValueError for an axis out of range or named twice. Source: shift by the maximum.
+    """
+    x = _as_float(x)
+    return Softmax(normalise_axes(axis, x.ndim))(x)  # type: ignore[no-any-return]
+
+
+@public
+def log_softmax(x: Any, axis: Axes = None) -> Variable:
+    """x − log Σ exp(x) over axes, None for all; exact for far apart x.
+
+    Raises: GraphValueError for an axis out of range or named twice. Source: shift by the maximum.
+    """
+    x = _as_float(x)
+    return LogSoftmax(normalise_axes(axis, x.ndim))(x)  # type: ignore[no-any-return]
+
+
+@public
+def logsumexp(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """log Σ exp(x) over axes, safe for large x.   Slopes: the softmax; 0 where all are −inf, shared among +inf.
+
+    Raises: GraphValueError for an axis out of range or named twice. An empty axis gives −inf.
+    Source: shift by the maximum; Blanchard, Higham & Higham (2021).
+    """
+    x = _as_float(x)
+    axes = normalise_axes(axis, x.ndim)
+    return finished(LogSumExp(axes)(x), axes, x, keepdims)

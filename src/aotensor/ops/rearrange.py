@@ -1,0 +1,119 @@
+"""Elements repeated, rolled, reversed and padded: compositions of reshape, broadcasting, indexing and join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.types import normalise_axes, normalise_axis
+from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.public import public
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.axes import expand_dims, shape_padleft
+from aotensor.ops.compare import cast
+from aotensor.ops.create import alloc
+from aotensor.ops.index import set_subtensor, subtensor
+from aotensor.ops.join import join
+from aotensor.ops.shape import SymbolicExtent, as_extent, extent_of, extents_of, product, ravel, reshape
+
+
+@public
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+    """Every element (or slice along an axis) `repeats` times in a row; axis None flattens first.
+
+    repeats: an int or an integer scalar.   Raises: UnsupportedError for one count per element.
+    """
+    x = as_tensor(x)
+    if np.ndim(repeats) if not isinstance(repeats, Variable) else repeats.ndim:
+        raise UnsupportedError("repeat: one count per element is not supported", hint="give one count for all")
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normalise_axis(axis, x.ndim)
+    times = as_extent(repeats)
+    extents = extents_of(x)
+    wide = alloc(expand_dims(x, axis + 1), *extents[: axis + 1], times, *extents[axis + 1 :])
+    return reshape(wide, [*extents[:axis], product([extents[axis], times]), *extents[axis + 1 :]])
+
+
+@public
+def tile(x: Any, reps: Any) -> Variable:
+    """x repeated as a whole, reps[k] times along axis k; missing counts and axes are 1 on the left, as in NumPy."""
+    x = as_tensor(x)
+    named = [as_extent(count) for count in (reps if isinstance(reps, list | tuple) else [reps])]
+    rank = max(x.ndim, len(named))
+    x = shape_padleft(x, rank - x.ndim)
+    counts: list[SymbolicExtent] = [*([1] * (rank - len(named))), *named]
+    extents = extents_of(x)
+    interleaved: list[SymbolicExtent] = [entry for pair in zip(counts, extents, strict=True) for entry in pair]
+    wide = alloc(expand_dims(x, range(0, 2 * rank, 2)), *interleaved) if rank else x
+    return reshape(wide, [product(pair) for pair in zip(counts, extents, strict=True)])
+
+
+@public
+def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
+    """The elements in reverse order along axes, None for all."""
+    x = as_tensor(x)
+    axes = normalise_axes(axis, x.ndim)
+    return subtensor(x, tuple(slice(None, None, -1 if axis in axes else None) for axis in range(x.ndim)))
+
+
+@public
+def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
+    """Elements moved by `shift` places along an axis, those that leave come back in front; None rolls flattened x.
+
+    shift: an int or an integer scalar, of any size and sign.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), extents_of(x))
+    axis = normalise_axis(axis, x.ndim)
+    places, extent = as_extent(shift, "a shift"), extent_of(x, axis)
+    if isinstance(places, int) and isinstance(extent, int):
+        cut: SymbolicExtent = -places % extent if extent else 0
+    else:
+        cut = (-_symbol(places)) % _symbol(extent)
+    whole = (slice(None),) * axis
+    return join(axis, subtensor(x, (*whole, slice(cut, None))), subtensor(x, (*whole, slice(None, cut))))
+
+
+def _symbol(extent: SymbolicExtent) -> Variable:
+    """An extent as an int64 scalar: signed, so that it can be negated."""
+    return constant(extent, dtype="int64") if isinstance(extent, int) else cast(extent, "int64")
+
+
+@public
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Variable:
+    """x with a border of `constant_values` (one number or scalar) around it.
+
+    pad_width: an int for all sides, (before, after) for all axes, or one such pair per axis.
+    Raises: UnsupportedError for another mode, GraphValueError for a width that is negative or does not fit x.
+    """
+    x = as_tensor(x)
+    if mode != "constant":
+        raise UnsupportedError(f"pad: mode {mode!r} is not supported", hint="use mode='constant'")
+    if isinstance(pad_width, Variable) and not isinstance(pad_width, Constant):
+        raise GraphTypeError("pad: widths are numbers", lines=[pad_width.describe()])
+    widths = _widths(pad_width.data if isinstance(pad_width, Constant) else pad_width, x.ndim)
+    extents = extents_of(x)
+    border = cast(as_tensor(constant_values), x.dtype)
+    wide = alloc(
+        border, *(_plus(extent, before + after) for extent, (before, after) in zip(extents, widths, strict=True))
+    )
+    window = tuple(slice(before, _plus(extent, before)) for extent, (before, _) in zip(extents, widths, strict=True))
+    return set_subtensor(subtensor(wide, window), x)
+
+
+def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
+    widths = np.asarray(pad_width)
+    if widths.dtype.kind not in "iu" or (widths < 0).any():
+        raise GraphValueError(f"pad: widths are non-negative integers, not {pad_width!r}")
+    try:
+        return [(int(before), int(after)) for before, after in np.broadcast_to(widths, (rank, 2))]
+    except ValueError as error:
+        raise GraphValueError(f"pad: widths {pad_width!r} for a tensor of rank {rank}") from error
+
+
+def _plus(extent: SymbolicExtent, amount: int) -> SymbolicExtent:
+    return extent + amount if isinstance(extent, int) or amount else extent

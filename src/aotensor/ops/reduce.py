@@ -1,0 +1,218 @@
+"""sum, prod, mean, any, all: reductions over any axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, normalise_axes
+from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.public import lookup, public
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.axes import reexpand
+from aotensor.ops.compare import cast
+from aotensor.ops.cumulate import exclusive_products
+from aotensor.ops.linear import DiscreteOp, LinearOp, zero_gradient
+from aotensor.ops.shape import extents_of, product
+
+Axes = int | Sequence[int] | None
+
+
+def without_axes(x: TensorType, axes: Sequence[int], dtype: str | None = None) -> TensorType:
+    """The type of a reduction of x over `axes`."""
+    kept = tuple(dim for axis, dim in enumerate(x.shape) if axis not in axes)
+    return TensorType(dtype or x.dtype, kept)
+
+
+def spread(reduced: Variable, axes: Sequence[int], x: Variable) -> Variable:
+    """What a reduction of x over `axes` gave, repeated to the extents of x."""
+    return lookup("full_like")(x, reexpand(reduced, axes, x.ndim), dtype=reduced.dtype)  # type: ignore[no-any-return]
+
+
+def finished(reduced: Variable, axes: Sequence[int], x: Variable, keepdims: bool) -> Variable:
+    """The result with the reduced axes back as extent 1, if they are to be kept."""
+    return reexpand(reduced, axes, x.ndim) if keepdims else reduced
+
+
+@dataclass(frozen=True)
+class Sum(LinearOp):
+    """y = Σ x over axes, accumulated in `acc_dtype`, given in `dtype`. An empty sum is 0."""
+
+    name: ClassVar[str] = "sum"
+    axes: tuple[int, ...]
+    dtype: str
+    acc_dtype: str
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return without_axes(x, self.axes, self.dtype)
+
+    def reference(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.sum(x, axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        (x,) = inputs
+        if dtypes.is_float(x.dtype):
+            cotangent = cast(cotangent, x.dtype)
+        return spread(cotangent, self.axes, x)
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        return b.cast(b.reduce("add", x, self.axes, dtype=self.acc_dtype), self.dtype)
+
+
+@dataclass(frozen=True)
+class Prod(Op):
+    """y = Π x over axes, accumulated in `acc_dtype`, given in `dtype`. An empty product is 1.
+
+    no_zeros_in_input: derivatives may divide by x.
+    """
+
+    name: ClassVar[str] = "prod"
+    axes: tuple[int, ...]
+    dtype: str
+    acc_dtype: str
+    no_zeros_in_input: bool = False
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return without_axes(x, self.axes, self.dtype)
+
+    def reference(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.prod(x, axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
+
+    def _slopes(self, x: Variable, y: Variable) -> Variable:
+        """∂y/∂x, of the shape of x: the product of the others. Zero-safe, and differentiable any number of times."""
+        if self.no_zeros_in_input:
+            return spread(y, self.axes, x) / x
+        return exclusive_products(cast(x, self.dtype), self.axes)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (y,), (ct,) = inputs, outputs, cotangents
+        if dtypes.is_discrete(y.dtype):
+            return [zero_gradient(x)]
+        return [spread(ct, self.axes, x) * self._slopes(x, y)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (y,), (tx,) = inputs, outputs, tangents
+        if is_disconnected(tx):
+            return [tx]
+        if dtypes.is_discrete(y.dtype):
+            return [zero_gradient(y)]
+        return [sum(tx * self._slopes(x, y), axis=self.axes)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        return b.cast(b.reduce("mul", x, self.axes, dtype=self.acc_dtype), self.dtype)
+
+
+@dataclass(frozen=True)
+class Quantifier(DiscreteOp):
+    """any or all of the booleans of x over axes; nothing gives false, or true."""
+
+    kind: str
+    axes: tuple[int, ...]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.kind
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return without_axes(x, self.axes, "bool")
+
+    def reference(self, x: Array) -> Array:
+        return np.asarray({"any": np.any, "all": np.all}[self.kind](x, axis=self.axes))
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        return b.reduce({"any": "or", "all": "and"}[self.kind], b.cast(x, "bool"), self.axes)
+
+
+@public
+def sum(
+    x: Any,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> Variable:
+    """Σ x over axes.   Integers widen to 64 bits, bool counts in int64, float32 is accumulated in float64.
+
+    Raises: GraphValueError for an axis out of range or named twice.
+    """
+    x = as_tensor(x)
+    axes = normalise_axes(axis, x.ndim)
+    out = dtypes.sum_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
+    if not axes:
+        return cast(x, out)
+    acc = dtypes.accumulator_of(out) if acc_dtype is None else dtypes.canonical(acc_dtype)
+    return finished(Sum(axes, out, acc)(x), axes, x, keepdims)
+
+
+@public
+def prod(
+    x: Any,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+    no_zeros_in_input: bool = False,
+) -> Variable:
+    """Π x over axes, with the dtypes of `sum`.   Derivatives of every order hold at zeros too.
+
+    no_zeros_in_input: a promise that makes the derivatives cheaper.
+    Raises: GraphValueError for an axis out of range or named twice.
+    """
+    x = as_tensor(x)
+    axes = normalise_axes(axis, x.ndim)
+    out = dtypes.sum_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
+    if not axes:
+        return cast(x, out)
+    acc = dtypes.accumulator_of(out) if acc_dtype is None else dtypes.canonical(acc_dtype)
+    return finished(Prod(axes, out, acc, no_zeros_in_input)(x), axes, x, keepdims)
+
+
+def count(x: Variable, axes: Sequence[int], dtype: str) -> Variable:
+    """Number of elements that a reduction over `axes` sees, as a scalar of a float dtype."""
+    extents = extents_of(x)
+    number = product(extents[axis] for axis in axes)
+    return constant(number, dtype=dtype) if isinstance(number, int) else cast(number, dtype)
+
+
+@public
+def mean(x: Any, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Variable:
+    """Σ x / n over axes: float64 for discrete x, else the dtype of x; accumulated and divided in float64.
+
+    The mean of nothing is nan.   Raises: GraphValueError for an axis out of range or named twice.
+    """
+    x = as_tensor(x)
+    axes = normalise_axes(axis, x.ndim)
+    out = dtypes.mean_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
+    total = sum(x, axis=axes, dtype="float64", keepdims=keepdims)
+    return cast(total / count(x, axes, "float64"), out)
+
+
+@public
+def any(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Is any element along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
+    return _quantified("any", as_tensor(x), axis, keepdims)
+
+
+@public
+def all(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Are all elements along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
+    return _quantified("all", as_tensor(x), axis, keepdims)
+
+
+def _quantified(kind: str, x: Variable, axis: Axes, keepdims: bool) -> Variable:
+    axes = normalise_axes(axis, x.ndim)
+    if not axes:
+        return cast(x, "bool")
+    return finished(Quantifier(kind, axes)(x), axes, x, keepdims)

@@ -1,0 +1,133 @@
+"""Order along an axis: sort, argsort, median."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.axes import transpose
+from aotensor.ops.compare import cast, isnan, switch
+from aotensor.ops.index import subtensor
+from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.reduce import Axes, finished
+from aotensor.ops.shape import extent_of, extents_of, product, ravel, reshape
+
+
+@dataclass(frozen=True)
+class Sort(Op):
+    """x → (x ascending along an axis, the int64 permutation that does it). Stable; nan comes last."""
+
+    name: ClassVar[str] = "sort"
+    axis: int
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
+        normalise_axis(self.axis, x.rank)
+        return x, x.with_dtype("int64")
+
+    def reference(self, x: Array) -> tuple[Array, Array]:
+        order = np.argsort(x, axis=self.axis, stable=True)
+        return np.take_along_axis(x, order, self.axis), order
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (_, order), (ct, _) = inputs, outputs, cotangents
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x)]
+        return [disconnected() if is_disconnected(ct) else Permute(self.axis).transpose([x, order], ct)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (tx,), (y, order) = tangents, outputs
+        if is_disconnected(tx):
+            return [disconnected(), disconnected()]
+        if dtypes.is_discrete(y.dtype):
+            return [zero_gradient(y), disconnected()]
+        return [Permute(self.axis)(tx, order), disconnected()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False]]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
+        ordered, order = b.sort(b.cast(x, "uint8") if x.dtype == "bool" else x, self.axis)
+        return b.cast(ordered, x.dtype), order
+
+
+@dataclass(frozen=True)
+class Permute(LinearOp):
+    """y[…, k, …] = x[…, p[…, k, …], …] along an axis, for a p that holds a permutation in every line."""
+
+    name: ClassVar[str] = "permute_along_axis"
+    axis: int
+
+    def infer_type(self, x: TensorType, p: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array, p: Array) -> Array:
+        return np.take_along_axis(x, p, self.axis)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        inverse = Sort(self.axis).apply(inputs[1]).outputs[1]
+        return Permute(self.axis)(cotangent, inverse)  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, x: Tensor, p: Tensor) -> Tensor:
+        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+            source = v.cast(v.load(p, *at), dtypes.INDEX)
+            return v.load(x, *at[: self.axis], source, *at[self.axis + 1 :])
+
+        return b.tabulate(p.extents, x.dtype, element)
+
+
+def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:
+    x = as_tensor(x)
+    line, along = (ravel(x), 0) if axis is None else (x, normalise_axis(axis, x.ndim))
+    return Sort(along).apply(line).outputs
+
+
+@public
+def sort(x: Any, axis: int | None = -1) -> Variable:
+    """x ascending along an axis, None for all elements; nan comes last. Slopes follow the permutation.
+
+    Raises: GraphValueError for an axis out of range.
+    """
+    return _sorted(x, axis)[0]
+
+
+@public
+def argsort(x: Any, axis: int | None = -1) -> Variable:
+    """int64 positions that sort x along an axis, None for all elements; stable, nan last. No gradient.
+
+    Raises: GraphValueError for an axis out of range.
+    """
+    return _sorted(x, axis)[1]
+
+
+@public
+def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """The middle element along axes, the mean of the two middle ones for an even number; nan if there is one.
+
+    Raises: GraphValueError for an axis out of range or named twice, GraphIndexError for an empty axis.
+    """
+    x = as_tensor(x)
+    axes = normalise_axes(axis, x.ndim)
+    order = [axis for axis in range(x.ndim) if axis not in axes] + list(axes)
+    x = cast(x, dtypes.mean_of(x.dtype))
+    permuted = transpose(x, order)
+    extents = extents_of(permuted)
+    kept = x.ndim - len(axes)
+    ordered = sort(reshape(permuted, [*extents[:kept], product(extents[kept:])]))
+    n = extent_of(ordered, -1)
+    low, high, last = (subtensor(ordered, (..., position)) for position in ((n - 1) // 2, n // 2, -1))
+    middle = switch(isnan(last), math.nan, (low + high) / 2)
+    return finished(middle, axes, x, keepdims)

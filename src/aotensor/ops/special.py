@@ -1,0 +1,171 @@
+"""Special functions: of logistic models, of probabilities in log space, of the normal and the gamma distribution."""
+
+from __future__ import annotations
+
+from math import log as real_log
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.types import Array
+from aotensor.graph.variable import Variable
+from aotensor.ops.compare import eq, gt, lt, or_, switch
+from aotensor.ops.elementary import exp, expm1, inside, log, log1p
+from aotensor.ops.elementwise import Elementwise, elementwise, not_implemented
+from aotensor.ops.scipy_reference import scipy_special
+
+# --- logistic --------------------------------------------------------------------------------------------------------
+
+sigmoid = elementwise(
+    "sigmoid",
+    "1/(1 + e⁻ˣ); exactly 0 and 1 with slope 0 far out. Also `expit`.",
+    scipy_special("expit"),
+    lambda s, x: s.special("sigmoid", x),
+    (lambda g, x, y: g * y * (1 - y),),
+)
+expit = sigmoid
+
+
+def _emit_logit(s: ScalarVerbs, x: Any) -> Scalar:
+    """2·artanh(2x − 1) in the middle, where 2x − 1 is exact; ln(x/(1 − x)) elsewhere."""
+    one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
+    middle = s.mul(two, s.math("arctanh", s.sub(s.mul(two, x), one)))
+    outer = s.math("log", s.div(x, s.sub(one, x)))
+    is_middle = s.and_(s.compare("gt", x, s.constant(0.3, x.dtype)), s.compare("lt", x, s.constant(0.65, x.dtype)))
+    return s.select(is_middle, middle, outer)
+
+
+logit = elementwise(
+    "logit",
+    "ln(x/(1 − x)); ∓inf at 0 and 1, nan outside.",
+    scipy_special("logit"),
+    _emit_logit,
+    (lambda g, x, y: inside(or_(lt(x, 0), gt(x, 1)), g, g / (x * (1 - x))),),
+)
+
+
+def _reference_softplus(x: Array) -> Array:
+    return np.asarray(np.logaddexp(x, np.zeros((), x.dtype)))
+
+
+softplus = elementwise(
+    "softplus",
+    "ln(1 + eˣ) without overflow: 800 → 800, −800 → 0. Also `log1pexp`.",
+    _reference_softplus,
+    lambda s, x: s.special("softplus", x),
+    (lambda g, x, y: g * sigmoid(x),),
+)
+log1pexp = softplus
+
+
+# --- log space -------------------------------------------------------------------------------------------------------
+
+
+def _reference_log1mexp(x: Array) -> Array:
+    """Source: Mächler (2012), "Accurately computing log(1 − exp(−|a|))", with the switch at ln 2."""
+    return np.where(x > -real_log(2), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+
+
+log1mexp = elementwise(
+    "log1mexp",
+    "ln(1 − eˣ) for x ≤ 0, exact near 0 and far out; −inf at 0, nan above.",
+    _reference_log1mexp,
+    lambda s, x: s.special("log1mexp", x),
+    (lambda g, x, y: inside(gt(x, 0), g, -g / abs(expm1(-x))),),
+)
+
+
+def _emit_logaddexp(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """m + ln(1 + e^{−|x − y|}) with m the larger one, and m + ln 2 for x = y, where infinities cancel to nan."""
+    top = s.maximum(x, y)
+    rest = s.math("log1p", s.math("exp", s.neg(s.abs(s.sub(x, y)))))
+    return s.add(top, s.select(s.compare("eq", x, y), s.constant(real_log(2), x.dtype), rest))
+
+
+def _share(g: Variable, a: Variable, b: Variable) -> Variable:
+    """eᵃ/(eᵃ + eᵇ)·g, one half each for a = b, infinities included."""
+    return g * sigmoid(switch(eq(a, b), 0, a - b))
+
+
+logaddexp = elementwise(
+    "logaddexp",
+    "ln(eˣ + eʸ) without overflow; the slopes are 1/2 each for x = y, infinities included.",
+    np.logaddexp,
+    _emit_logaddexp,
+    (lambda g, a, b, y: _share(g, a, b), lambda g, a, b, y: _share(g, b, a)),
+)
+
+
+def _product_with_log(s: ScalarVerbs, name: str, x: Any, y: Any) -> Scalar:
+    """x·name(y), and 0 for x = 0 unless y is nan."""
+    zero = s.constant(0.0, x.dtype)
+    is_zero = s.and_(s.compare("eq", x, zero), s.not_(s.is_nan(y)))
+    return s.select(is_zero, zero, s.mul(x, s.math(name, y)))
+
+
+xlogy = elementwise(
+    "xlogy",
+    "x·ln y, and 0 for x = 0, where both slopes are 0 too.",
+    scipy_special("xlogy"),
+    lambda s, x, y: _product_with_log(s, "log", x, y),
+    (lambda g, a, b, y: switch(eq(a, 0), 0, g * log(b)), lambda g, a, b, y: switch(eq(a, 0), 0, g * a / b)),
+)
+xlog1py = elementwise(
+    "xlog1py",
+    "x·ln(1 + y), and 0 for x = 0, where both slopes are 0 too.",
+    scipy_special("xlog1py"),
+    lambda s, x, y: _product_with_log(s, "log1p", x, y),
+    (lambda g, a, b, y: switch(eq(a, 0), 0, g * log1p(b)), lambda g, a, b, y: switch(eq(a, 0), 0, g * a / (1 + b))),
+)
+xlogx = elementwise(
+    "xlogx",
+    "x·ln x, and 0 for x = 0 with slope −inf.",
+    lambda x: scipy_special("xlogy")(x, x),
+    lambda s, x: _product_with_log(s, "log", x, x),
+    (lambda g, x, y: g * (log(x) + 1),),
+)
+
+
+# --- normal and gamma distribution -----------------------------------------------------------------------------------
+
+_NORMAL_SLOPE = 2 / sqrt(pi)
+
+erf = elementwise(
+    "erf",
+    "2/√π ∫₀ˣ e^{−t²} dt.",
+    scipy_special("erf"),
+    lambda s, x: s.math("erf", x),
+    (lambda g, x, y: g * exp(-x * x) * _NORMAL_SLOPE,),
+)
+erfc = elementwise(
+    "erfc",
+    "1 − erf x without cancellation for large x.",
+    scipy_special("erfc"),
+    lambda s, x: s.special("erfc", x),
+    (lambda g, x, y: -g * exp(-x * x) * _NORMAL_SLOPE,),
+)
+
+gammaln = elementwise(
+    "gammaln",
+    "ln |Γ(x)|; +inf at 0, −1, −2, …",
+    scipy_special("gammaln"),
+    lambda s, x: s.special("gammaln", x),
+    (lambda g, x, y: g * psi(x),),
+)
+psi: Elementwise = elementwise(
+    "psi",
+    "ψ(x), the slope of ln Γ; nan at −1, −2, … and ∓inf at ±0. Also `digamma`.",
+    scipy_special("psi"),
+    lambda s, x: s.special("psi", x),
+    (lambda g, x, y: g * tri_gamma(x),),
+)
+digamma = psi
+tri_gamma: Elementwise = elementwise(
+    "tri_gamma",
+    "ψ₁(x), the slope of ψ; +inf at 0, −1, −2, … Its own slope is not implemented.",
+    lambda x: scipy_special("zeta")(np.full((), 2.0, x.dtype), x),
+    lambda s, x: s.special("tri_gamma", x),
+    (not_implemented,),
+)

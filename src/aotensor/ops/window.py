@@ -1,0 +1,208 @@
+"""The window of a basic index: which elements of each axis `x[2, 1:n, ::-1]` names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphIndexError, GraphTypeError
+
+
+class Symbolic(Enum):
+    """Stands in an index for the next symbolic input of the op."""
+
+    INPUT = "?"
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+INPUT = Symbolic.INPUT
+Bound: TypeAlias = int | Symbolic | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One element of an axis; the axis is dropped."""
+
+    at: int | Symbolic
+
+    def __repr__(self) -> str:
+        return f"{self.at}"
+
+    def symbols(self) -> int:
+        """How many symbolic inputs this entry takes."""
+        return int(self.at is INPUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """start:stop:step of an axis, clipped as in Python; a missing bound is None."""
+
+    start: Bound = None
+    stop: Bound = None
+    step: int = 1
+
+    def __repr__(self) -> str:
+        text = ":".join("" if bound is None else str(bound) for bound in (self.start, self.stop))
+        text = text.replace("Symbolic.INPUT", "?")
+        return text if self.step == 1 else f"{text}:{self.step}"
+
+    def symbols(self) -> int:
+        """How many symbolic inputs this entry takes."""
+        return (self.start is INPUT) + (self.stop is INPUT)
+
+    def is_whole(self) -> bool:
+        """Does it name all elements of the axis, whatever the extent?"""
+        return self.stop is None and (
+            (self.start in (None, 0) and self.step == 1) or (self.start, self.step) == (None, -1)
+        )
+
+
+Entry: TypeAlias = Position | Slice
+Entries: TypeAlias = tuple[Entry, ...]
+
+
+def window_shape(entries: Entries, x: TensorType, symbols: Sequence[TensorType]) -> tuple[Dim, ...]:
+    """Dims of the window that `entries` name in x; axes without an entry are whole.
+
+    Raises: GraphIndexError for too many entries or a position outside a static extent, GraphTypeError for a bound
+    that is no integer scalar.
+    """
+    if len(entries) > x.rank:
+        raise GraphIndexError(f"{len(entries)} indices for rank {x.rank}")
+    assert sum(entry.symbols() for entry in entries) == len(symbols), "one input per symbolic bound"
+    for found in symbols:
+        if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
+            raise GraphTypeError(f"an index is an integer scalar, not {found}")
+    dims: list[Dim] = []
+    for axis, entry in enumerate(entries):
+        dim = x.shape[axis]
+        if isinstance(entry, Position):
+            _check_position(entry, dim, axis)
+        else:
+            dims.append(_slice_dim(entry, dim))
+    return (*dims, *x.shape[len(entries) :])
+
+
+def _check_position(entry: Position, dim: Dim, axis: int) -> None:
+    if isinstance(entry.at, int) and isinstance(dim, int) and not -dim <= entry.at < dim:
+        raise GraphIndexError(_out_of_range(axis, str(entry.at), str(dim)))
+
+
+def _out_of_range(axis: int, found: str, extent: str) -> str:
+    return f"index {found} is out of range for axis {axis} of extent {extent}"
+
+
+def _slice_dim(entry: Slice, dim: Dim) -> Dim:
+    if entry.is_whole():
+        return dim
+    if isinstance(dim, int) and not entry.symbols():
+        return len(range(*slice(entry.start, entry.stop, entry.step).indices(dim)))
+    return None
+
+
+def concrete_index(entries: Entries, x: Array, symbols: Sequence[Array]) -> tuple[int | slice, ...]:
+    """The index as NumPy takes it.   Raises: GraphIndexError for a position outside its axis."""
+    pending = iter(symbols)
+    index: list[int | slice] = []
+    for axis, entry in enumerate(entries):
+        if isinstance(entry, Slice):
+            start, stop = (int(next(pending)) if bound is INPUT else bound for bound in (entry.start, entry.stop))
+            index.append(slice(start, stop, entry.step))
+            continue
+        at = int(next(pending)) if entry.at is INPUT else entry.at
+        if not -x.shape[axis] <= at < x.shape[axis]:
+            raise GraphIndexError(_out_of_range(axis, str(at), str(x.shape[axis])))
+        index.append(at)
+    return tuple(index)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Elements start, start + step, … of one axis, `extent` of them; all inside. None: one element, axis dropped."""
+
+    start: Extent
+    extent: Extent | None
+    step: int = 1
+
+
+def lower_window(b: TensorBuilder, entries: Entries, x: Tensor, symbols: Sequence[Tensor]) -> list[Line]:
+    """One line per axis of x, with run-time checks of positions."""
+    pending = iter(symbols)
+    lines: list[Line] = []
+    for axis, n in enumerate(x.extents):
+        if axis >= len(entries):
+            lines.append(Line(0, n))
+            continue
+        entry = entries[axis]
+        lines.append(
+            _lower_position(b, entry, n, axis, pending)
+            if isinstance(entry, Position)
+            else _lower_slice(b, entry, n, pending)
+        )
+    return lines
+
+
+def _next(b: TensorBuilder, bound: int | Symbolic, pending: Iterator[Tensor]) -> Extent:
+    return bound if isinstance(bound, int) else b.scalars.cast(b.item(next(pending)), dtypes.INDEX)
+
+
+def _lower_position(b: TensorBuilder, entry: Position, n: Extent, axis: int, pending: Iterator[Tensor]) -> Line:
+    v = b.scalars
+    at = _next(b, entry.at, pending)
+    if isinstance(at, int) and isinstance(n, int):
+        return Line(at % n, None)
+    inside = v.and_(
+        v.compare("ge", v.index(at), v.index(v.isub(0, n))),
+        v.compare("lt", v.index(at), v.index(n)),
+    )
+    b.check(inside, _out_of_range(axis, "{found}", "{expected}"), found=at, expected=n, kind="index")
+    return Line(_from_start(b, at, n), None)
+
+
+def _from_start(b: TensorBuilder, at: Extent, n: Extent) -> Extent:
+    """A possibly negative index counted from the start."""
+    v = b.scalars
+    if isinstance(at, int):
+        return v.iadd(n, at) if at < 0 else at
+    return v.select(v.compare("lt", at, v.index(0)), v.iadd(at, n), at)
+
+
+def _lower_slice(b: TensorBuilder, entry: Slice, n: Extent, pending: Iterator[Tensor]) -> Line:
+    v = b.scalars
+    if entry.is_whole():
+        return Line(0, n) if entry.step == 1 else Line(v.isub(n, 1), n, -1)
+    low, high = (0, n) if entry.step > 0 else (-1, v.isub(n, 1))
+
+    def clipped(bound: Bound, default: Extent) -> Extent:
+        if bound is None:
+            return default
+        return v.imin(v.imax(_from_start(b, _next(b, bound, pending), n), low), high)
+
+    start = clipped(entry.start, low if entry.step > 0 else high)
+    stop = clipped(entry.stop, high if entry.step > 0 else low)
+    distance = v.isub(stop, start) if entry.step > 0 else v.isub(start, stop)
+    stride = abs(entry.step)
+    if stride > 1:
+        distance = v.ifloordiv(v.iadd(distance, stride - 1), stride)
+    return Line(start, v.imax(distance, 0), entry.step)
+
+
+def gather(b: TensorBuilder, x: Tensor, lines: Sequence[Line]) -> Tensor:
+    """The window of x: out[i, …] = x[start + i·step, …]."""
+
+    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        pending = iter(at)
+        indices = [
+            line.start if line.extent is None else v.iadd(line.start, v.imul(next(pending), line.step))
+            for line in lines
+        ]
+        return v.load(x, *indices)
+
+    return b.tabulate([line.extent for line in lines if line.extent is not None], x.dtype, element)
