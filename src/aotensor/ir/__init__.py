@@ -1,0 +1,1 @@
+"""The typed IR: builders over xDSL, our dialect, the forms that stages keep, and an interpreter."""

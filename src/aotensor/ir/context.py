@@ -1,0 +1,39 @@
+"""The dialects that our IR is written in, and its parser: text → module."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from aotensor.ir.dialect import AOT
+from aotensor.ir.remf import RemfOp
+
+# dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
+_UPSTREAM: Final = ("builtin", "func", "scf", "arith", "math", "linalg", "tensor", "memref", "vector")
+# `} -> (tensor<…>, tensor<…>)`: xDSL 0.74 prints several results of a linalg.generic in parentheses, as MLIR does, but
+# reads them only without
+_SEVERAL_RESULTS: Final = re.compile(r"^(\s*\} -> )\((tensor<[^()]*>)\)$", re.MULTILINE)
+
+
+def make_context() -> Context:
+    """A context that knows the dialects of both levels, and no others."""
+    context = Context()
+    known = get_all_dialects()
+    for name in _UPSTREAM:
+        context.register_dialect(name, known[name])
+    context.register_dialect(AOT.name, lambda: AOT)
+    context.load_op(RemfOp)
+    return context
+
+
+def parse_module(text: str, name: str = "<text>") -> ModuleOp:
+    """The module that a text of either level describes.   name: what error messages call the text
+
+    Raises: xdsl.utils.exceptions.ParseError, with the place in the text.
+    """
+    return Parser(make_context(), _SEVERAL_RESULTS.sub(r"\1\2", text), name).parse_module()

@@ -1,0 +1,295 @@
+"""The verbs on scalars: arith and math, chosen by dtype.
+
+One vocabulary serves the bodies of `linalg.generic`, index arithmetic and the polynomial expansions of math functions.
+Every verb inserts its operation at the builder's insertion point and returns the result.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.core import dtypes
+from aotensor.ir.remf import RemfOp
+from aotensor.ir.types import element_type, index
+
+NO_FAST_MATH: Final = arith.FastMathFlagsAttr("none")
+CONTRACT: Final = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+# math.* operations of one operand, under the names that NumPy users know
+_UNARY_MATH: Final[dict[str, type[Operation]]] = {
+    "exp": math.ExpOp, "exp2": math.Exp2Op, "expm1": math.ExpM1Op,
+    "log": math.LogOp, "log2": math.Log2Op, "log10": math.Log10Op, "log1p": math.Log1pOp,
+    "sqrt": math.SqrtOp, "cbrt": math.CbrtOp,
+    "sin": math.SinOp, "cos": math.CosOp, "tan": math.TanOp,
+    "arcsin": math.AsinOp, "arccos": math.AcosOp, "arctan": math.AtanOp,
+    "sinh": math.SinhOp, "cosh": math.CoshOp, "tanh": math.TanhOp,
+    "arcsinh": math.AsinhOp, "arccosh": math.AcoshOp, "arctanh": math.AtanhOp,
+    "erf": math.ErfOp, "floor": math.FloorOp, "ceil": math.CeilOp, "trunc": math.TruncOp, "rint": math.RoundEvenOp,
+}  # fmt: skip
+_BINARY_MATH: Final[dict[str, type[Operation]]] = {
+    "arctan2": math.Atan2Op, "pow": math.PowFOp, "copysign": math.CopySignOp,
+}  # fmt: skip
+_FLOAT_PREDICATES: Final = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_SIGNED_PREDICATES: Final = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_UNSIGNED_PREDICATES: Final = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """An SSA scalar with its dtype, which a signless MLIR type alone does not tell (int8 and uint8 are both i8)."""
+
+    ssa: SSAValue
+    dtype: str
+
+
+class ScalarBuilder:
+    """Emit scalar operations. Operands of one verb have one dtype; `cast` converts.
+
+    fastmath: the flags that add, sub, mul, div and neg of floats carry.
+    """
+
+    def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:
+        self.builder = builder
+        self.fastmath = fastmath
+
+    def emit(self, op: Operation, dtype: str) -> Scalar:
+        """Insert an operation of one result."""
+        self.builder.insert(op)
+        return Scalar(op.results[0], dtype)
+
+    # --- constants -----------------------------------------------------------------------------------------------
+
+    def constant(self, value: bool | int | float, dtype: str) -> Scalar:
+        """A literal. Integers wrap into their width; floats may be nan or inf."""
+        kind = element_type(dtype)
+        attr: FloatAttr | IntegerAttr
+        if dtypes.is_float(dtype):
+            attr = FloatAttr(float(value), kind)
+        else:
+            bits = 8 * dtypes.itemsize(dtype)
+            number = int(value) if dtype == "bool" else (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+            attr = IntegerAttr(number, kind)
+        return self.emit(arith.ConstantOp(attr, kind), dtype)
+
+    def index(self, value: int) -> Scalar:
+        return self.constant(value, dtypes.INDEX)
+
+    # --- arithmetic ----------------------------------------------------------------------------------------------
+
+    def add(self, x: Scalar, y: Scalar) -> Scalar:
+        """x + y; integers wrap, bool adds as `or`."""
+        return self._arithmetic(arith.AddfOp, arith.OrIOp if x.dtype == "bool" else arith.AddiOp, x, y)
+
+    def sub(self, x: Scalar, y: Scalar) -> Scalar:
+        return self._arithmetic(arith.SubfOp, arith.SubiOp, x, y)
+
+    def mul(self, x: Scalar, y: Scalar) -> Scalar:
+        """x · y; integers wrap, bool multiplies as `and`."""
+        return self._arithmetic(arith.MulfOp, arith.AndIOp if x.dtype == "bool" else arith.MuliOp, x, y)
+
+    def div(self, x: Scalar, y: Scalar) -> Scalar:
+        """x / y of floats by IEEE. Integers: truncating, and undefined for y = 0, which the caller rules out."""
+        return self._arithmetic(arith.DivfOp, arith.DivSIOp if dtypes.is_signed(x.dtype) else arith.DivUIOp, x, y)
+
+    def rem(self, x: Scalar, y: Scalar) -> Scalar:
+        """Remainder of the truncating division, with the sign of x. Of integers it is undefined for y = 0."""
+        if dtypes.is_float(x.dtype):
+            return self.emit(RemfOp(x.ssa, y.ssa, NO_FAST_MATH), x.dtype)
+        return self.emit((arith.RemSIOp if dtypes.is_signed(x.dtype) else arith.RemUIOp)(x.ssa, y.ssa), x.dtype)
+
+    def neg(self, x: Scalar) -> Scalar:
+        if dtypes.is_float(x.dtype):
+            return self.emit(arith.NegfOp(x.ssa, fastmath=self.fastmath), x.dtype)
+        return self.sub(self.constant(0, x.dtype), x)
+
+    def fma(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """x·y + z, fused where the target can: one or two roundings. Not for code that needs exactly one."""
+        product = self.emit(arith.MulfOp(x.ssa, y.ssa, CONTRACT), x.dtype)
+        return self.emit(arith.AddfOp(product.ssa, z.ssa, CONTRACT), x.dtype)
+
+    def maximum(self, x: Scalar, y: Scalar) -> Scalar:
+        """The larger one; nan if either is nan."""
+        return self._extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, x, y)
+
+    def minimum(self, x: Scalar, y: Scalar) -> Scalar:
+        """The smaller one; nan if either is nan."""
+        return self._extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, x, y)
+
+    def abs(self, x: Scalar) -> Scalar:
+        if dtypes.is_float(x.dtype):
+            return self.emit(math.AbsFOp(x.ssa), x.dtype)
+        if not dtypes.is_signed(x.dtype):
+            return x
+        return self.select(self.compare("lt", x, self.constant(0, x.dtype)), self.neg(x), x)
+
+    def math(self, name: str, x: Scalar) -> Scalar:
+        """A function of one float that the math dialect has, by its NumPy name: exp, log1p, arcsin, rint, ..."""
+        return self.emit(_UNARY_MATH[name].create(operands=[x.ssa], result_types=[x.ssa.type],
+                                           properties={"fastmath": self.fastmath}), x.dtype)  # fmt: skip
+
+    def math2(self, name: str, x: Scalar, y: Scalar) -> Scalar:
+        """A function of two floats that the math dialect has: arctan2, pow, copysign."""
+        return self.emit(_BINARY_MATH[name].create(operands=[x.ssa, y.ssa], result_types=[x.ssa.type],
+                                            properties={"fastmath": self.fastmath}), x.dtype)  # fmt: skip
+
+    def special(self, name: str, *operands: Scalar, dtype: str | None = None) -> Scalar:
+        """A scalar function that the math dialect lacks (`sigmoid`, `gammaln`, ...): a call of `@aot.<name>.<dtype>`.
+
+        The function is declared where it is called for the first time; expand-math gives it its body.
+        """
+        kind = operands[0].dtype
+        symbol = special_symbol(name, kind)
+        result = element_type(dtype or kind)
+        return self.emit(func.CallOp(symbol, [x.ssa for x in operands], [result]), dtype or kind)
+
+    # --- comparison, logic, choice -------------------------------------------------------------------------------
+
+    def compare(self, predicate: str, x: Scalar, y: Scalar) -> Scalar:
+        """eq ne lt le gt ge. A nan compares false, except for ne."""
+        if dtypes.is_float(x.dtype):
+            return self.emit(arith.CmpfOp(x.ssa, y.ssa, _FLOAT_PREDICATES[predicate]), "bool")
+        table = _SIGNED_PREDICATES if dtypes.is_signed(x.dtype) else _UNSIGNED_PREDICATES
+        return self.emit(arith.CmpiOp(x.ssa, y.ssa, table[predicate]), "bool")
+
+    def select(self, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+        """x where the condition holds, else y."""
+        return self.emit(arith.SelectOp(condition.ssa, x.ssa, y.ssa), x.dtype)
+
+    def and_(self, x: Scalar, y: Scalar) -> Scalar:
+        return self.emit(arith.AndIOp(x.ssa, y.ssa), x.dtype)
+
+    def or_(self, x: Scalar, y: Scalar) -> Scalar:
+        return self.emit(arith.OrIOp(x.ssa, y.ssa), x.dtype)
+
+    def xor(self, x: Scalar, y: Scalar) -> Scalar:
+        return self.emit(arith.XOrIOp(x.ssa, y.ssa), x.dtype)
+
+    def not_(self, x: Scalar) -> Scalar:
+        """Bitwise complement; logical for bool."""
+        return self.xor(x, self.constant(1 if x.dtype == "bool" else -1, x.dtype))
+
+    def shift_left(self, x: Scalar, y: Scalar) -> Scalar:
+        return self.emit(arith.ShLIOp(x.ssa, y.ssa), x.dtype)
+
+    def shift_right(self, x: Scalar, y: Scalar) -> Scalar:
+        """Arithmetic shift for signed integers, logical for unsigned ones."""
+        return self.emit((arith.ShRSIOp if dtypes.is_signed(x.dtype) else arith.ShRUIOp)(x.ssa, y.ssa), x.dtype)
+
+    def is_nan(self, x: Scalar) -> Scalar:
+        return self.emit(arith.CmpfOp(x.ssa, x.ssa, "uno"), "bool")
+
+    def is_inf(self, x: Scalar) -> Scalar:
+        return self.compare("eq", self.abs(x), self.constant(pymath.inf, x.dtype))
+
+    # --- conversion ----------------------------------------------------------------------------------------------
+
+    def bitcast(self, x: Scalar, dtype: str) -> Scalar:
+        """The same bits under another dtype of the same width."""
+        if element_type(dtype) == x.ssa.type:
+            return Scalar(x.ssa, dtype)
+        return self.emit(arith.BitcastOp(x.ssa, element_type(dtype)), dtype)
+
+    def cast(self, x: Scalar, dtype: str) -> Scalar:
+        """`astype`: float to int truncates, saturates at the bounds and gives 0 for nan; to bool is `x != 0`."""
+        if x.dtype == dtype:
+            return x
+        if dtype == "bool":
+            return self.compare("ne", x, self.constant(0, x.dtype))
+        if dtypes.is_float(x.dtype):
+            return self._float_to_float(x, dtype) if dtypes.is_float(dtype) else self._float_to_int(x, dtype)
+        if dtypes.is_float(dtype):
+            return self._int_to_float(x, dtype)
+        return self._int_to_int(x, dtype)
+
+    def _float_to_float(self, x: Scalar, dtype: str) -> Scalar:
+        op = arith.ExtFOp if dtypes.itemsize(dtype) > dtypes.itemsize(x.dtype) else arith.TruncFOp
+        return self.emit(op(x.ssa, element_type(dtype)), dtype)
+
+    def _int_to_float(self, x: Scalar, dtype: str) -> Scalar:
+        if x.dtype == dtypes.INDEX:
+            x = self._int_to_int(x, "int64")
+        op = arith.SIToFPOp if dtypes.is_signed(x.dtype) else arith.UIToFPOp
+        return self.emit(op(x.ssa, element_type(dtype)), dtype)
+
+    def _float_to_int(self, x: Scalar, dtype: str) -> Scalar:
+        if dtype == dtypes.INDEX:
+            return self._int_to_int(self._float_to_int(x, "int64"), dtypes.INDEX)
+        bits, signed = 8 * dtypes.itemsize(dtype), dtypes.is_signed(dtype)
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        # 2**bits is exact in every float, the largest integer may not be: compare with the bound that is exact
+        above = self.compare("ge", x, self.constant(float(high + 1), x.dtype))
+        below = self.compare("le", x, self.constant(float(low), x.dtype))
+        safe = self.select(self.or_(self.or_(above, below), self.is_nan(x)), self.constant(0.0, x.dtype), x)
+        op = arith.FPToSIOp if signed else arith.FPToUIOp
+        value = self.emit(op(safe.ssa, element_type(dtype)), dtype)
+        value = self.select(above, self.constant(high, dtype), value)
+        return self.select(below, self.constant(low, dtype), value)
+
+    def _int_to_int(self, x: Scalar, dtype: str) -> Scalar:
+        if dtypes.INDEX in (x.dtype, dtype):
+            origin = x.ssa.owner
+            if dtype == dtypes.INDEX and isinstance(origin, arith.IndexCastOp) and origin.input.type == index:
+                return Scalar(origin.input, dtype)  # there and back again: an extent stays the same value
+            if x.dtype != dtypes.INDEX:
+                x = self._int_to_int(x, "int64")
+                return self.emit(arith.IndexCastOp(x.ssa, element_type(dtype)), dtype)
+            return self._int_to_int(self.emit(arith.IndexCastOp(x.ssa, element_type("int64")), "int64"), dtype)
+        old, new = dtypes.itemsize(x.dtype), dtypes.itemsize(dtype)
+        if x.dtype == "bool":
+            return self.emit(arith.ExtUIOp(x.ssa, element_type(dtype)), dtype)
+        if old == new:
+            return Scalar(x.ssa, dtype)
+        if new < old:
+            return self.emit(arith.TruncIOp(x.ssa, element_type(dtype)), dtype)
+        widen = arith.ExtSIOp if dtypes.is_signed(x.dtype) else arith.ExtUIOp
+        return self.emit(widen(x.ssa, element_type(dtype)), dtype)
+
+    # --- internals -----------------------------------------------------------------------------------------------
+
+    def _arithmetic(
+        self,
+        on_floats: type[arith.FloatingPointLikeBinaryOperation],
+        on_ints: Callable[..., Operation],
+        x: Scalar,
+        y: Scalar,
+    ) -> Scalar:
+        assert x.dtype == y.dtype, (x.dtype, y.dtype)
+        if dtypes.is_float(x.dtype):
+            return self.emit(on_floats(x.ssa, y.ssa, self.fastmath), x.dtype)
+        return self.emit(on_ints(x.ssa, y.ssa), x.dtype)
+
+    def _extremum(
+        self,
+        on_floats: Callable[..., Operation],
+        on_signed: Callable[..., Operation],
+        on_unsigned: Callable[..., Operation],
+        x: Scalar,
+        y: Scalar,
+    ) -> Scalar:
+        if dtypes.is_float(x.dtype):
+            return self.emit(on_floats(x.ssa, y.ssa), x.dtype)
+        return self.emit((on_signed if dtypes.is_signed(x.dtype) else on_unsigned)(x.ssa, y.ssa), x.dtype)
+
+
+def special_symbol(name: str, dtype: str) -> str:
+    """The symbol of a scalar function: `aot.sigmoid.f64`."""
+    return f"aot.{name}.f{8 * dtypes.itemsize(dtype)}"
+
+
+def declare_special_functions(module: ModuleOp) -> None:
+    """Add a private declaration for every called `@aot.*` function that the module does not have yet."""
+    present = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    for op in module.walk():
+        if isinstance(op, func.CallOp) and (symbol := op.callee.string_value()) not in present:
+            present.add(symbol)
+            signature = ([x.type for x in op.operands], [x.type for x in op.results])
+            module.body.block.add_op(func.FuncOp.external(symbol, *signature))

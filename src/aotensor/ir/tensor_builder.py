@@ -1,0 +1,369 @@
+"""The tensor verbs that ops lower with, in linalg.generic, tensor and arith."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array
+from aotensor.errors import GraphValueError
+from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, SortOp
+from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
+from aotensor.ir.types import element_type, tensor_type
+from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, same_extent
+
+PARALLEL: Final = IteratorTypeAttr(IteratorType.PARALLEL)
+REDUCTION: Final = IteratorTypeAttr(IteratorType.REDUCTION)
+
+# fp policy → flags of elementwise arithmetic, flags of the additions and products of a reduction
+FP_POLICIES: Final = {
+    "strict": (NO_FAST_MATH, NO_FAST_MATH),
+    "contract": (CONTRACT, arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])),
+    "fast": (arith.FastMathFlagsAttr("fast"), arith.FastMathFlagsAttr("fast")),
+}
+
+
+class TensorBuilder:
+    """Builds tensor IR at one insertion point.
+
+    where: text in front of the messages of implied checks; the importer sets it to the op that is being lowered.
+    """
+
+    def __init__(self, builder: Builder, fp: str = "contract") -> None:
+        self._builder = builder
+        self._fastmath, self._reassociate = FP_POLICIES[fp]
+        self.scalars = Verbs(builder, self._fastmath)
+        self.where = ""
+        self.checks: list[tuple[str, str]] = []
+        self._equal: dict[SSAValue, Extent] = {}
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def constant(self, value: Array | float, dtype: str) -> Tensor:
+        array = np.asarray(value, dtype=dtype)
+        if array.ndim == 0:
+            return self.from_scalar(self.scalars.constant(array.item(), dtype))
+        kind: Any = tensor_type(dtype, array.shape)
+        flat = array.ravel().tolist()
+        if dtypes.is_discrete(dtype):
+            flat = array.ravel().view(f"i{array.itemsize}").tolist()
+        op = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, flat), kind)
+        return Tensor(self._insert(op), dtype, array.shape)
+
+    def item(self, x: Tensor) -> Scalar:
+        assert x.rank == 0
+        return Scalar(x.ssa, x.dtype)
+
+    def from_scalar(self, x: Scalar) -> Tensor:
+        if x.dtype == dtypes.INDEX:
+            x = self.scalars.cast(x, "int64")
+        return Tensor(x.ssa, x.dtype)
+
+    def cast(self, x: Tensor, dtype: str) -> Tensor:
+        if x.dtype == dtype:
+            return x
+        if element_type(x.dtype) == element_type(dtype):  # int64 and uint64 share their bits
+            return Tensor(x.ssa, dtype, x.extents)
+        return self.map(lambda s, v: s.cast(v, dtype), x, dtype=dtype)  # type: ignore[no-any-return]
+
+    # --- elementwise ---------------------------------------------------------------------------------------------
+
+    def map(self, fn: Callable[..., Any], *xs: Tensor, dtype: str | tuple[str, ...]) -> Any:
+        several = not isinstance(dtype, str)
+        result_dtypes = tuple(dtype) if several else (str(dtype),)
+        extents = self._broadcast_extents(xs)
+        if not extents:
+            results = fn(self.scalars, *(Scalar(x.ssa, x.dtype) for x in xs))
+            tensors = [self.from_scalar(r) for r in (results if several else (results,))]
+        else:
+            tensors = self._generic(
+                extents, [PARALLEL] * len(extents), [(d, range(len(extents)), None) for d in result_dtypes],
+                lambda s, outs: fn(s, *(s.load(x, *_aligned(x, extents, s.indices)) for x in xs)),
+            )  # fmt: skip
+        return tensors if several else tensors[0]
+
+    def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor:
+        extents = tuple(self._canonical(n) for n in extents)
+        if not extents:
+            return self.from_scalar(fn(self.scalars))
+        outputs = [(dtype, range(len(extents)), None)]
+        return self._generic(extents, [PARALLEL] * len(extents), outputs, lambda s, outs: fn(s, *s.indices))[0]
+
+    # --- reductions ----------------------------------------------------------------------------------------------
+
+    def reduce(self, kind: str, x: Tensor, axes: Sequence[int], dtype: str | None = None) -> Tensor:
+        dtype = dtype or x.dtype
+        if not axes:
+            return self.cast(x, dtype)
+        kept = [d for d in range(x.rank) if d not in set(axes)]
+        kinds = [PARALLEL if d in kept else REDUCTION for d in range(x.rank)]
+        start = self.scalars.constant(neutral_element(kind, dtype), dtype)
+        return self._generic(
+            x.extents, kinds, [(dtype, kept, start)],
+            lambda s, outs: self._combine(s, kind, outs[0], s.cast(s.load(x, *s.indices), dtype)),
+        )[0]  # fmt: skip
+
+    def arg_reduce(self, kind: str, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+        kept = [d for d in range(x.rank) if d != axis]
+        kinds = [REDUCTION if d == axis else PARALLEL for d in range(x.rank)]
+        worst = self.scalars.constant(neutral_element(kind, x.dtype), x.dtype)
+        zero = self.scalars.constant(0, "int64")
+
+        def step(s: BodyVerbs, outs: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+            best, position = outs
+            value = s.load(x, *s.indices)
+            better = s.compare("gt" if kind == "maximum" else "lt", value, best)
+            if dtypes.is_float(x.dtype):  # the first nan wins: it beats numbers, nothing beats it
+                first_nan = s.and_(s.is_nan(value), s.not_(s.is_nan(best)))
+                better = s.or_(better, first_nan)
+            here = s.cast(s.indices[axis], "int64")
+            return s.select(better, value, best), s.select(better, here, position)
+
+        best, position = self._generic(x.extents, kinds, [(x.dtype, kept, worst), ("int64", kept, zero)], step)
+        return best, position
+
+    def contract(self, spec: str, x: Tensor, y: Tensor) -> Tensor:
+        inputs, result = spec.split("->")
+        x_axes, y_axes = inputs.split(",")
+        order = [*result, *dict.fromkeys(c for c in x_axes + y_axes if c not in result)]
+        extents = []
+        for letter in order:
+            found = [t.extents[axes.index(letter)] for t, axes in ((x, x_axes), (y, y_axes)) if letter in axes]
+            extents.append(self.same_extent(found, f"dims {spec!r} of the operands"))
+        kinds = [PARALLEL if c in result else REDUCTION for c in order]
+        is_product = REDUCTION not in kinds
+
+        def step(s: BodyVerbs, outs: Sequence[Scalar]) -> Scalar:
+            counters = dict(zip(order, s.indices, strict=True))
+            a, b = (s.load(t, *(counters[c] for c in axes)) for t, axes in ((x, x_axes), (y, y_axes)))
+            return s.mul(a, b) if is_product else self._combine(s, "add", outs[0], s.mul(a, b))
+
+        if not order:
+            return self.from_scalar(self.scalars.mul(self.item(x), self.item(y)))
+        start = None if is_product else self.scalars.constant(0, x.dtype)
+        return self._generic(extents, kinds, [(x.dtype, range(len(result)), start)], step)[0]
+
+    def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
+        x = self.cast(x, dtype or x.dtype)
+        return Tensor(self._insert(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+
+    def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+        op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
+        self._insert(op)
+        return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
+
+    # --- shape ---------------------------------------------------------------------------------------------------
+
+    def permute(self, x: Tensor, pattern: Sequence[int | None]) -> Tensor:
+        if list(pattern) == list(range(x.rank)):
+            return x
+        extents = [1 if axis is None else x.extents[axis] for axis in pattern]
+
+        def fetch(s: BodyVerbs, *counters: Scalar) -> Scalar:
+            where: list[Extent] = [0] * x.rank
+            for counter, axis in zip(counters, pattern, strict=True):
+                if axis is not None:
+                    where[axis] = counter
+            return s.load(x, *where)
+
+        return self.tabulate(extents, x.dtype, fetch)
+
+    def broadcast(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
+        if len(extents) == x.rank and all(same_extent(a, b) for a, b in zip(extents, x.extents, strict=True)):
+            return x
+        for own, wanted in zip(x.extents, extents[len(extents) - x.rank :], strict=True):
+            if own != 1:
+                self.same_extent([wanted, own], "extents of the value and the shape it is broadcast to")
+        return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *_aligned(x, extents, counters)))
+
+    def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
+        extents = tuple(extents)
+        if len(extents) == x.rank and all(same_extent(a, b) for a, b in zip(extents, x.extents, strict=True)):
+            return x
+        if x.rank == 0:
+            return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x))
+        if not extents:
+            where = [self.scalars.index(0)] * x.rank
+            return self.from_scalar(self.scalars.load(x, *where))
+        shape = [n if isinstance(n, int) else None for n in extents]
+        sizes = [n.ssa for n in extents if isinstance(n, Scalar)]
+        return Tensor(self._insert(ReshapeOp(x.ssa, sizes, tensor_type(x.dtype, shape))), x.dtype, extents)
+
+    def insert(self, x: Tensor, y: Tensor, starts: Sequence[Extent], steps: Sequence[Extent]) -> Tensor:
+        if x.rank == 0:
+            return y
+        lists = [_split(ns) for ns in (starts, y.extents, steps)]
+        op = tensor.InsertSliceOp.build(
+            operands=[y.ssa, x.ssa, *(dynamic for _, dynamic in lists)],
+            result_types=[x.ssa.type],
+            properties={
+                key: DenseArrayBase.from_list(i64, static)
+                for key, (static, _) in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
+            },
+        )
+        return Tensor(self._insert(op), x.dtype, x.extents)
+
+    def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor:
+        extents = [
+            self.same_extent([x.extents[d] for x in xs], f"extents along axis {d} of the parts") if d != axis else 0
+            for d in range(xs[0].rank)
+        ]
+        total: Extent = 0
+        for x in xs:
+            total = self.scalars.iadd(total, x.extents[axis])
+        extents[axis] = total
+        result = self._empty(extents, xs[0].dtype)
+        start: Extent = 0
+        for x in xs:
+            starts: list[Extent] = [start if d == axis else 0 for d in range(x.rank)]
+            result = self.insert(result, x, starts, [1] * x.rank)
+            start = self.scalars.iadd(start, x.extents[axis])
+        return result
+
+    # --- checks --------------------------------------------------------------------------------------------------
+
+    def check(
+        self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
+    ) -> None:
+        text = f"{self.where}: {message}" if self.where else message
+        self.checks.append((kind, text))
+        self._insert(
+            CheckOp(
+                len(self.checks), kind, text.encode("ascii", "replace").decode(), condition.ssa,
+                self.scalars.index(found).ssa, self.scalars.index(expected).ssa,
+            )
+        )  # fmt: skip
+
+    def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
+        chosen: Extent | None = None
+        for n in map(self._canonical, extents):
+            if chosen is None or same_extent(n, chosen):
+                chosen = n
+                continue
+            if isinstance(n, int) and isinstance(chosen, int):
+                raise GraphValueError(f"{what} differ: {n} and {chosen}")
+            first, other = (n, chosen) if isinstance(n, int) else (chosen, n)
+            condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
+            self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first)
+            assert isinstance(other, Scalar)
+            self._equal[other.ssa] = first
+            chosen = first
+        assert chosen is not None
+        return chosen
+
+    def _canonical(self, n: Extent) -> Extent:
+        while isinstance(n, Scalar) and n.ssa in self._equal:
+            n = self._equal[n.ssa]
+        return n
+
+    # --- internals -----------------------------------------------------------------------------------------------
+
+    def _insert(self, op: Operation) -> SSAValue:
+        self._builder.insert(op)
+        return op.results[0] if op.results else None  # type: ignore[return-value]
+
+    def _empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
+        static, dynamic = _split(extents)
+        shape = [None if n == DYNAMIC_INDEX else n for n in static]
+        return Tensor(self._insert(tensor.EmptyOp(dynamic, tensor_type(dtype, shape))), dtype, tuple(extents))
+
+    def _initial(self, extents: Sequence[Extent], dtype: str, start: Scalar | None) -> Tensor:
+        """The `outs` of a generic: uninitialised, or filled with the neutral element."""
+        if start is None:
+            return self._empty(extents, dtype)
+        static, dynamic = _split(extents)
+        kind = TensorType(element_type(dtype), static)
+        return Tensor(self._insert(tensor.SplatOp(start.ssa, dynamic, kind)), dtype, tuple(extents))
+
+    def _generic(
+        self,
+        extents: Sequence[Extent],
+        iterators: Sequence[IteratorTypeAttr],
+        outputs: Sequence[tuple[str, Sequence[int], Scalar | None]],
+        fn: Callable[[BodyVerbs, Sequence[Scalar]], Any],
+    ) -> list[Tensor]:
+        """linalg.generic over `extents`. outputs: (dtype, dims of the iteration space that index it, start value)."""
+        extents = tuple(self._canonical(n) for n in extents)
+        rank = len(extents)
+        starts = [self._initial([extents[d] for d in dims], dtype, start) for dtype, dims, start in outputs]
+        block = Block(arg_types=[element_type(dtype) for dtype, _, _ in outputs])
+        verbs = BodyVerbs(block, self._fastmath, extents, self._canonical)
+        results = fn(verbs, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
+        results = results if isinstance(results, tuple | list) else (results,)
+        block.add_op(linalg.YieldOp(*(r.ssa for r in results)))
+        verbs.drop_unused_indices()
+        maps = [AffineMap(rank, 0, where) for _, where in verbs.reads]
+        maps += [AffineMap(rank, 0, tuple(AffineExpr.dimension(d) for d in dims)) for _, dims, _ in outputs]
+        op = linalg.GenericOp(
+            [x.ssa for x, _ in verbs.reads], [x.ssa for x in starts], Region(block),
+            [AffineMapAttr(m) for m in maps], list(iterators), [x.ssa.type for x in starts],
+        )  # fmt: skip
+        self._builder.insert(op)
+        results = [Tensor(ssa, x.dtype, x.extents) for ssa, x in zip(op.results, starts, strict=True)]
+        return [self._unwrap(x) if x.rank == 0 else x for x in results]
+
+    def _unwrap(self, x: Tensor) -> Tensor:
+        """The scalar of a reduction to rank 0."""
+        return Tensor(self._insert(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
+
+    def _combine(self, s: Verbs, kind: str, x: Scalar, y: Scalar) -> Scalar:
+        elementwise, s.fastmath = s.fastmath, self._reassociate
+        verbs = {"add": s.add, "mul": s.mul, "maximum": s.maximum, "minimum": s.minimum, "and": s.and_, "or": s.or_}
+        result = verbs[kind](x, y)
+        s.fastmath = elementwise
+        return result
+
+    def _broadcast_extents(self, xs: Sequence[Tensor]) -> tuple[Extent, ...]:
+        rank = max((x.rank for x in xs), default=0)
+        extents: list[Extent] = []
+        for axis in range(rank):
+            meeting = [x.extents[axis - rank + x.rank] for x in xs if axis - rank + x.rank >= 0]
+            proper = [n for n in meeting if n != 1]
+            extents.append(self.same_extent(proper, f"extents along axis {axis}") if proper else 1)
+        return tuple(extents)
+
+
+def neutral_element(kind: str, dtype: str) -> float | int | bool:
+    """The start value of a reduction: what an empty one gives."""
+    if kind in ("add", "or"):
+        return 0
+    if kind in ("mul", "and"):
+        return 1
+    if dtypes.is_float(dtype):
+        return -math.inf if kind == "maximum" else math.inf
+    if dtype == "bool":
+        return kind == "minimum"
+    info = np.iinfo(dtype)
+    return int(info.min if kind == "maximum" else info.max)
+
+
+def _aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
+    """Where x is read at these counters: axes align at the right, an extent of 1 is read at 0 where it is repeated."""
+    own = counters[len(counters) - x.rank :]
+    wide = extents[len(extents) - x.rank :]
+    return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
+
+
+def _split(extents: Sequence[Extent]) -> tuple[list[int], list[SSAValue]]:
+    """MLIR's two lists: numbers with a marker for what is dynamic, and the dynamic values."""
+    static = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
+    return static, [n.ssa for n in extents if isinstance(n, Scalar)]

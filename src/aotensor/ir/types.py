@@ -1,0 +1,55 @@
+"""aotensor dtypes and tensor types as MLIR types, and which element type stands for which dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from aotensor.core import dtypes
+
+f32 = Float32Type()
+f64 = Float64Type()
+index = IndexType()
+i1 = IntegerType(1)
+i8 = IntegerType(8)
+i32 = IntegerType(32)
+i64 = IntegerType(64)
+
+
+def element_type(dtype: str) -> Any:
+    """MLIR element type of a dtype. MLIR integers are signless: int8 and uint8 are both i8, bool is i1.
+
+    Typed as Any: what is an integer or a float by its dtype is so for xDSL's narrower signatures.
+    """
+    match dtype:
+        case "float32":
+            return f32
+        case "float64":
+            return f64
+        case "bool":
+            return i1
+        case dtypes.INDEX:
+            return index
+        case _:
+            return IntegerType(8 * dtypes.itemsize(dtype))
+
+
+def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute]:
+    """tensor<...> with `None` for an extent that is known at run time only."""
+    return TensorType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])
+
+
+def memref_type(dtype: str, shape: Sequence[int | None]) -> MemRefType[Attribute]:
+    """memref<...> in row-major order, with `None` for an extent that is known at run time only."""
+    return MemRefType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])

@@ -1,0 +1,158 @@
+"""Scalar verbs inside a tensor program: index arithmetic that folds what is known, and reads of tensor elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from aotensor.core import dtypes
+from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
+from aotensor.ir.types import element_type
+
+Extent: TypeAlias = int | Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """A tensor value with its dtype and extents. Of rank 0 it is a plain SSA scalar, no tensor<f64>."""
+
+    ssa: SSAValue
+    dtype: str
+    extents: tuple[Extent, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        return len(self.extents)
+
+    @property
+    def static_shape(self) -> tuple[int | None, ...]:
+        return tuple(n if isinstance(n, int) else None for n in self.extents)
+
+
+def same_extent(a: Extent, b: Extent) -> bool:
+    """True if two extents are known to be equal."""
+    return a == b if isinstance(a, int) or isinstance(b, int) else a.ssa is b.ssa
+
+
+class Verbs(ScalarBuilder):
+    """Scalar verbs at function level. Equal index computations give the same value, so extents compare by identity."""
+
+    def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr) -> None:
+        super().__init__(builder, fastmath)
+        self._numbered: dict[tuple[object, ...], Scalar] = {}
+
+    def index(self, value: Extent | int) -> Scalar:
+        """An extent as an index value."""
+        if isinstance(value, Scalar):
+            return value
+        return self._once(("constant", value), lambda: self.constant(value, dtypes.INDEX))
+
+    def iadd(self, x: Extent, y: Extent) -> Extent:
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        return self._fold(int.__add__, arith.AddiOp, x, y)
+
+    def isub(self, x: Extent, y: Extent) -> Extent:
+        if y == 0:
+            return x
+        if isinstance(x, Scalar) and isinstance(y, Scalar) and x.ssa is y.ssa:
+            return 0
+        return self._fold(int.__sub__, arith.SubiOp, x, y)
+
+    def imul(self, x: Extent, y: Extent) -> Extent:
+        if x == 1 or y == 1:
+            return y if x == 1 else x
+        return self._fold(int.__mul__, arith.MuliOp, x, y)
+
+    def ifloordiv(self, x: Extent, y: Extent) -> Extent:
+        """Floor division, for a divisor that is not 0."""
+        return x if y == 1 else self._fold(int.__floordiv__, arith.FloorDivSIOp, x, y)
+
+    def imod(self, x: Extent, y: Extent) -> Extent:
+        """Remainder with the divisor's sign, for a divisor that is not 0."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x % y
+        return self.isub(x, self.imul(self.ifloordiv(x, y), y))
+
+    def imin(self, x: Extent, y: Extent) -> Extent:
+        return self._fold(lambda a, b: min(a, b), arith.MinSIOp, x, y)
+
+    def imax(self, x: Extent, y: Extent) -> Extent:
+        return self._fold(lambda a, b: max(a, b), arith.MaxSIOp, x, y)
+
+    def dim(self, x: SSAValue, axis: int) -> Scalar:
+        """The run-time extent of a tensor along an axis."""
+        return self._once(("dim", x, axis), lambda: self.emit(tensor.DimOp(x, self.index(axis).ssa), dtypes.INDEX))
+
+    def load(self, x: Tensor, *indices: Extent) -> Scalar:
+        """x[indices], which the caller keeps in bounds."""
+        if not indices:
+            return Scalar(x.ssa, x.dtype)
+        where = [self.index(i).ssa for i in indices]
+        return self.emit(tensor.ExtractOp(x.ssa, where, element_type(x.dtype)), x.dtype)
+
+    def _fold(self, on_ints: Callable[[int, int], int], op: Callable[..., Operation], x: Extent, y: Extent) -> Extent:
+        if isinstance(x, int) and isinstance(y, int):
+            return on_ints(x, y)
+        a, b = self.index(x), self.index(y)
+        return self._once((op, a.ssa, b.ssa), lambda: self.emit(op(a.ssa, b.ssa), dtypes.INDEX))
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], Scalar]) -> Scalar:
+        found = self._numbered.get(key)
+        if found is None:
+            found = self._numbered[key] = make()
+        return found
+
+
+class BodyVerbs(Verbs):
+    """Scalar verbs in the body of a linalg.generic under construction.
+
+    A read at plain loop counters becomes an operand of the generic with an affine map; any other read is a
+    tensor.extract, whose address the loop computes.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        fastmath: arith.FastMathFlagsAttr,
+        extents: Sequence[Extent],
+        canonical: Callable[[Extent], Extent],
+    ) -> None:
+        super().__init__(Builder(InsertPoint.at_end(block)), fastmath)
+        self._block = block
+        self._extents = tuple(extents)
+        self._canonical = canonical
+        self.reads: list[tuple[Tensor, tuple[AffineExpr, ...]]] = []
+        self.indices = [self.emit(linalg.IndexOp(d), dtypes.INDEX) for d in range(len(extents))]
+
+    def load(self, x: Tensor, *indices: Extent) -> Scalar:
+        expressions = [self._affine(i, n) for i, n in zip(indices, x.extents, strict=True)]
+        if not indices or any(e is None for e in expressions):
+            return super().load(x, *indices)
+        argument = self._block.insert_arg(element_type(x.dtype), len(self.reads))
+        self.reads.append((x, tuple(e for e in expressions if e is not None)))
+        return Scalar(argument, x.dtype)
+
+    def _affine(self, i: Extent, extent: Extent) -> AffineExpr | None:
+        """The index as an affine expression: a number, or the counter of a loop that runs over the whole axis."""
+        if isinstance(i, int):
+            return AffineExpr.constant(i)
+        for dim, counter in enumerate(self.indices):
+            if counter.ssa is i.ssa and same_extent(self._canonical(extent), self._extents[dim]):
+                return AffineExpr.dimension(dim)
+        return None
+
+    def drop_unused_indices(self) -> None:
+        for counter in self.indices:
+            owner = counter.ssa.owner
+            if isinstance(owner, Operation) and not counter.ssa.uses:
+                owner.detach()
+                owner.erase()
