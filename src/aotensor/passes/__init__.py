@@ -1,0 +1,1 @@
+"""Passes over the IR: each file is named for its pass, `pipeline.RECIPE` lists them in order."""

@@ -1,0 +1,211 @@
+"""Fold away copies: transposes, broadcasts, new axes and fills become index maps of what reads them.
+
+    %t = linalg.generic {(i,j) -> (j,i)} ins(%x) { yield %in }
+    %r = linalg.generic {(i,j) -> (i,j)} ins(%t) { … }          →    %r = linalg.generic {(i,j) -> (j,i)} ins(%x) { … }
+
+and drop what nothing uses any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.traits import is_side_effect_free
+
+from aotensor.ir.types import index
+
+
+def canonicalize(module: ModuleOp) -> None:
+    """Fold copies and trivial arithmetic, then erase dead operations, in every function."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for inner in list(function.walk()):
+                _fold_arithmetic(inner)
+            op = function.body.block.first_op
+            while op is not None:  # readers are replaced further down, where the walk still comes by
+                if isinstance(op, linalg.GenericOp):
+                    _fold_generic(op)
+                op = op.next_op
+            _erase_dead(function.body.block)
+
+
+# --- copies and fills ----------------------------------------------------------------------------------------------
+
+
+def _fold_generic(op: linalg.GenericOp) -> None:
+    """Let the readers of a copy read its source, and the readers of a fill use its scalar."""
+    _hoist_invariant(op)
+    if len(op.results) != 1 or any(t.data != IteratorType.PARALLEL for t in op.iterator_types):
+        return
+    out_map = op.indexing_maps.data[-1].data
+    if out_map != AffineMap.identity(out_map.num_dims):
+        return
+    yielded = op.body.block.last_op
+    assert yielded is not None
+    value = yielded.operands[0]
+    if isinstance(value, BlockArgument) and value.block is op.body.block and value.index < len(op.inputs):
+        source, source_map = op.inputs[value.index], op.indexing_maps.data[value.index].data
+        for use in list(op.results[0].uses):
+            _redirect(use.operation, op.results[0], source, source_map)
+    elif not _is_local(value, op.body.block):
+        for use in list(op.results[0].uses):
+            _use_scalar(use.operation, op.results[0], value)
+
+
+def _hoist_invariant(op: linalg.GenericOp) -> None:
+    """Move scalar arithmetic that is the same in every iteration in front of the loop."""
+    body, parent = op.body.block, op.parent
+    assert parent is not None
+    for inner in list(body.ops):
+        is_float = all(isinstance(r.type, AnyFloat) for r in inner.results)  # cannot trap
+        is_pure = bool(inner.results) and is_float and inner.name.startswith(("arith.", "math."))
+        if is_pure and not any(_is_local(x, body) for x in inner.operands):
+            inner.detach()
+            parent.insert_op_before(inner, op)
+
+
+def _is_local(x: SSAValue, block: Block) -> bool:
+    return (
+        x.block is block if isinstance(x, BlockArgument) else isinstance(x.owner, Operation) and x.owner.parent is block
+    )
+
+
+def _redirect(user: Operation, copy: SSAValue, source: SSAValue, source_map: AffineMap) -> None:
+    if isinstance(user, linalg.GenericOp):
+        maps = [m.data for m in user.indexing_maps]
+        composed = [
+            _compose(source_map, m) if number < len(user.inputs) and user.operands[number] is copy else m
+            for number, m in enumerate(maps)
+        ]
+        if not _covers(composed, maps[0].num_dims):
+            return
+        user.properties["indexing_maps"] = ArrayAttr(AffineMapAttr(m) for m in composed)
+        for number, x in enumerate(user.operands):
+            if x is copy and number < len(user.inputs):
+                user.operands[number] = source
+    elif isinstance(user, tensor.ExtractOp) and user.indices:
+        where = list(user.indices)
+        indices = [_index_value(e, where, user) for e in source_map.results]
+        read = tensor.ExtractOp(source, indices, user.result.type)
+        _replace(user, read, read.result)
+
+
+def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
+    if isinstance(user, linalg.GenericOp):
+        kept = [n for n, x in enumerate(user.operands) if x is not fill or n >= len(user.inputs)]
+        maps = [user.indexing_maps.data[n].data for n in kept]
+        if not _covers(maps, maps[0].num_dims):
+            return
+        _drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
+    elif isinstance(user, tensor.ExtractOp) and user.indices:
+        user.result.replace_all_uses_with(value)
+        user.detach()
+        user.erase()
+
+
+def _drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
+    """Remove inputs of a generic whose elements are all `value`."""
+    block = op.body.block
+    for number in reversed(numbers):
+        block.args[number].replace_all_uses_with(value)
+        block.erase_arg(block.args[number])
+    inputs = [x for n, x in enumerate(op.inputs) if n not in numbers]
+    maps = [m for n, m in enumerate(op.indexing_maps) if n not in numbers]
+    body = Region()
+    op.body.move_blocks(body)
+    new = linalg.GenericOp(inputs, list(op.outputs), body, maps, list(op.iterator_types), [r.type for r in op.results])
+    parent = op.parent
+    assert parent is not None
+    parent.insert_op_before(new, op)
+    for old, result in zip(op.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+def _compose(inner: AffineMap, outer: AffineMap) -> AffineMap:
+    """inner ∘ outer, for inner results that are dims or constants."""
+    results: list[AffineExpr] = []
+    for e in inner.results:
+        results.append(outer.results[e.position] if isinstance(e, AffineDimExpr) else e)
+    return AffineMap(outer.num_dims, 0, tuple(results))
+
+
+def _covers(maps: Sequence[AffineMap], rank: int) -> bool:
+    """True if every loop still finds its extent in some operand."""
+    found = {e.position for m in maps for e in m.results if isinstance(e, AffineDimExpr)}
+    return len(found) == rank
+
+
+def _index_value(expression: AffineExpr, where: Sequence[SSAValue], user: Operation) -> SSAValue:
+    if isinstance(expression, AffineDimExpr):
+        return where[expression.position]
+    assert isinstance(expression, AffineConstantExpr)
+    constant = arith.ConstantOp(IntegerAttr(expression.value, index), index)
+    assert user.parent is not None
+    user.parent.insert_op_before(constant, user)
+    return constant.result
+
+
+def _replace(old: Operation, new: Operation, value: SSAValue) -> None:
+    assert old.parent is not None
+    old.parent.insert_op_before(new, old)
+    old.results[0].replace_all_uses_with(value)
+    old.detach()
+    old.erase()
+
+
+# --- arithmetic ----------------------------------------------------------------------------------------------------
+
+
+def _fold_arithmetic(op: Operation) -> None:
+    """x·1, x/1, x−0, x+(−0), −(−x): exact for every x, nan and signed zeros included."""
+    match op:
+        case arith.MulfOp() if _is_constant(op.rhs, 1.0):
+            _forward(op, op.lhs)
+        case arith.MulfOp() if _is_constant(op.lhs, 1.0):
+            _forward(op, op.rhs)
+        case arith.DivfOp() if _is_constant(op.rhs, 1.0):
+            _forward(op, op.lhs)
+        case arith.SubfOp() if _is_constant(op.rhs, 0.0):
+            _forward(op, op.lhs)
+        case arith.NegfOp() if isinstance(op.operand.owner, arith.NegfOp):
+            _forward(op, op.operand.owner.operand)
+        case _:
+            pass
+
+
+def _is_constant(x: SSAValue, value: float) -> bool:
+    owner = x.owner
+    return (
+        isinstance(owner, arith.ConstantOp)
+        and isinstance(owner.value, FloatAttr)
+        and str(owner.value.value.data) == str(value)
+    )
+
+
+def _forward(op: Operation, value: SSAValue) -> None:
+    op.results[0].replace_all_uses_with(value)
+    op.detach()
+    op.erase()
+
+
+def _erase_dead(block: Block) -> None:
+    """Erase operations without effect whose results nothing uses, last ones first."""
+    for op in reversed(list(block.ops)):
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase_dead(inner)
+        if op.results and not any(r.uses for r in op.results) and _has_no_effect(op):
+            op.detach()
+            op.erase()
+
+
+def _has_no_effect(op: Operation) -> bool:
+    return isinstance(op, linalg.GenericOp | func.CallOp) or is_side_effect_free(op)

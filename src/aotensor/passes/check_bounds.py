@@ -1,0 +1,87 @@
+"""The checking build: every access of a kernel is compared with the extents of its buffer.
+
+    %v = memref.load %x[%i]    →    %v = scf.if %inside { memref.load %x[%i] } else { note it in %detail; 0 }
+
+An access outside is not made; the kernel runs on and returns the number of a check of its own at the end. For finding
+bugs of the compiler: in a correct kernel no check fires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_type
+
+MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
+_FLAG: Final = 2  # the word of `detail` that tells of an access outside
+
+
+def check_bounds(module: ModuleOp, numbers: Mapping[str, int]) -> None:
+    """Guard the accesses of every kernel.   numbers: function name → the number of its check for bounds"""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
+            _guard(function, numbers[function.sym_name.data.removesuffix(".kernel")])
+
+
+def _guard(kernel: func.FuncOp, number: int) -> None:
+    block = kernel.body.block
+    detail = block.args[-2]
+    accesses = [
+        op for op in kernel.walk() if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref is not detail
+    ]
+    for op in accesses:
+        if op.indices:
+            _guard_access(op, detail)
+    terminator, first = block.last_op, block.first_op
+    assert terminator is not None and first is not None
+    b = LoopBuilder(Builder(InsertPoint.before(first)))
+    b.store(b.constant(0, "int64"), detail, [_FLAG])
+    b = LoopBuilder(Builder(InsertPoint.before(terminator)))
+    outside = b.compare("ne", b.fetch(detail, [_FLAG], "int64"), b.constant(0, "int64"))
+    status = Scalar(terminator.operands[0], "int32")
+    terminator.operands[0] = b.select(outside, b.constant(number, "int32"), status).ssa
+
+
+def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
+    b = LoopBuilder(Builder(InsertPoint.before(op)))
+    inside: Scalar | None = None
+    worst, extent = b.index(0), b.index(0)
+    for axis, index in enumerate(op.indices):
+        i, n = Scalar(index, "index"), b.index(b.extent_of(op.memref, axis))
+        within = b.and_(b.compare("ge", i, b.index(0)), b.compare("lt", i, n))
+        worst, extent = b.select(within, worst, i), b.select(within, extent, n)
+        inside = within if inside is None else b.and_(inside, within)
+    assert inside is not None
+
+    def note() -> None:
+        for word, value in enumerate((b.cast(worst, "int64"), b.cast(extent, "int64"), b.constant(1, "int64"))):
+            b.store(value, detail, [word])
+
+    def access() -> Sequence[Scalar]:
+        copy = op.clone()
+        b.builder.insert(copy)
+        return [Scalar(r, "raw") for r in copy.results]
+
+    def refuse() -> Sequence[Scalar]:
+        note()
+        return [_zero(b, op)] if op.results else []
+
+    results = b.branch(inside, access, refuse)
+    for old, new in zip(op.results, results, strict=True):
+        old.replace_all_uses_with(new.ssa)
+    Rewriter.erase_op(op)
+
+
+def _zero(b: LoopBuilder, op: Operation) -> Scalar:
+    kind = op.results[0].type
+    dtypes = ("float32", "float64", "bool", "int8", "int16", "int32", "int64", "index")
+    return b.constant(0, next(d for d in dtypes if element_type(d) == kind))

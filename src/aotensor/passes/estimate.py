@@ -1,0 +1,301 @@
+"""How much work a compiled function does: its floating point operations, as a formula of its dims.
+
+Operations are counted in loop IR: an iteration count is a polynomial of the dims, and a loop's body counts that often.
+A division that unrolling brings in counts as exact, so main loop and rest add up to the whole. What depends on values
+(a while loop, the branch taken) is not known: then the count is a lower bound, or that of the longer branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, ModuleOp, VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from aotensor.errors import InternalError
+from aotensor.ir.context import parse_module
+from aotensor.passes.expand_math import expand_math
+from aotensor.passes.lower_library import PREFIX as PRODUCT_PREFIX
+
+Shape: TypeAlias = Sequence[int | str | None]
+
+_TYPICAL: Final = 1000
+"""Extent at which the branches of an scf.if are compared."""
+
+
+Monomial: TypeAlias = tuple[tuple[str, int], ...]
+"""Sorted pairs of a name and its exponent, which may be negative."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Σ coefficient · monomial. Prints as `4*n*p + 12*n`.
+
+    Names that begin with `#` stand for run-time values such as the number of rows in a block: they are expected to
+    cancel, as blocks · rows per block is the number of rows.
+    """
+
+    terms: Mapping[Monomial, Fraction] = field(default_factory=dict)
+
+    @staticmethod
+    def of(value: int | str) -> Polynomial:
+        """A number or a dim."""
+        key: Monomial = ((value, 1),) if isinstance(value, str) else ()
+        factor = 1 if isinstance(value, str) else value
+        return Polynomial({key: Fraction(factor)} if factor else {})
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for key, factor in other.terms.items():
+            terms[key] = terms.get(key, Fraction(0)) + factor
+        return Polynomial({key: factor for key, factor in terms.items() if factor})
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        total = Polynomial()
+        for key, factor in self.terms.items():
+            for other_key, other_factor in other.terms.items():
+                total += Polynomial({_product(key, other_key): factor * other_factor})
+        return total
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + other * Polynomial.of(-1)
+
+    def over(self, other: Polynomial) -> Polynomial | None:
+        """The quotient, if `other` has one term."""
+        if len(other.terms) != 1:
+            return None
+        ((key, factor),) = other.terms.items()
+        return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
+
+    def number(self) -> Fraction | None:
+        """The value, if it depends on nothing."""
+        return self.terms.get((), Fraction(0)) if all(not key for key in self.terms) else None
+
+    def has_unknowns(self) -> bool:
+        """Is there a run-time value that did not cancel?"""
+        return any(name.startswith("#") for key in self.terms for name, _ in key)
+
+    def without_unknowns(self) -> Polynomial:
+        """With 1 for every run-time value."""
+        total = Polynomial()
+        for key, factor in self.terms.items():
+            total += Polynomial({tuple(item for item in key if not item[0].startswith("#")): factor})
+        return total
+
+    def typical(self) -> Fraction:
+        """The value where every name is 1000."""
+        powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]
+        return sum((factor * Fraction(_TYPICAL) ** power for factor, power in powers), Fraction(0))
+
+    def __str__(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda item: (-sum(power for _, power in item[0]), item[0]))
+        return " + ".join(_shown(key, factor) for key, factor in ordered) or "0"
+
+
+def _product(one: Monomial, other: Monomial) -> Monomial:
+    powers = dict(one)
+    for name, power in other:
+        powers[name] = powers.get(name, 0) + power
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+def _shown(key: Monomial, factor: Fraction) -> str:
+    names = ["*".join([name] * power) if power > 0 else f"{name}^{power}" for name, power in key]
+    number = [] if factor == 1 and names else [f"{float(factor):.12g}"]
+    return "*".join([*number, *names])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one call. is_exact: false if some loop depends on values, so that there may be more."""
+
+    flops: Polynomial
+    is_exact: bool
+
+
+def count_flops(module: ModuleOp, kernel: str, shapes: Sequence[Shape]) -> Estimate:
+    """Floating point operations of function `kernel` of a loop-level module.
+
+    shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. One fused
+    multiply-add counts two, an operation on a vector one per lane.
+    """
+    counter = _Counter({op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)})
+    function = counter.functions.get(kernel)
+    if function is None or function.is_declaration:
+        return Estimate(Polynomial(), False)
+    arguments = function.body.block.args
+    counter.shapes.update(zip(arguments, shapes, strict=False))
+    total = counter.block(function.body.block)
+    return Estimate(total.without_unknowns(), counter.is_exact and not total.has_unknowns())
+
+
+def count_flops_in_text(text: str, kernel: str, shapes: Sequence[Shape]) -> Estimate | None:
+    """The same for the text of a module, such as travels in a library; None if it is not valid IR.
+
+    Elementary functions count with all that their polynomials do.
+    """
+    try:
+        module = parse_module(text)
+        module.verify()
+        expand_math(module)
+    except (ParseError, VerifyException, InternalError):
+        return None
+    return count_flops(module, kernel, shapes)
+
+
+class _Counter:
+    def __init__(self, functions: Mapping[str, func.FuncOp]) -> None:
+        self.functions = functions
+        self.shapes: dict[SSAValue, Shape] = {}
+        self.values: dict[SSAValue, Polynomial] = {}
+        self.is_exact = True
+        self._called: dict[str, Polynomial] = {}
+
+    def block(self, block: Block) -> Polynomial:
+        """Operations in one execution of a block."""
+        total = Polynomial()
+        for op in block.ops:
+            total += self._operation(op)
+        return total
+
+    def _operation(self, op: Operation) -> Polynomial:
+        match op:
+            case scf.ForOp():
+                return self.block(op.body.block) * self._trips(op)
+            case scf.IfOp():
+                branches = [self.block(region.block) for region in op.regions if region.blocks]
+                return max(branches, key=Polynomial.typical, default=Polynomial())
+            case func.CallOp():
+                return self._call(op)
+            case scf.WhileOp():
+                self.is_exact = False
+                return self.block(op.before_region.block) + self.block(op.after_region.block)
+            case _:
+                self._evaluate(op)
+                return Polynomial.of(_flops(op))
+
+    def _trips(self, loop: scf.ForOp) -> Polynomial:
+        first, end, step = (self._value(x) for x in (loop.lb, loop.ub, loop.step))
+        trips = (end - first).over(step)
+        return trips if trips is not None else self._unknown(loop.ub)
+
+    def _value(self, x: SSAValue) -> Polynomial:
+        """The value of an integer; what is not known gets a name of its own."""
+        return self.values[x] if x in self.values else self._unknown(x)
+
+    def _unknown(self, x: SSAValue) -> Polynomial:
+        self.values[x] = Polynomial.of(f"#{len(self.values)}")
+        return self.values[x]
+
+    def _call(self, op: func.CallOp) -> Polynomial:
+        name = op.callee.root_reference.data
+        if name.startswith(f"{PRODUCT_PREFIX}."):
+            return self._product(op)
+        function = self.functions.get(name)
+        if function is None or function.is_declaration:
+            self.is_exact = False
+            return Polynomial()
+        if name not in self._called:
+            self._called[name] = self.block(function.body.block)
+        return self._called[name]
+
+    def _product(self, op: func.CallOp) -> Polynomial:
+        """2·m·n·k of a matrix product."""
+        is_transposed = self.values.get(op.arguments[0], Polynomial()).number()
+        left, result = (self._extents(op.arguments[place]) for place in (2, 4))
+        inner = left[0 if is_transposed else 1] if len(left) == 2 else None
+        if inner is None or len(result) != 2 or None in result:
+            self.is_exact = False
+            return Polynomial()
+        total = inner * Polynomial.of(2)
+        for extent in result:
+            total *= extent or Polynomial()
+        return total
+
+    def _extents(self, x: SSAValue) -> list[Polynomial | None]:
+        """The extents of a buffer, as far as they are known."""
+        assert isinstance(x.type, MemRefType)
+        owner = x.owner
+        if isinstance(owner, memref.ReinterpretCastOp | memref.SubviewOp | memref.ViewOp):
+            sizes = iter(owner.sizes)
+            return [self.values.get(next(sizes)) if n < 0 else Polynomial.of(n) for n in x.type.get_shape()]
+        if isinstance(owner, memref.CastOp):
+            return self._extents(owner.source)
+        known = self.shapes.get(x, x.type.get_shape())
+        return [None if n is None or n == -1 or n in _DYNAMIC else Polynomial.of(n) for n in known]
+
+    def _evaluate(self, op: Operation) -> None:
+        """Keep the value of integer arithmetic on dims."""
+        found: Polynomial | None = None
+        match op:
+            case arith.ConstantOp(value=IntegerAttr() as literal):
+                found = Polynomial.of(int(literal.value.data))
+            case memref.DimOp():
+                axis = self.values.get(op.index)
+                number = axis.number() if axis is not None else None
+                extents = self._extents(op.source)
+                found = extents[int(number)] if number is not None and number < len(extents) else None
+            case arith.IndexCastOp():
+                found = self.values.get(op.input)
+            case arith.MinSIOp():
+                found = self._end_of_block(*op.operands)
+            case _ if isinstance(op, _ARITHMETIC):
+                found = self._arithmetic(op)
+        if found is not None:
+            self.values[op.results[0]] = found
+
+    def _end_of_block(self, one: SSAValue, other: SSAValue) -> Polynomial | None:
+        """min(i + rows, n) is where a block ends: nearly always the former."""
+        inside = [value for value in (self._value(one), self._value(other)) if value.has_unknowns()]
+        return inside[0] if len(inside) == 1 else None
+
+    def _arithmetic(self, op: Operation) -> Polynomial | None:
+        left, right = (self._value(x) for x in op.operands)
+        match op:
+            case arith.AddiOp():
+                return left + right
+            case arith.SubiOp():
+                return left - right
+            case arith.MuliOp():
+                return left * right
+            case _:
+                return left.over(right)
+
+
+_ARITHMETIC: Final = (
+    arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CeilDivSIOp,
+)  # fmt: skip
+
+_FREE: Final = frozenset(
+    {"constant", "select", "cmpf", "bitcast", "extf", "truncf", "sitofp", "uitofp", "copysign", "absf"}
+)
+
+_DYNAMIC: Final = frozenset({-(2**63)})
+"""What MLIR writes for an extent that is known at run time only."""
+
+
+def _flops(op: Operation) -> int:
+    """Floating point operations of one operation that is neither loop nor call; comparisons and casts count nothing."""
+    dialect, _, name = op.name.partition(".")
+    if dialect not in ("arith", "math", "vector") or not op.results:
+        return 0
+    lanes = _lanes(op.results[0].type)
+    if dialect == "vector":
+        return _reduced_lanes(op) if name == "reduction" else 2 * lanes if name == "fma" else 0
+    return 0 if name in _FREE else lanes * (2 if name == "fma" else 1)
+
+
+def _lanes(kind: Attribute) -> int:
+    """Floating values in one result."""
+    if isinstance(kind, VectorType):
+        return kind.element_count() if isinstance(kind.element_type, AnyFloat) else 0
+    return 1 if isinstance(kind, AnyFloat) else 0
+
+
+def _reduced_lanes(op: Operation) -> int:
+    return max((_lanes(x.type) for x in op.operands), default=0)

@@ -1,0 +1,61 @@
+"""Give every elementary and special function a body of straight-line arithmetic.
+
+%y = math.exp %x : f64     →    %y = func.call @aot.exp.f64(%x) : (f64) -> f64
+                                ...
+                                func.func private @aot.exp.f64(%x: f64) -> f64 { arith ops only }
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects import func, math
+from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from aotensor.passes.scalar_math.table import define
+
+# operations of the math dialect that LLVM has no instruction for; the others stay
+_EXPANDED: Final[dict[type[Operation], str]] = {
+    math.ExpOp: "exp", math.Exp2Op: "exp2", math.ExpM1Op: "expm1",
+    math.LogOp: "log", math.Log2Op: "log2", math.Log10Op: "log10", math.Log1pOp: "log1p",
+    math.CbrtOp: "cbrt", math.PowFOp: "pow",
+    math.SinOp: "sin", math.CosOp: "cos", math.TanOp: "tan",
+    math.AsinOp: "arcsin", math.AcosOp: "arccos", math.AtanOp: "arctan", math.Atan2Op: "arctan2",
+    math.SinhOp: "sinh", math.CoshOp: "cosh", math.TanhOp: "tanh",
+    math.AsinhOp: "arcsinh", math.AcoshOp: "arccosh", math.AtanhOp: "arctanh",
+    math.ErfOp: "erf",
+}  # fmt: skip
+_SUFFIXES: Final[dict[type, str]] = {Float32Type: "f32", Float64Type: "f64"}
+
+
+def expand_math(module: ModuleOp) -> None:
+    """Replace math operations by calls of `@aot.*` functions, and define all of those that are called.
+
+    The definitions stand at the end of the module, in order of their first call. A declaration gives way to its
+    definition. sqrt, floor, ceil, trunc, roundeven, absf, copysign and fma stay what they are.
+
+    Raises: InternalError if a function is called that the library does not have.
+    """
+    for op in list(module.walk()):
+        if name := _EXPANDED.get(type(op)):
+            kind = op.results[0].type
+            call = func.CallOp(f"aot.{name}.{_SUFFIXES[type(kind)]}", op.operands, [kind])
+            Rewriter.replace_op(op, call)
+    present = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    defined = {symbol for symbol, op in present.items() if op.body.blocks}
+    wanted = _called_functions(module)
+    for symbol in wanted:  # grows: a definition may call further functions
+        if symbol not in defined:
+            if symbol in present:
+                Rewriter.erase_op(present[symbol])
+            definition = define(symbol)
+            module.body.block.add_op(definition)
+            wanted += [callee for callee in _called_functions(definition) if callee not in wanted]
+
+
+def _called_functions(root: Operation) -> list[str]:
+    """Symbols that begin with `aot.`, each once, in order of their first call."""
+    called = (op.callee.root_reference.data for op in root.walk() if isinstance(op, func.CallOp))
+    return list(dict.fromkeys(symbol for symbol in called if symbol.startswith("aot.")))

@@ -1,0 +1,226 @@
+"""Scalar expressions as they span the bodies of several elementwise operations.
+
+    %e = generic ins(%x) { exp }                 from the body that reads %e:
+    %r = generic ins(%e) { 1 + … }                   log(1 + exp(x)), with x read through the maps of both
+    %y = generic ins(%r) { log }
+
+A reader looks through its inputs into the bodies that made them. What it finds it can use in its own body: reads become
+inputs of the reader, operations are copied. The producers stay what they are, for their other readers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from aotensor.ir.types import index
+
+OpType = TypeVar("OpType", bound=Operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A scalar that a reader depends on.
+
+    value: a scalar of the body of `scope`, or of the function itself where there is no scope; or a tensor, which is
+    read at `map`.
+    map: dims of the reader → dims of `scope`, or the place in the tensor.
+    """
+
+    value: SSAValue
+    scope: GenericOp | None = None
+    map: AffineMap | None = None
+
+    def made_by(self, kind: type[OpType]) -> OpType | None:
+        """The operation that makes the value, if it is of this kind."""
+        return self.value.owner if isinstance(self.value.owner, kind) else None
+
+
+class Reader:
+    """The body of one generic, or the scalars of a function, with all that they depend on.
+
+    reads: the inputs of the generic with their maps; `materialise` adds to them, `finish` makes them the operands.
+    """
+
+    def __init__(self, op: GenericOp | None) -> None:
+        self.op = op
+        self.reads: list[tuple[SSAValue, AffineMap]] = _reads(op) if op is not None else []
+
+    def term(self, value: SSAValue) -> Term:
+        """What a value of the reader's body is."""
+        if self.op is None:
+            return Term(value)
+        return self._resolve(value, self.op, AffineMap.identity(len(self.op.iterator_types)))
+
+    def operands(self, term: Term) -> list[Term]:
+        """What the operation that makes a term takes."""
+        owner = term.value.owner
+        if not isinstance(owner, Operation):
+            return []
+        return [self._resolve(x, term.scope, term.map) for x in owner.operands]
+
+    def summand(self, term: Term) -> Term | None:
+        """For a read of a sum that starts from 0: what is summed, a term of the sum's body that is only to look at."""
+        owner = term.value.owner
+        if not isinstance(owner, GenericOp) or not isinstance(term.value.type, TensorType):
+            return None
+        assert isinstance(term.value, OpResult)
+        start, block = owner.outputs[term.value.index].owner, owner.body.block
+        accumulator = block.args[len(owner.inputs) + term.value.index]
+        assert block.last_op is not None
+        total = block.last_op.operands[term.value.index].owner
+        if not isinstance(total, arith.AddfOp) or not isinstance(start, tensor.SplatOp):
+            return None
+        if constant_of(Term(start.input), self) != 0 or accumulator not in total.operands:
+            return None
+        other = total.rhs if total.lhs is accumulator else total.lhs
+        return self._resolve(other, owner, AffineMap.identity(len(owner.iterator_types)))
+
+    def is_only_reader(self, value: SSAValue) -> bool:
+        """True if what made an operand of the reader is needed for nothing else."""
+        if isinstance(value, BlockArgument) and self.op is not None and value.block is self.op.body.block:
+            return value.has_one_use() and self.reads[value.index][0].has_one_use()
+        return value.has_one_use()
+
+    def _resolve(self, value: SSAValue, scope: GenericOp | None, map: AffineMap | None) -> Term:
+        """Look through block arguments: a read of what an elementwise operation made is what its body yields."""
+        while True:
+            if scope is None or not _is_local(value, scope.body.block):
+                return Term(value)
+            if not isinstance(value, BlockArgument):
+                return Term(value, scope, map)
+            reads = self.reads if scope is self.op else _reads(scope)
+            if value.index >= len(reads):  # an accumulator
+                return Term(value, scope, map)
+            assert map is not None
+            source, own = reads[value.index]
+            map = own.compose(map)
+            if isinstance(source.owner, tensor.SplatOp):
+                return Term(source.owner.input)
+            if not is_elementwise(source.owner):
+                return Term(source, None, map)
+            assert isinstance(source.owner, GenericOp) and isinstance(source, OpResult)
+            scope = source.owner
+            terminator = scope.body.block.last_op
+            assert terminator is not None
+            value = terminator.operands[source.index]
+
+    # --- use -----------------------------------------------------------------------------------------------------
+
+    def materialise(self, term: Term, before: Operation) -> SSAValue:
+        """The term as a value that can be used in front of `before`, an operation of the reader."""
+        if isinstance(term.value.type, TensorType):
+            return self._read(term)
+        if term.scope is None or term.scope is self.op:
+            return term.value
+        owner, block = term.value.owner, before.parent
+        assert isinstance(owner, Operation) and block is not None
+        if isinstance(owner, IndexOp):
+            copy = _counter(term, owner)
+        else:
+            captured = {x for x in owner.operands if isinstance(x.type, TensorType)}
+            scalars = [x for x in owner.operands if x not in captured]
+            resolved = {x: self._resolve(x, term.scope, term.map) for x in scalars}
+            copy = owner.clone({x: self.materialise(t, before) for x, t in resolved.items()})
+        block.insert_op_before(copy, before)
+        return copy.results[0]
+
+    def _read(self, term: Term) -> SSAValue:
+        assert self.op is not None and term.map is not None and isinstance(term.value.type, TensorType)
+        block = self.op.body.block
+        for number, (source, map) in enumerate(self.reads):
+            if source is term.value and map == term.map:
+                return block.args[number]
+        self.reads.append((term.value, term.map))
+        return block.insert_arg(term.value.type.element_type, len(self.reads) - 1)
+
+    def finish(self) -> None:
+        """Erase what the body does not need any more and rebuild the generic with the inputs that it has now."""
+        if self.op is None:
+            return
+        op, block = self.op, self.op.body.block
+        erase_dead(block)
+        outputs = [m.data for m in op.indexing_maps.data[len(op.inputs) :]]
+        for number in reversed(range(len(self.reads))):
+            others = [m for _, m in self.reads[:number] + self.reads[number + 1 :]]
+            if not block.args[number].uses and _covers([*others, *outputs], len(op.iterator_types)):
+                block.erase_arg(block.args[number])
+                del self.reads[number]
+        body = Region()
+        op.body.move_blocks(body)
+        maps = [AffineMapAttr(m) for m in [*(m for _, m in self.reads), *outputs]]
+        new = GenericOp(
+            [x for x, _ in self.reads],
+            list(op.outputs),
+            body,
+            maps,
+            list(op.iterator_types),
+            [r.type for r in op.results],
+        )
+        assert op.parent is not None
+        op.parent.insert_op_before(new, op)
+        for old, result in zip(op.results, new.results, strict=True):
+            old.replace_all_uses_with(result)
+        Rewriter.erase_op(op)
+
+
+def is_elementwise(op: object) -> bool:
+    """True for a generic whose every point is made of its inputs at that point."""
+    if not isinstance(op, GenericOp):
+        return False
+    rank, block = len(op.iterator_types), op.body.block
+    return (
+        all(t.data == IteratorType.PARALLEL for t in op.iterator_types)
+        and all(m.data == AffineMap.identity(rank) for m in op.indexing_maps.data[len(op.inputs) :])
+        and not any(a.uses for a in block.args[len(op.inputs) :])
+    )
+
+
+def constant_of(term: Term, reader: Reader) -> float | None:
+    """The number that a term is, if it is one: a literal, or a conversion of one."""
+    owner = term.value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
+        return owner.value.value.data
+    if isinstance(owner, arith.SIToFPOp | arith.ExtFOp | arith.TruncFOp):
+        return constant_of(reader.operands(term)[0], reader)
+    return None
+
+
+def erase_dead(block: Block) -> None:
+    """Erase operations without effect whose results nothing uses, last ones first."""
+    for op in reversed(list(block.ops)):
+        has_no_effect = isinstance(op, GenericOp | func.CallOp) or is_side_effect_free(op)
+        if has_no_effect and op.results and not any(r.uses for r in op.results):
+            Rewriter.erase_op(op)
+
+
+def _reads(op: GenericOp) -> list[tuple[SSAValue, AffineMap]]:
+    return [(x, m.data) for x, m in zip(op.inputs, op.indexing_maps, strict=False)]
+
+
+def _is_local(value: SSAValue, block: Block) -> bool:
+    return value.block is block if isinstance(value, BlockArgument) else value.owner.parent is block
+
+
+def _covers(maps: list[AffineMap], rank: int) -> bool:
+    """True if every dim indexes some operand."""
+    return len({e.position for m in maps for e in m.results if isinstance(e, AffineDimExpr)}) == rank
+
+
+def _counter(term: Term, op: IndexOp) -> Operation:
+    """The counter of a producer's loop in terms of the reader's."""
+    assert term.map is not None
+    expression = term.map.results[op.dim.value.data]
+    if isinstance(expression, AffineDimExpr):
+        return IndexOp(expression.position)
+    assert isinstance(expression, AffineConstantExpr)
+    return arith.ConstantOp(IntegerAttr(expression.value, index), index)

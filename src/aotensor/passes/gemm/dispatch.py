@@ -1,0 +1,129 @@
+"""Give `@aot_gemm.f32` and `@aot_gemm.f64` their bodies: BLAS for big products, kernels of our own otherwise.
+
+func.func private @aot_gemm.f64(...)    →    func.func private @aot_gemm.f64(...) {
+                                               scf.if %big { %done = func.call @aot_blas_gemm.f64(...) }
+                                               scf.if not %done { direct or blocked kernel } }
+
+C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.loop_builder import memref_type_of
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i1, i8
+from aotensor.ir.verbs import Extent
+from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_tile
+from aotensor.passes.gemm.direct import define_direct, direct_symbol
+from aotensor.passes.gemm.pack import define_pack
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+
+BLAS_PREFIX: Final = "aot_blas_gemm"
+"""The function that tries BLAS; codegen gives it its body."""
+
+_DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
+
+# Multiply-adds from which BLAS is asked: below, its call costs more than its threads and kernels save.
+_BLAS_WORK: Final = 128**3
+# Multiply-adds up to which packing does not pay, for B as stored and for B transposed.
+_UPDATE_WORK: Final = 128**3
+_DOT_WORK: Final = 16**3
+_DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
+_LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
+
+
+def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32) -> None:
+    """Define every `@aot_gemm.*` that the module declares, with its helpers; declare `@aot_blas_gemm.*`.
+
+    The blocked kernel allocates and frees its panels itself, so this comes after plan-memory.
+
+    vector_bytes: of the machine's vector registers, 16, 32 or 64; code for longer ones than it has is correct but slow
+    """
+    for op in list(module.body.block.ops):
+        if isinstance(op, func.FuncOp) and op.is_declaration and op.sym_name.data in _DTYPES:
+            tile = Tile.for_registers(_DTYPES[op.sym_name.data], vector_bytes)
+            Rewriter.erase_op(op)
+            module.body.block.add_ops(_functions(tile))
+
+
+def _functions(tile: Tile) -> list[func.FuncOp]:
+    matrix = memref_type_of(tile.element, [None, None])
+    arguments = [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
+    return [
+        define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, args)),
+        func.FuncOp.external(_blas_symbol(tile), arguments, [i1]),
+        define_direct(tile),
+        define_blocked(tile),
+        define_tile(tile),
+        *(define_pack(tile, width) for width in sorted({tile.rows, tile.columns})),
+    ]
+
+
+def _blas_symbol(tile: Tile) -> str:
+    return f"{BLAS_PREFIX}.{tile.suffix}"
+
+
+def _dispatch(b: KernelBuilder, tile: Tile, args: Sequence[SSAValue]) -> None:
+    transpose_a, a, c = Scalar(args[0], "bool"), args[2], args[4]
+    m, n = b.extent_of(c, 0), b.extent_of(c, 1)
+    first, second = b.extent_of(a, 0), b.extent_of(a, 1)
+    assert isinstance(first, Scalar) and isinstance(second, Scalar)
+    k = b.select(transpose_a, first, second)
+    work = b.imul(b.imul(b.imin(m, _LONGEST), b.imin(n, _LONGEST)), b.imin(k, _LONGEST))
+    (done,) = b.branch(
+        b.compare("ge", b.index(work), b.index(_BLAS_WORK)),
+        lambda: [b.emit(func.CallOp(_blas_symbol(tile), args, [i1]), "bool")],
+        lambda: [b.constant(False, "bool")],
+    )
+    b.branch(done, lambda: (), lambda: _own_kernel(b, tile, args[:5], (m, n, k), work))
+
+
+def _own_kernel(
+    b: KernelBuilder, tile: Tile, args: Sequence[SSAValue], extents: tuple[Extent, Extent, Extent], work: Extent
+) -> Sequence[Scalar]:
+    m, n, k = extents
+    transpose_a, transpose_b = (Scalar(x, "bool") for x in args[:2])
+    a, x, c = args[2:]
+
+    def call(symbol: str, *operands: SSAValue) -> Sequence[Scalar]:
+        b.builder.insert(func.CallOp(symbol, operands, []))
+        return ()
+
+    def one_column() -> Sequence[Scalar]:
+        """C as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector however it is stored."""
+        row = b.matrix(x, b.constant(False, "bool"), 1, k)
+        return call(direct_symbol(tile), b.not_(transpose_a).ssa, row, a, b.reinterpret(c, [b.index(1), m]))
+
+    def several_columns() -> Sequence[Scalar]:
+        view = b.matrix(a, transpose_a, m, k)
+        return b.branch(
+            _is_direct(b, tile, (transpose_a, transpose_b), (m, n), work),
+            lambda: call(direct_symbol(tile), transpose_b.ssa, view, x, c),
+            lambda: call(blocked_symbol(tile), transpose_a.ssa, transpose_b.ssa, a, x, c),
+        )
+
+    return b.branch(b.compare("eq", b.index(n), b.index(1)), one_column, several_columns)
+
+
+def _is_direct(
+    b: KernelBuilder, tile: Tile, flags: tuple[Scalar, Scalar], extents: tuple[Extent, Extent], work: Extent
+) -> Scalar:
+    """Is it one row, or not worth packing: few rows, few columns, little work? The direct kernel lacks Aᵀ·Bᵀ."""
+    m, n = (b.index(extent) for extent in extents)
+    transpose_a, transpose_b = flags
+    limit = b.select(transpose_b, b.index(_DOT_WORK), b.index(_UPDATE_WORK))
+    is_small = b.compare("le", b.index(work), limit)
+    is_flat = b.compare("le", m, b.index(tile.rows))
+    few = b.select(transpose_b, b.index(_DOT_COLUMNS), b.index(tile.columns * 3 // 4))
+    is_thin = b.and_(b.not_(transpose_a), b.compare("lt", n, few))
+    is_single = b.compare("eq", m, b.index(1))
+    is_possible = b.not_(b.and_(transpose_a, transpose_b))
+    return b.or_(is_single, b.and_(is_possible, b.or_(is_small, b.or_(is_flat, is_thin))))

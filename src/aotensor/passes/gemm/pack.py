@@ -1,0 +1,134 @@
+"""Pack blocks of an operand into panels, so that the tile's loop reads memory in order.
+
+X[w, p] of a block    →    panels[w div W, p, w mod W], with zeros where the block ends within a panel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+
+from aotensor.ir.loop_builder import memref_type_of
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i1
+from aotensor.ir.verbs import Extent
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+
+_BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
+
+
+def pack_symbol(tile: Tile, width: int) -> str:
+    return f"aot_gemm_pack{width}.{tile.suffix}"
+
+
+def define_pack(tile: Tile, width: int) -> func.FuncOp:
+    """@aot_gemm_pack<W>(is_row, X, w₀, p₀, live, count, panels): pack X[w₀ : w₀ + live, p₀ : p₀ + count].
+
+    is_row: X is stored with w as its second axis
+    """
+    index = IndexType()
+    matrix = memref_type_of(tile.element, [None, None])
+    panels = memref_type_of(tile.element, [None, None, width])
+
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> None:
+        is_row, (source, target) = Scalar(args[0], "bool"), (args[1], args[6])
+        _Pack(b, tile, width, is_row, source, target).run(*(Scalar(x, "index") for x in args[2:6]))
+
+    return define(pack_symbol(tile, width), tile.dtype, [i1, matrix, index, index, index, index, panels], body)
+
+
+class _Pack:
+    def __init__(
+        self, b: KernelBuilder, tile: Tile, width: int, is_row: Scalar, source: SSAValue, target: SSAValue
+    ) -> None:
+        self.b = b
+        self.width = width
+        self.lanes = tile.lanes if width % tile.lanes == 0 else _BLOCK
+        self.is_row = is_row
+        self.source = source
+        self.target = target
+        first, second = b.extent_of(source, 0), b.extent_of(source, 1)
+        assert isinstance(first, Scalar) and isinstance(second, Scalar)
+        rows, columns = b.select(is_row, second, first), b.select(is_row, first, second)
+        self.view = b.matrix(source, is_row, rows, columns)
+
+    def run(self, w: Scalar, p: Scalar, live: Scalar, count: Scalar) -> None:
+        b = self.b
+
+        def pack_panel(panel: Scalar) -> None:
+            shift = b.imul(panel, self.width)
+            start, rest = b.iadd(w, shift), b.imin(b.isub(live, shift), self.width)
+            whole = b.compare("eq", b.index(rest), b.index(self.width))
+            (done,) = b.branch(whole, lambda: self._pack_whole(panel, start, p, count), lambda: [b.index(0)])
+            self._copy_elements(panel, start, p, (done, count), rest)
+
+        b.each(b.ceildiv(live, self.width), pack_panel)
+
+    def _pack_whole(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> list[Scalar]:
+        """Pack a panel without gaps. Returns how many of its rows are done."""
+        return self.b.branch(
+            self.is_row,
+            lambda: self._copy_rows(panel, w, p, count),
+            lambda: self._transpose(panel, w, p, count),
+        )
+
+    def _copy_rows(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
+        b = self.b
+        offsets = [min(at, self.width - self.lanes) for at in range(0, self.width, self.lanes)]
+
+        def copy_row(q: Scalar) -> None:
+            values = [b.read(self.source, [b.iadd(p, q), b.iadd(w, at)], self.lanes) for at in offsets]
+            for at, value in zip(offsets, values, strict=True):
+                b.write(value, self.target, [panel, q, at])
+
+        b.each(count, copy_row)
+        return [count]
+
+    def _transpose(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
+        """By blocks of 4 × 4; of the columns the last block overlaps if it has to, of the rows some may be left."""
+        b = self.b
+        blocks = b.ifloordiv(count, _BLOCK)
+
+        def transpose_blocks(block: Scalar) -> None:
+            q = b.imul(block, _BLOCK)
+
+            def transpose_block(number: Scalar) -> None:
+                at = b.imin(b.imul(number, _BLOCK), self.width - _BLOCK)
+                first = b.iadd(w, at)
+                rows = [b.read(self.source, [b.iadd(first, r), b.iadd(p, q)], _BLOCK) for r in range(_BLOCK)]
+                for r, value in enumerate(_transposed(b, rows)):
+                    b.write(value, self.target, [panel, b.iadd(q, r), at])
+
+            b.each(-(-self.width // _BLOCK), transpose_block)
+
+        b.each(blocks, transpose_blocks)
+        return [b.index(b.imul(blocks, _BLOCK))]
+
+    def _copy_elements(self, panel: Scalar, w: Extent, p: Extent, rows: tuple[Extent, Extent], live: Extent) -> None:
+        """Some rows of a panel that has only `live` columns."""
+        b = self.b
+
+        def copy_row(q: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            def copy(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                b.store(b.fetch(self.view, [b.iadd(w, i), b.iadd(p, q)], b.dtype), self.target, [panel, q, i])
+                return ()
+
+            def clear(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                b.store(b.constant(0.0, b.dtype), self.target, [panel, q, i])
+                return ()
+
+            b.sweep(0, live, (), copy)
+            b.sweep(live, self.width, (), clear)
+            return ()
+
+        b.sweep(*rows, (), copy_row)
+
+
+def _transposed(b: KernelBuilder, rows: Sequence[Scalar]) -> list[Scalar]:
+    """The columns of a 4 × 4 block as vectors: pairs of lanes first, then pairs of pairs."""
+    low, high = ([b.shuffle(rows[r], rows[r + 1], order) for r in (0, 2)] for order in ([0, 4, 1, 5], [2, 6, 3, 7]))
+    return [b.shuffle(x, y, order) for x, y in (low, high) for order in ([0, 1, 4, 5], [2, 3, 6, 7])]

@@ -1,0 +1,186 @@
+"""Tiles of a matrix product in registers: their shapes, the verbs on vectors, and the loop over k that fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import func, memref, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    StridedLayoutAttr,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotensor.core import dtypes
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_type
+from aotensor.ir.verbs import Extent
+
+# Rows of a packed tile by bytes of a vector register, two registers wide. With two rows of B and one element of A that
+# leaves 1 of the 16 registers of SSE and AVX for the product where there is no FMA, and 5 of the 32 of AVX-512.
+_ROWS: Final = {16: 6, 32: 6, 64: 12}
+_VECTORS: Final = 2
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A block of C that stays in registers while k runs: `rows` rows of `vectors` vectors of `lanes` elements."""
+
+    dtype: str
+    rows: int
+    vectors: int
+    lanes: int
+
+    @staticmethod
+    def for_registers(dtype: str, vector_bytes: int) -> Tile:
+        """The tile that fills the vector registers of a machine; they have 16, 32 or 64 bytes."""
+        return Tile(dtype, _ROWS[vector_bytes], _VECTORS, vector_bytes // dtypes.itemsize(dtype))
+
+    @property
+    def columns(self) -> int:
+        return self.vectors * self.lanes
+
+    @property
+    def element(self) -> Attribute:
+        kind: Attribute = element_type(self.dtype)
+        return kind
+
+    @property
+    def suffix(self) -> str:
+        """f32 or f64, the last part of the kernels' symbols."""
+        return f"f{8 * dtypes.itemsize(self.dtype)}"
+
+
+class KernelBuilder(LoopBuilder):
+    """The loop verbs, and verbs on vectors of one dtype. A vector of one lane is a scalar."""
+
+    def __init__(self, builder: Builder, dtype: str) -> None:
+        super().__init__(builder)
+        self.dtype = dtype
+
+    def sweep(
+        self,
+        start: Extent,
+        stop: Extent,
+        carried: Sequence[Scalar],
+        body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+        step: int = 1,
+    ) -> list[Scalar]:
+        """A loop that stays as it is written: LLVM neither vectorises nor unrolls it."""
+        results = self.loop(start, stop, carried, body, step, is_vectorisable=False)
+        loop = self.builder.insertion_point.block.last_op
+        assert loop is not None
+        loop.attributes["unroll"] = IntegerAttr(1, i64)
+        return results
+
+    def each(self, stop: Extent, body: Callable[[Scalar], None]) -> None:
+        """`sweep` from 0 without carried values."""
+
+        def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            body(i)
+            return ()
+
+        self.sweep(0, stop, (), step)
+
+    def read(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int) -> Scalar:
+        """buffer[…, j : j + lanes]"""
+        if lanes == 1:
+            return self.fetch(buffer, indices, self.dtype)
+        kind = VectorType(element_type(self.dtype), [lanes])
+        return self.emit(vector.LoadOp(buffer, [self.index(i).ssa for i in indices], kind), self.dtype)
+
+    def write(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
+        """buffer[…, j : j + lanes] = value"""
+        if isinstance(value.ssa.type, VectorType):
+            self.builder.insert(vector.StoreOp(value.ssa, buffer, [self.index(i).ssa for i in indices]))
+        else:
+            self.store(value, buffer, indices)
+
+    def spread(self, x: Scalar, lanes: int) -> Scalar:
+        """x in every lane."""
+        if lanes == 1:
+            return x
+        return self.emit(vector.BroadcastOp(x.ssa, VectorType(x.ssa.type, [lanes])), self.dtype)
+
+    def zeros(self, count: int, lanes: int) -> list[Scalar]:
+        return [self.spread(self.constant(0.0, self.dtype), lanes)] * count
+
+    def shuffle(self, x: Scalar, y: Scalar, order: Sequence[int]) -> Scalar:
+        """Lanes of x and y: below the number of lanes those of x, from there on those of y."""
+        mask = DenseArrayBase.from_list(i64, list(order))
+        kind = VectorType(element_type(self.dtype), [len(order)])
+        return self.emit(vector.ShuffleOp(x.ssa, y.ssa, mask, result_type=kind), self.dtype)
+
+    def sum_of_lanes(self, x: Scalar) -> Scalar:
+        """Σ of the lanes by halves, ((x₀ + x₄) + (x₂ + x₆)) + …: the order is part of the result."""
+        assert isinstance(x.ssa.type, VectorType)
+        lanes = int(x.ssa.type.get_shape()[0])
+        while lanes > 1:
+            lanes //= 2
+            x = self.add(self.shuffle(x, x, range(lanes)), self.shuffle(x, x, range(lanes, 2 * lanes)))
+        return self.emit(vector.ExtractOp(x.ssa, [0], element_type(self.dtype)), self.dtype)
+
+    def matrix(self, buffer: SSAValue, is_transposed: Scalar, rows: Extent, columns: Extent) -> SSAValue:
+        """A view of shape (rows, columns) of a matrix that is stored in that shape or transposed."""
+        one = self.index(1)
+        strides = [
+            self.select(is_transposed, one, self.index(columns)).ssa,
+            self.select(is_transposed, self.index(rows), one).ssa,
+        ]
+        sizes = [self.index(rows).ssa, self.index(columns).ssa]
+        kind = view_type(self.dtype)
+        op = memref.ReinterpretCastOp.from_dynamic(buffer, [0], sizes, strides, kind)
+        self.builder.insert(op)
+        result: SSAValue = op.result
+        return result
+
+    def ceildiv(self, x: Extent, y: Extent) -> Extent:
+        """⌈x / y⌉"""
+        return self.ifloordiv(self.isub(self.iadd(x, y), 1), y)
+
+
+def accumulate(
+    b: KernelBuilder,
+    tile: Tile,
+    count: Extent,
+    a: Callable[[Scalar, int], Scalar],
+    x: Callable[[Scalar, int], Scalar],
+) -> list[Scalar]:
+    """acc[r, v] = Σ_p a(p, r)·x(p, v) for p < count: scalars times vectors. Row by row, all in registers."""
+
+    def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
+        vectors = [x(p, v) for v in range(tile.vectors)]
+        following = []
+        for r in range(tile.rows):
+            element = b.spread(a(p, r), tile.lanes)
+            following += [b.fma(element, vectors[v], sums[r * tile.vectors + v]) for v in range(tile.vectors)]
+        return following
+
+    return b.sweep(0, count, b.zeros(tile.rows * tile.vectors, tile.lanes), step)
+
+
+def view_type(dtype: str) -> MemRefType[Attribute]:
+    """A matrix with any strides."""
+    layout = StridedLayoutAttr([None, None], 0)
+    return MemRefType(element_type(dtype), [DYNAMIC_INDEX, DYNAMIC_INDEX], layout)
+
+
+def define(
+    symbol: str, dtype: str, arguments: Sequence[Attribute], body: Callable[[KernelBuilder, Sequence[SSAValue]], None]
+) -> func.FuncOp:
+    """A private function without results."""
+    op = func.FuncOp(symbol, (list(arguments), []), visibility="private")
+    b = KernelBuilder(Builder(InsertPoint.at_end(op.body.block)), dtype)
+    body(b, op.body.block.args)
+    b.builder.insert(func.ReturnOp())
+    return op

@@ -1,0 +1,111 @@
+"""The recipe from tensor level to loop level, and the runner that times, verifies and dumps every step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from aotensor.errors import InternalError
+from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM, Form
+from aotensor.passes.canonicalize import canonicalize
+from aotensor.passes.expand_math import expand_math
+from aotensor.passes.gemm.dispatch import add_gemm_kernels
+from aotensor.passes.lower_to_loops import lower_to_loops
+from aotensor.passes.plan_memory import plan_memory
+from aotensor.passes.stabilize import stabilize
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A named transformation of a module, with the form it accepts and the form it leaves."""
+
+    name: str
+    run: Callable[[ModuleOp], None]
+    needs: Form
+    gives: Form
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """What one pass did: seconds taken, and the number of operations before and after."""
+
+    name: str
+    seconds: float
+    before: int
+    after: int
+
+
+TENSOR_RECIPE: Final = (
+    Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
+    Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
+)
+
+
+LOOP_RECIPE: Final = (
+    Pass("lower-to-loops", lower_to_loops, TENSOR_FORM, LOOP_FORM),
+    Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
+)
+
+
+def library_recipe(vector_bits: int) -> tuple[Pass, ...]:
+    """Passes that add what the loops call: matrix products and elementary functions, the same in every library.
+
+    vector_bits: width of the machine's vector registers.
+    """
+
+    def gemm(module: ModuleOp) -> None:
+        add_gemm_kernels(module, vector_bits // 8)
+
+    return (
+        Pass("add-gemm-kernels", gemm, LOOP_FORM, LOOP_FORM),
+        Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM),
+    )
+
+
+class PassRunner:
+    """Runs passes over one module.
+
+    verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
+    dump: a folder that receives the text after every pass that changed something.
+    """
+
+    def __init__(self, verify: bool = False, dump: Path | None = None) -> None:
+        self.verify = verify
+        self.dump = dump
+        self.records: list[PassRecord] = []
+        self._number = 0
+
+    def run(self, module: ModuleOp, passes: Sequence[Pass]) -> None:
+        for step in passes:
+            before, start = _size(module), time.perf_counter()
+            step.run(module)
+            self.records.append(PassRecord(step.name, time.perf_counter() - start, before, _size(module)))
+            if self.verify:
+                self.check(module, step.gives, step.name)
+            self.write(step.name, "mlir", lambda: str(module) + "\n")
+
+    def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
+        """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""
+        try:
+            module.verify()
+        except VerifyException as error:
+            raise InternalError(f"pass {made_by} left invalid IR", lines=str(error).splitlines()[:20]) from error
+        form.check(module, made_by)
+
+    def write(self, name: str, suffix: str, text: Callable[[], str]) -> None:
+        """Put a stage's text into the dump folder, numbered in order."""
+        if self.dump is None:
+            return
+        self.dump.mkdir(parents=True, exist_ok=True)
+        (self.dump / f"{self._number:02d}-{name}.{suffix}").write_text(text())
+        self._number += 1
+
+
+def _size(module: ModuleOp) -> int:
+    return sum(1 for _ in module.walk())

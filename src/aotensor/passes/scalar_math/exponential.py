@@ -1,0 +1,180 @@
+"""exp and its family: eˣ, eˣ − 1, and what is made of them with one division.
+
+All of them split x = n·ln 2 + r with |r| ≤ ½·ln 2, where n·(high part of ln 2) is exact (W. J. Cody & W. Waite,
+Software Manual for the Elementary Functions, 1980), and take e**r − 1 = r + r²·q(r) from a minimax polynomial q
+(tools/minimax.py: relative error 2**-55 in float64, 2**-26 in float32).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.passes.scalar_math.value import Value, at_least, at_most, fma, polynomial, where
+
+_INVERSE_LN2: Final = 1.4426950408889634
+# ln 2 in two parts, the first so short that its product with any exponent is exact
+LN2_PARTS: Final = {
+    "float32": (0.693145751953125, 1.428606765330187e-06),
+    "float64": (0.6931471805598903, 5.497923018708371e-14),
+}
+# (e**r − 1 − r)/r² on |r| ≤ ½·ln 2
+_EXPM1_TAIL: Final = {
+    "float32": (
+        0.4999999701976776, 0.16666539013385773, 0.04166775569319725, 0.008367124944925308, 0.0013835611753165722,
+    ),
+    "float64": (
+        0.5000000000000006, 0.16666666666666588, 0.041666666666574106, 0.008333333333390659, 0.0013888888932181648,
+        0.00019841269717645, 2.4801504680289166e-05, 2.7557406905233064e-06, 2.7626236811282683e-07,
+        2.5054658248708218e-08,
+    ),
+}  # fmt: skip
+# (2**y − 1)/y for |y| ≤ ½
+_EXP2_TAIL: Final = {
+    "float32": (
+        0.6931471824645996, 0.24022594094276428, 0.055503662675619125, 0.009625446982681751, 0.0013387924991548061,
+        0.0001333139807684347,
+    ),
+    "float64": (
+        0.6931471805599453, 0.24022650695910172, 0.055504108664824574, 0.009618129107577112, 0.0013333558145567585,
+        0.0001540353047877944, 1.52527347378455e-05, 1.3215424526568698e-06, 1.0177656084467898e-07,
+        7.075608702261102e-09, 4.519333042127678e-10,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Bounds on x, in units of 1: outside (lowest, highest) e**x is 0 or infinity; past `flat`, 1 + e**-x is 1."""
+
+    lowest: float
+    highest: float
+    flat: float
+
+
+_RANGES: Final = {"float32": _Range(-104.0, 89.0, 18.0), "float64": _Range(-746.0, 710.0, 40.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """x = n·ln 2 + r."""
+
+    n_bits: Value  # a pattern whose low bits are n in two's complement
+    r: Value
+
+    def less(self, amount: Value) -> Reduced:
+        """x − amount, for a small amount."""
+        return Reduced(self.n_bits, self.r - amount)
+
+    def tail(self) -> Value:
+        """e**r − 1 − r."""
+        return self.r * self.r * polynomial(self.r, _EXPM1_TAIL[self.r.dtype])
+
+    def expm1(self) -> Value:
+        """e**r − 1 with a relative error below 0.8 ulp."""
+        return fma(self.r * self.r, polynomial(self.r, _EXPM1_TAIL[self.r.dtype]), self.r)
+
+    def scaled_expm1(self, scale: Value, offset: float) -> Value:
+        """scale·e**r − offset, where scale − offset is exact."""
+        return fma(scale, self.tail(), fma(scale, self.r, scale - offset))
+
+
+def reduce(x: Value) -> Reduced:
+    """Split x, |x| < 2**10 (float32: 2**8); nan goes to r."""
+    shifted = fma(x, _INVERSE_LN2, x.format.round_shift)
+    n = shifted - x.format.round_shift
+    high, low = LN2_PARTS[x.dtype]
+    return Reduced(shifted.bits(), fma(n, -low, fma(n, -high, x)))
+
+
+def nearest_half(x: Value) -> Value:
+    """About n/2 in the low bits of a pattern, for the n of `reduce`."""
+    return fma(x, 0.5 * _INVERSE_LN2, x.format.round_shift).bits()
+
+
+def power_of_two(n_bits: Value, x: Value, offset: int = 0) -> Value:
+    """2**(n + offset) of the dtype of x, which must be normal."""
+    form = x.format
+    return ((n_bits << form.fraction_bits) + (form.bias + offset << form.fraction_bits)).bitcast(x.dtype)
+
+
+def inverse_power_of_two(n_bits: Value, x: Value) -> Value:
+    """2**-n of the dtype of x, which must be normal."""
+    return (n_bits.like(x.format.one_bits) - (n_bits << x.format.fraction_bits)).bitcast(x.dtype)
+
+
+def exp(x: Value) -> Value:
+    """e**x. 2**n is applied in two factors, so that results round once into the subnormal range. Bound: 1 ulp."""
+    limits = _RANGES[x.dtype]
+    x = at_most(limits.highest, at_least(limits.lowest, x))
+    reduced, half = reduce(x), nearest_half(x)
+    return (reduced.expm1() + 1.0) * power_of_two(half, x) * power_of_two(reduced.n_bits - half, x)
+
+
+def exp_and_complement(x: Value) -> tuple[Value, Value]:
+    """e**x for x ≤ 0, and 1 − e**x for x > −1, from one reduction."""
+    x = at_least(_RANGES[x.dtype].lowest, x)
+    reduced, half = reduce(x), nearest_half(x)
+    power = (reduced.expm1() + 1.0) * power_of_two(half, x) * power_of_two(reduced.n_bits - half, x)
+    return power, -reduced.scaled_expm1(power_of_two(reduced.n_bits, x), 1.0)
+
+
+def expm1(x: Value) -> Value:
+    """e**x − 1 = 2·(2**(n−1)·(e**r − 1) + (2**(n−1) − ½)); x itself where x² vanishes beside it. Bound: 2 ulp."""
+    limits = _RANGES[x.dtype]
+    reduced = reduce(at_most(limits.highest, at_least(-limits.flat, x)))
+    scale = power_of_two(reduced.n_bits, x, offset=-1)
+    result = reduced.scaled_expm1(scale, 0.5)
+    return where(abs(x) < x.format.tiny, x, result + result)
+
+
+def reduce_exponent(x: Value) -> tuple[Value, Value]:
+    """x = n + y with |y| ≤ ½: a pattern whose low bits are n in two's complement, and y."""
+    shifted = x + x.format.round_shift
+    return shifted.bits(), x - (shifted - x.format.round_shift)
+
+
+def exp2(x: Value) -> Value:
+    """2**x. Bound: 2 ulp."""
+    return exp2_split(x, x.like(0.0))
+
+
+def exp2_split(x: Value, low: Value) -> Value:
+    """2**(x + low) for a small `low`. Bound: 2 ulp."""
+    form = x.format
+    x = at_most(form.bias + 2.0, at_least(-form.bias - form.fraction_bits - 2.0, x))
+    n_bits, y = reduce_exponent(x)
+    half = fma(x, 0.5, form.round_shift).bits()
+    y = y + low
+    root = fma(y, polynomial(y, _EXP2_TAIL[x.dtype]), 1.0)
+    return root * power_of_two(half, x) * power_of_two(n_bits - half, x)
+
+
+def tanh(x: Value) -> Value:
+    """e/(1 + e) with e = ½·expm1(2·|x|), and the sign of x. Bound: 2 ulp.
+
+    The quotient is taken at e' = (1 + e) − 1, where the denominator is exact; what e' lacks comes in to first order,
+    by the derivative 1/(1 + e)² = (1 − e/(1 + e))².
+    """
+    reduced = reduce(at_most(_RANGES[x.dtype].flat, abs(x) * 2.0))
+    scale, tail = power_of_two(reduced.n_bits, x, offset=-1), reduced.tail()
+    head = fma(scale, reduced.r, scale - 0.5)
+    denominator = fma(scale, tail, head) + 1.0
+    numerator = denominator - 1.0
+    quotient = numerator / denominator
+    missing = fma(scale, tail, head - numerator)
+    root = 1.0 - quotient
+    return fma(missing, root * root, quotient).with_sign_of(x)
+
+
+def sigmoid(x: Value) -> Value:
+    """1/(1 + e**-x) = 2**-h/(2**-h + 2**(n-h)·e**r) for -x = n·ln 2 + r and h ≈ n/2, which underflows gradually.
+
+    Bound: 2 ulp.
+    """
+    limits = _RANGES[x.dtype]
+    y = at_most(-limits.lowest, at_least(-limits.flat, -x))
+    reduced, half = reduce(y), nearest_half(y)
+    unit = inverse_power_of_two(half, x)
+    scale = power_of_two(reduced.n_bits - half, x)
+    return unit / (fma(scale, reduced.expm1(), unit) + scale)

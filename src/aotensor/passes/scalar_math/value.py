@@ -1,0 +1,259 @@
+"""Scalars with operators: the notation in which the math library is written.
+
+A `Value` is an SSA scalar together with the builder that emits it, so that a formula reads as one. Python numbers
+beside a Value become constants of its dtype. All arithmetic is plain IEEE, except `fma`, which may round once or twice.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.ir import Block, Region
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar, ScalarBuilder
+
+Number: TypeAlias = "Value | float"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An IEEE binary format: the integer of the same width, its fields and what follows from them."""
+
+    unsigned: str
+    fraction_bits: int
+    exponent_bits: int
+    bias: int
+    smallest_normal: float
+    largest: float
+    tiny: float  # |x| below it: 1 + x rounds to 1, and x + x²/2 to x
+
+    @property
+    def round_shift(self) -> float:
+        """1.5·2**fraction_bits: adding it rounds to an integer, whose two's complement fills the low bits."""
+        return 1.5 * 2.0**self.fraction_bits
+
+    @property
+    def one_bits(self) -> int:
+        return self.bias << self.fraction_bits
+
+    @property
+    def fraction_mask(self) -> int:
+        return (1 << self.fraction_bits) - 1
+
+    def pattern(self, number: float) -> int:
+        """The bits of a number in this format."""
+        wide = self.unsigned == "uint64"
+        return int.from_bytes(struct.pack("<d" if wide else "<f", number), "little")
+
+
+FORMATS: Final = {
+    "float32": Format("uint32", 23, 8, 127, 2.0**-126, 2.0**128 - 2.0**104, 2.0**-26),
+    "float64": Format("uint64", 52, 11, 1023, 2.0**-1022, float.fromhex("0x1.fffffffffffffp1023"), 2.0**-55),
+}
+
+
+class FormulaBuilder(ScalarBuilder):
+    """Plain IEEE verbs for the body of one function; a constant that is used twice is emitted once."""
+
+    def __init__(self, builder: Builder) -> None:
+        super().__init__(builder, NO_FAST_MATH)
+        self._constants: dict[tuple[str, bytes | int], Scalar] = {}
+
+    def constant(self, value: bool | int | float, dtype: str) -> Scalar:
+        key = (dtype, struct.pack("<d", value) if isinstance(value, float) else int(value))
+        if key not in self._constants:
+            self._constants[key] = super().constant(value, dtype)
+        return self._constants[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A scalar in a formula."""
+
+    builder: FormulaBuilder
+    scalar: Scalar
+
+    @property
+    def dtype(self) -> str:
+        return self.scalar.dtype
+
+    @property
+    def format(self) -> Format:
+        return FORMATS[self.dtype]
+
+    @property
+    def is_double(self) -> bool:
+        return self.dtype == "float64"
+
+    def like(self, number: Number) -> Value:
+        """A number as a Value of this dtype."""
+        if isinstance(number, Value):
+            return number
+        return Value(self.builder, self.builder.constant(number, self.dtype))
+
+    # --- arithmetic; on integers it wraps -------------------------------------------------------------------------
+
+    def __add__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.add(self.scalar, self.like(other).scalar))
+
+    def __radd__(self, other: float) -> Value:
+        return self.like(other) + self
+
+    def __sub__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.sub(self.scalar, self.like(other).scalar))
+
+    def __rsub__(self, other: float) -> Value:
+        return self.like(other) - self
+
+    def __mul__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.mul(self.scalar, self.like(other).scalar))
+
+    def __rmul__(self, other: float) -> Value:
+        return self.like(other) * self
+
+    def __truediv__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.div(self.scalar, self.like(other).scalar))
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self.like(other) / self
+
+    def __neg__(self) -> Value:
+        return Value(self.builder, self.builder.neg(self.scalar))
+
+    def __abs__(self) -> Value:
+        return Value(self.builder, self.builder.abs(self.scalar))
+
+    # --- bits -----------------------------------------------------------------------------------------------------
+
+    def __and__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.and_(self.scalar, self.like(other).scalar))
+
+    def __or__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.or_(self.scalar, self.like(other).scalar))
+
+    def __xor__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.xor(self.scalar, self.like(other).scalar))
+
+    def __invert__(self) -> Value:
+        return Value(self.builder, self.builder.not_(self.scalar))
+
+    def __lshift__(self, other: Number) -> Value:
+        return Value(self.builder, self.builder.shift_left(self.scalar, self.like(other).scalar))
+
+    def __rshift__(self, other: Number) -> Value:
+        """Arithmetic for signed integers, logical for unsigned ones."""
+        return Value(self.builder, self.builder.shift_right(self.scalar, self.like(other).scalar))
+
+    def bitcast(self, dtype: str) -> Value:
+        return Value(self.builder, self.builder.bitcast(self.scalar, dtype))
+
+    def bits(self) -> Value:
+        """The pattern of a float as an unsigned integer."""
+        return self.bitcast(self.format.unsigned)
+
+    def cast(self, dtype: str) -> Value:
+        return Value(self.builder, self.builder.cast(self.scalar, dtype))
+
+    # --- comparison: false for nan, except `ne` --------------------------------------------------------------------
+
+    def __lt__(self, other: Number) -> Value:
+        return self._compare("lt", other)
+
+    def __le__(self, other: Number) -> Value:
+        return self._compare("le", other)
+
+    def __gt__(self, other: Number) -> Value:
+        return self._compare("gt", other)
+
+    def __ge__(self, other: Number) -> Value:
+        return self._compare("ge", other)
+
+    def eq(self, other: Number) -> Value:
+        return self._compare("eq", other)
+
+    def ne(self, other: Number) -> Value:
+        return self._compare("ne", other)
+
+    def _compare(self, predicate: str, other: Number) -> Value:
+        return Value(self.builder, self.builder.compare(predicate, self.scalar, self.like(other).scalar))
+
+    def truncated(self) -> Value:
+        """The upper half of the significand, at most 26 bits (float32: 12): products of two such are exact."""
+        form = self.format
+        dropped = form.fraction_bits // 2 + 1
+        return (self.bits() & ~((1 << dropped) - 1)).bitcast(self.dtype)
+
+    def call(self, name: str) -> Value:
+        """The scalar function of that name, called and not written out."""
+        return Value(self.builder, self.builder.special(name, self.scalar))
+
+    # --- functions that LLVM has ------------------------------------------------------------------------------------
+
+    def sqrt(self) -> Value:
+        return Value(self.builder, self.builder.math("sqrt", self.scalar))
+
+    def floor(self) -> Value:
+        return Value(self.builder, self.builder.math("floor", self.scalar))
+
+    def with_sign_of(self, other: Value) -> Value:
+        return Value(self.builder, self.builder.math2("copysign", self.scalar, other.scalar))
+
+
+def where(condition: Value, x: Number, y: Number) -> Value:
+    """x where the condition holds, else y; one of them is a Value."""
+    model = x if isinstance(x, Value) else y
+    assert isinstance(model, Value), "two numbers have no dtype"
+    b = condition.builder
+    return Value(b, b.select(condition.scalar, model.like(x).scalar, model.like(y).scalar))
+
+
+def at_least(bound: float, x: Value) -> Value:
+    """max(bound, x) that keeps nan: one instruction on most machines."""
+    return where(x < bound, bound, x)
+
+
+def at_most(bound: float, x: Value) -> Value:
+    """min(bound, x) that keeps nan: one instruction on most machines."""
+    return where(x > bound, bound, x)
+
+
+def fma(x: Value, y: Number, z: Number) -> Value:
+    """x·y + z with one or two roundings, as the target can."""
+    return Value(x.builder, x.builder.fma(x.scalar, x.like(y).scalar, x.like(z).scalar))
+
+
+def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """Σ coefficients[i]·xⁱ, even and odd powers apart: half the dependent steps of Horner's rule, one more product."""
+    if len(coefficients) < 4:
+        return _horner(x, coefficients)
+    square = x * x
+    return fma(x, _horner(square, coefficients[1::2]), _horner(square, coefficients[::2]))
+
+
+def _horner(x: Value, coefficients: Sequence[float]) -> Value:
+    *rest, last = coefficients
+    result = x.like(last)
+    for coefficient in reversed(rest):
+        result = fma(result, x, coefficient)
+    return result
+
+
+def rarely(
+    condition: Value, formula: Callable[[Value], tuple[Value, ...]], x: Value, otherwise: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    """formula(x) where the condition holds, else `otherwise`: a branch, which skips the work in scalar code."""
+    outer = x.builder
+    then, rest = Region(Block()), Region(Block())
+    inner = FormulaBuilder(Builder(InsertPoint.at_end(then.block)))
+    results = formula(Value(inner, x.scalar))
+    inner.builder.insert(scf.YieldOp(*(value.scalar.ssa for value in results)))
+    Builder(InsertPoint.at_end(rest.block)).insert(scf.YieldOp(*(value.scalar.ssa for value in otherwise)))
+    op = scf.IfOp(condition.scalar.ssa, [value.scalar.ssa.type for value in otherwise], then, rest)
+    outer.builder.insert(op)
+    return tuple(Value(outer, Scalar(ssa, value.dtype)) for ssa, value in zip(op.results, otherwise, strict=True))
