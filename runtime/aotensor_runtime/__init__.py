@@ -1,0 +1,47 @@
+"""Runs libraries that aotensor has compiled, with nothing but NumPy and the standard library.
+
+import aotensor_runtime
+lib = aotensor_runtime.load("libmodel.so")
+lib.logistic(X, y, w)
+"""
+
+from __future__ import annotations
+
+from aotensor_runtime.bound import BoundFunction
+from aotensor_runtime.call import LibraryFunction
+from aotensor_runtime.errors import (
+    AotensorError,
+    ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    DamagedLibrary,
+    ForeignLibrary,
+    LibraryError,
+    LibraryNotFound,
+    OutOfMemory,
+    TooNewLibrary,
+    UnsupportedMachine,
+)
+from aotensor_runtime.library import Library, load
+from aotensor_runtime.manifest import Manifest
+
+__all__ = [
+    "AotensorError",
+    "ArgumentError",
+    "ArgumentIndexError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "BoundFunction",
+    "DamagedLibrary",
+    "ForeignLibrary",
+    "Library",
+    "LibraryError",
+    "LibraryFunction",
+    "LibraryNotFound",
+    "Manifest",
+    "OutOfMemory",
+    "TooNewLibrary",
+    "UnsupportedMachine",
+    "load",
+]

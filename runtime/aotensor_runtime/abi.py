@@ -1,0 +1,180 @@
+"""The structs of `include/aotensor.h` as ctypes: the one source of sizes and offsets, for the runtime and for codegen.
+
+Units are those of the header: extents and strides in elements, everything named `bytes` or `size` in bytes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+ABI_VERSION: Final = 1
+
+HEADER: Final = Path(__file__).parent / "include" / "aotensor.h"
+
+WORKSPACE_ALIGNMENT: Final = 64
+"""Alignment in bytes that a kernel may expect of its workspace; the entries align what they are given."""
+
+MANIFEST_SECTION: Final = ".aotensor.manifest"
+CHECKSUM_SECTION: Final = ".aotensor.checksum"
+VALUES_SECTION: Final = ".aotensor.values"
+EXTRA_SECTION_PREFIX: Final = ".aotensor.x."
+
+DTYPE_CODES: Final[dict[str, int]] = {
+    "bool": 1,
+    "int8": 2,
+    "int16": 3,
+    "int32": 4,
+    "int64": 5,
+    "uint8": 6,
+    "uint16": 7,
+    "uint32": 8,
+    "uint64": 9,
+    "float32": 10,
+    "float64": 11,
+}
+
+DTYPE_NAMES: Final[dict[int, str]] = {code: name for name, code in DTYPE_CODES.items()}
+
+DTYPE_SIZES: Final[dict[str, int]] = {"bool": 1} | {
+    name: int(name.lstrip("uintfloa")) // 8 for name in DTYPE_CODES if name != "bool"
+}
+"""Bytes of one element."""
+
+
+class Status(IntEnum):
+    """Return values of every entry point; CHECK and above are checks of one function (see `Manifest.check`)."""
+
+    OK = 0
+    NULL_POINTER = 1
+    WRONG_DTYPE = 2
+    WRONG_RANK = 3
+    WRONG_EXTENT = 4
+    NEGATIVE = 5
+    TOO_LARGE = 6
+    OVERLAP = 7
+    NO_MEMORY = 8
+    OUTPUTS_NEEDED = 9
+    WRONG_CONTEXT = 10
+    NOT_PLAIN = 11
+    CHECK = 1000
+
+
+class Array(ctypes.Structure):
+    """aotensor_array: a dense array; strides NULL means row-major."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("rank", ctypes.c_int32),
+        ("dtype", ctypes.c_int32),
+    )
+
+
+class Sparse(ctypes.Structure):
+    """aotensor_sparse: a CSR or CSC matrix."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("indices", ctypes.c_void_p),
+        ("indptr", ctypes.c_void_p),
+        ("nnz", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * 2),
+        ("dtype", ctypes.c_int32),
+        ("index_dtype", ctypes.c_int32),
+    )
+
+
+class Blas(ctypes.Structure):
+    """aotensor_blas: addresses of Fortran BLAS functions; a function is there if struct_size covers its field."""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_int64),
+        ("sgemm", ctypes.c_void_p),
+        ("dgemm", ctypes.c_void_p),
+        ("sgemv", ctypes.c_void_p),
+        ("dgemv", ctypes.c_void_p),
+    )
+
+
+class Context(ctypes.Structure):
+    """aotensor_context: what one call may use."""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_int64),
+        ("allocate", ctypes.c_void_p),
+        ("user", ctypes.c_void_p),
+        ("message", ctypes.c_void_p),
+        ("message_size", ctypes.c_int64),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+        ("blas", ctypes.c_void_p),
+        ("num_threads", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    )
+
+
+class PythonLayout(ctypes.Structure):
+    """aotensor_python_layout: offsets in bytes inside Python and NumPy objects, and the addresses of their types."""
+
+    _fields_ = (
+        ("object_type", ctypes.c_int64),
+        ("tuple_size", ctypes.c_int64),
+        ("tuple_items", ctypes.c_int64),
+        ("float_value", ctypes.c_int64),
+        ("array_data", ctypes.c_int64),
+        ("array_rank", ctypes.c_int64),
+        ("array_shape", ctypes.c_int64),
+        ("array_strides", ctypes.c_int64),
+        ("array_dtype", ctypes.c_int64),
+        ("array_type", ctypes.c_void_p),
+        ("float_type", ctypes.c_void_p),
+        ("float64_type", ctypes.c_void_p),
+        ("dtypes", ctypes.c_void_p),
+    )
+
+
+class PythonCall(ctypes.Structure):
+    """aotensor_python_call: one function as `aotensor_call_python` sees it."""
+
+    _fields_ = (
+        ("layout", ctypes.c_void_p),
+        ("entry", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("dtypes", ctypes.c_void_p),
+        ("output_ranks", ctypes.c_void_p),
+        ("inputs", ctypes.c_int32),
+        ("outputs", ctypes.c_int32),
+        ("strides", ctypes.c_int64),
+    )
+
+
+class BoundCall(ctypes.Structure):
+    """aotensor_bound_call: the arguments of an entry."""
+
+    _fields_ = (
+        ("entry", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("inputs", ctypes.c_void_p),
+        ("outputs", ctypes.c_void_p),
+    )
+
+
+STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
+    "aotensor_array": Array,
+    "aotensor_sparse": Sparse,
+    "aotensor_blas": Blas,
+    "aotensor_context": Context,
+    "aotensor_python_layout": PythonLayout,
+    "aotensor_python_call": PythonCall,
+    "aotensor_bound_call": BoundCall,
+}
+"""C name of every struct of the header; a test compares all offsets with the C compiler's."""
+
+
+def context(blas: int | None = None) -> Context:
+    """A context with no message buffer and no workspace: may be shared by threads."""
+    return Context(struct_size=ctypes.sizeof(Context), blas=blas)

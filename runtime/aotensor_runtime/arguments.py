@@ -1,0 +1,108 @@
+"""From what a caller passes to the arrays that a library takes: names, dtypes, ranks. Extents are checked natively."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aotensor_runtime.errors import ArgumentTypeError
+from aotensor_runtime.layout import DTYPES
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec
+
+AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def match_names(
+    function: str, inputs: Sequence[ArgumentSpec], args: Sequence[object], kwargs: Mapping[str, object]
+) -> list[object]:
+    """The arguments of a call in the order of the inputs.
+
+    Raises: ArgumentTypeError if some are missing, too many, unknown or given twice.
+    """
+    names = [value.name for value in inputs]
+    if len(args) > len(names):
+        raise ArgumentTypeError(
+            f"{function} takes {_count(len(names))}, {len(args)} were given", hint=_usage(function, names)
+        )
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise ArgumentTypeError(f"{function} has no input {name!r}", hint=_usage(function, names))
+        if name in given:
+            raise ArgumentTypeError(f"{function}: input {name!r} is given twice", hint=_usage(function, names))
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ArgumentTypeError(f"{function}: missing {', '.join(missing)}", hint=_usage(function, names))
+    return [given[name] for name in names]
+
+
+def _count(number: int) -> str:
+    return "1 argument" if number == 1 else f"{number} arguments"
+
+
+def _usage(function: str, names: Sequence[str]) -> str:
+    return f"call {function}({', '.join(names)})"
+
+
+def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArray:
+    """`value` as an array of the input's dtype and rank, aligned, with strides that are multiples of its elements.
+
+    Arrays keep their values: they are cast to wider dtypes only. Python numbers and lists may go wherever their values
+    fit; a float into float32 only if it is exact there.
+
+    Raises: ArgumentTypeError for other dtypes and ranks.
+    """
+    dtype = DTYPES[target.dtype]
+    if type(value) is float and target.dtype == "float64" and not target.shape:
+        return np.array(value)
+    is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ArgumentTypeError(f"{spec.name}: {target.name} is no array ({error})") from error
+    if array.dtype != dtype:
+        array = _from_literal(spec, array, target) if is_literal else _cast(spec, array, target)
+    if array.ndim != len(target.shape):
+        raise ArgumentTypeError(f"{spec.name}: {target.name} has rank {array.ndim}, expected {len(target.shape)}")
+    if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+        array = np.array(array, dtype=dtype, order="C")
+    return array
+
+
+def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:
+    dtype = DTYPES[target.dtype]
+    rule = "same_kind" if spec.allow_input_downcast else "safe"
+    if array.dtype.kind not in _KINDS or not np.can_cast(array.dtype, dtype, rule):  # type: ignore[arg-type]
+        is_rounding = array.dtype.kind in _KINDS and np.can_cast(array.dtype, dtype, "same_kind")
+        raise ArgumentTypeError(
+            f"{spec.name}: {target.name} has dtype {array.dtype}, expected {dtype}",
+            hint=f"convert it with .astype({target.dtype!r})" if is_rounding else None,
+        )
+    return array.astype(dtype)
+
+
+def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:
+    """Python numbers, whose own dtype means little: what counts is whether the values fit."""
+    dtype = DTYPES[target.dtype]
+    if array.dtype.kind not in _KINDS:
+        raise ArgumentTypeError(f"{spec.name}: {target.name} holds no numbers (dtype {array.dtype})")
+    if array.size and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
+        raise ArgumentTypeError(
+            f"{spec.name}: {target.name} = {_short(array)} has dtype {array.dtype}, expected {dtype}"
+        )
+    if target.dtype == "float64":
+        return array.astype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = array.astype(dtype)
+    if not spec.allow_input_downcast and not np.array_equal(result, array, equal_nan=dtype.kind == "f"):
+        raise ArgumentTypeError(f"{spec.name}: {target.name} = {_short(array)} does not fit {dtype} exactly")
+    return result
+
+
+def _short(array: AnyArray) -> str:
+    return str(array) if array.size <= 4 else f"an array of shape {array.shape}"

@@ -1,0 +1,34 @@
+"""The table of BLAS functions, taken from `scipy.linalg.cython_blas` when a library first calls a product."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from functools import cache
+from typing import Any
+
+from aotensor_runtime.abi import Blas
+
+
+@cache
+def blas_table() -> Blas:
+    """SciPy's BLAS. Where SciPy is absent, or counts in 64 bits, pointers are NULL, and generated code serves."""
+    table = Blas(struct_size=ctypes.sizeof(Blas))
+    try:
+        capsules = importlib.import_module("scipy.linalg.cython_blas").__pyx_capi__
+    except ImportError:
+        return table
+    for name, *_ in Blas._fields_[1:]:
+        if name in capsules:
+            setattr(table, name, _address(capsules[name]))
+    return table
+
+
+def _address(capsule: Any) -> int | None:
+    """The C function in a capsule of Cython, whose name is its signature."""
+    api = ctypes.pythonapi
+    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
+    signature: bytes = name_of(capsule)
+    address: int | None = pointer_of(capsule, signature)
+    return address if b"int *" in signature and b"int64" not in signature and b"long" not in signature else None

@@ -1,0 +1,98 @@
+"""What travels in a library beside its code: manifest, checksum, first values of shared variables, extra sections."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+from aotensor_runtime import abi
+from aotensor_runtime.elf import ElfFile, Section
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, TooNewLibrary
+from aotensor_runtime.manifest import Default, Manifest, ManifestError, read_abi_version
+
+CHECKSUM_MAGIC: Final = b"AOTSUM\x01\0"
+CHECKSUM_SIZE: Final = len(CHECKSUM_MAGIC) + 32
+"""Bytes of the checksum section: magic with version, SHA-256."""
+
+MAX_SECTION_BYTES: Final = 1 << 28
+"""Longest extra section, in bytes after decompression."""
+
+
+class Container:
+    """The sections of a library or object file, read without running it.
+
+    Raises: ForeignLibrary, DamagedLibrary or TooNewLibrary.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.elf = ElfFile(data)
+        if abi.MANIFEST_SECTION not in self.elf.sections:
+            raise ForeignLibrary("aotensor did not build this file: it has no manifest")
+
+    def recorded_checksum(self) -> bytes:
+        """SHA-256 that the linker step has left in a shared library; zeros in an object file."""
+        content = self.elf.section(abi.CHECKSUM_SECTION)
+        if content is None:
+            raise DamagedLibrary("the library has no checksum")
+        if len(content) != CHECKSUM_SIZE or content[:6] != CHECKSUM_MAGIC[:6]:
+            raise DamagedLibrary("the checksum is damaged")
+        if content[: len(CHECKSUM_MAGIC)] != CHECKSUM_MAGIC:
+            raise TooNewLibrary("a later aotensor built this library", hint="upgrade aotensor")
+        return content[len(CHECKSUM_MAGIC) :]
+
+    def computed_checksum(self) -> bytes:
+        """SHA-256 of what would be loaded."""
+        return self.elf.digest(self.checksum_place())
+
+    def checksum_place(self) -> Section:
+        """Where the 32 bytes of the checksum are in the file."""
+        self.recorded_checksum()
+        place = self.elf.sections[abi.CHECKSUM_SECTION]
+        return Section(place.name, place.offset + len(CHECKSUM_MAGIC), place.size - len(CHECKSUM_MAGIC))
+
+    def check(self) -> None:
+        """Raises: DamagedLibrary if code or data are not what the linker step wrote."""
+        if self.recorded_checksum() != self.computed_checksum():
+            raise DamagedLibrary("the checksum does not fit: the file was changed after it was built")
+
+    def manifest(self) -> Manifest:
+        """Raises: TooNewLibrary, or DamagedLibrary for a manifest that breaks the schema."""
+        text = (self.elf.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0")
+        version = read_abi_version(text)
+        if version > abi.ABI_VERSION:
+            raise TooNewLibrary(
+                f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="upgrade aotensor"
+            )
+        try:
+            return Manifest.from_json(text)
+        except ManifestError as error:
+            raise DamagedLibrary(str(error)) from error
+
+    def extra_names(self) -> tuple[str, ...]:
+        """Names of the extra sections."""
+        prefix = abi.EXTRA_SECTION_PREFIX
+        return tuple(name.removeprefix(prefix) for name in self.elf.sections if name.startswith(prefix))
+
+    def extra(self, name: str) -> bytes:
+        """Content of an extra section.
+
+        Raises: KeyError if there is none of that name; DamagedLibrary if it cannot be decompressed.
+        """
+        content = self.elf.section(abi.EXTRA_SECTION_PREFIX + name)
+        if content is None:
+            raise KeyError(name)
+        unpack = zlib.decompressobj()
+        try:
+            text = unpack.decompress(content, MAX_SECTION_BYTES)
+        except zlib.error as error:
+            raise DamagedLibrary(f"section {name} is damaged ({error})") from error
+        if not unpack.eof:
+            raise DamagedLibrary(f"section {name} ends too early, or holds more than {MAX_SECTION_BYTES} bytes")
+        return text
+
+    def value(self, default: Default) -> bytes:
+        """Row-major little-endian bytes of the first value of a shared variable."""
+        values = self.elf.section(abi.VALUES_SECTION) or b""
+        if default.offset + default.size > len(values):
+            raise DamagedLibrary("the first value of a shared variable is outside of its section")
+        return values[default.offset : default.offset + default.size]

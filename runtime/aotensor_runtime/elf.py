@@ -1,0 +1,122 @@
+"""Reading ELF files without running them: sections by name, and the checksum of what gets loaded.
+
+Only what libraries of aotensor need: 64 bits, little-endian. Every offset is checked against the file, so a truncated
+or changed file gives an error and nothing else. Source: System V ABI, chapters 4 and 5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+
+MACHINES: Final = {62: "x86-64", 183: "AArch64", 243: "RISC-V"}
+
+_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_SEGMENT: Final = struct.Struct("<IIQQQQQQ")
+_SECTION_TABLE_FIELDS: Final = ((40, 48), (58, 64))  # e_shoff; e_shentsize, e_shnum, e_shstrndx: `strip` moves them
+_NO_BITS, _LOAD = 8, 1
+_MAX_SEGMENTS: Final = 64
+
+RELOCATABLE: Final = 1
+SHARED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Where a section's bytes are in the file."""
+
+    name: str
+    offset: int
+    size: int
+
+
+class ElfFile:
+    """An ELF file in memory.
+
+    kind: RELOCATABLE, SHARED or another e_type. machine: e_machine, see MACHINES.
+
+    Raises: ForeignLibrary if it is no 64-bit little-endian ELF file; DamagedLibrary if its tables lead out of it.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        if data[:4] != b"\x7fELF":
+            raise ForeignLibrary("not an ELF file")
+        if len(data) < _HEADER.size:
+            raise DamagedLibrary("the file ends inside its ELF header")
+        ident, self.kind, self.machine, _, _, ph, sh, _, _, ph_size, ph_count, sh_size, sh_count, names = (
+            _HEADER.unpack_from(data)
+        )
+        if ident[4:6] != b"\x02\x01":
+            raise ForeignLibrary("not a 64-bit little-endian ELF file")
+        self.data = data
+        self._segment_table = self._table(ph, ph_size, ph_count, _SEGMENT, "segment table")
+        self.sections = self._read_sections(self._table(sh, sh_size, sh_count, _SECTION, "section table"), names)
+
+    def section(self, name: str) -> bytes | None:
+        """Bytes of a section, None if there is none of that name."""
+        place = self.sections.get(name)
+        return None if place is None else self.data[place.offset : place.offset + place.size]
+
+    def digest(self, hole: Section) -> bytes:
+        """SHA-256 of all that gets loaded, with zeros in place of the bytes of `hole`.
+
+        The whereabouts of the section table do not count: nothing loads it, and `strip` moves it.
+        """
+        image = bytearray(self.data)
+        image[hole.offset : hole.offset + hole.size] = bytes(hole.size)
+        for first, end in _SECTION_TABLE_FIELDS:
+            image[first:end] = bytes(end - first)
+        view, total = memoryview(image), hashlib.sha256()
+        total.update(view[: _HEADER.size])
+        first, end = self._segment_table
+        total.update(view[first:end])
+        for first, end in self._loaded():
+            total.update(view[first:end])
+        return total.digest()
+
+    def _loaded(self) -> Iterator[tuple[int, int]]:
+        """Byte ranges of the file that end up in memory."""
+        first, end = self._segment_table
+        if end - first > _MAX_SEGMENTS * _SEGMENT.size:
+            raise DamagedLibrary("too many segments")
+        for kind, _, offset, _, _, size, _, _ in _SEGMENT.iter_unpack(self.data[first:end]):
+            if kind == _LOAD:
+                self._within(offset, size, "segment")
+                yield offset, offset + size
+
+    def _table(self, offset: int, size: int, count: int, entry: struct.Struct, what: str) -> tuple[int, int]:
+        """First byte of a table and the first behind it."""
+        if count and size != entry.size:
+            raise DamagedLibrary(f"{what}: entries of {size} bytes, expected {entry.size}")
+        self._within(offset, count * entry.size, what)
+        return offset, offset + count * entry.size
+
+    def _within(self, offset: int, size: int, what: str) -> None:
+        if offset + size > len(self.data):
+            raise DamagedLibrary(f"{what}: bytes {offset} to {offset + size}, but the file has {len(self.data)}")
+
+    def _read_sections(self, table: tuple[int, int], names: int) -> dict[str, Section]:
+        entries = list(_SECTION.iter_unpack(self.data[table[0] : table[1]]))
+        if not entries:
+            return {}
+        if names >= len(entries):
+            raise DamagedLibrary("the section table has no names")
+        names_offset, names_size = entries[names][4:6]
+        self._within(names_offset, names_size, "section names")
+        texts = self.data[names_offset : names_offset + names_size]
+        sections = {}
+        for name, kind, _, _, offset, size, *_ in entries[1:]:
+            end = texts.find(b"\0", name)
+            if end < 0:
+                raise DamagedLibrary("a section's name is outside of the names")
+            text = texts[name:end].decode("latin-1")
+            if kind != _NO_BITS:
+                self._within(offset, size, f"section {text}")
+                sections[text] = Section(text, offset, size)
+        return sections

@@ -1,0 +1,99 @@
+"""The exceptions of the runtime; `aotensor.errors` re-exports them beside those of the compiler.
+
+AotensorError                              everything below; carries a Diagnostic
+├── LibraryError                           a file that cannot be used as a library
+│   ├── LibraryNotFound  (FileNotFoundError)   there is no such file
+│   ├── DamagedLibrary                         truncated, or changed since it was built
+│   ├── ForeignLibrary                         not built by aotensor, or for another kind of system
+│   ├── TooNewLibrary                          built by an aotensor that this runtime does not know
+│   └── UnsupportedMachine                     for another architecture, or needs CPU features that are absent
+├── ArgumentError                          a call that the signature does not allow
+│   ├── ArgumentTypeError  (TypeError)         number of arguments, names, dtypes, ranks
+│   ├── ArgumentValueError (ValueError)        sizes that do not go together
+│   └── ArgumentIndexError (IndexError)        an index outside its axis
+└── OutOfMemory            (MemoryError)       the library could not allocate its workspace
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """What went wrong, where, and what to try: one title, facts below it, at most one hint."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        text = [self.title, *(f"  {line}" for line in self.lines)]
+        return "\n".join([*text, f"hint: {self.hint}"] if self.hint else text)
+
+
+class AotensorError(Exception):
+    """Base of every error that aotensor raises on purpose.
+
+    `str(error)` is the whole diagnostic; `error.diagnostic` holds it as data.
+    """
+
+    def __init__(self, title: str, *, lines: Iterable[str] = (), hint: str | None = None) -> None:
+        self.diagnostic = Diagnostic(title, tuple(lines), hint)
+        super().__init__(str(self.diagnostic))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by class and diagnostic, so that errors cross process borders whole."""
+        return (_restore, (type(self), self.diagnostic))
+
+
+def _restore(kind: type[AotensorError], diagnostic: Diagnostic) -> AotensorError:
+    return kind(diagnostic.title, lines=diagnostic.lines, hint=diagnostic.hint)
+
+
+class LibraryError(AotensorError):
+    """A file that cannot be used as a library."""
+
+
+class LibraryNotFound(LibraryError, FileNotFoundError):
+    """There is no such file."""
+
+    __str__ = AotensorError.__str__
+
+
+class DamagedLibrary(LibraryError):
+    """A library that is truncated or was changed after it was built."""
+
+
+class ForeignLibrary(LibraryError):
+    """A file that aotensor did not build, or that another kind of system uses."""
+
+
+class TooNewLibrary(LibraryError):
+    """A library of a later aotensor than this runtime."""
+
+
+class UnsupportedMachine(LibraryError):
+    """A library for another architecture, or for CPU features that this machine lacks."""
+
+
+class ArgumentError(AotensorError):
+    """A call that the signature of the function does not allow."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """Too many or too few arguments, unknown names, wrong dtypes or ranks."""
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """Sizes or values that do not go together."""
+
+
+class ArgumentIndexError(ArgumentError, IndexError):
+    """An index outside its axis."""
+
+
+class OutOfMemory(AotensorError, MemoryError):
+    """The library could not allocate the memory that the call needs."""

@@ -1,0 +1,151 @@
+"""The short way into a library: one ctypes call on the tuples of Python objects themselves."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from aotensor_runtime.abi import DTYPE_CODES, Context, PythonCall, Status
+from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.invoke import Entries, Source, shape_sources
+from aotensor_runtime.layout import DTYPES, Layout
+from aotensor_runtime.manifest import FunctionSpec
+
+FastCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[AnyArray, ...] | None"]
+"""From all inputs to all outputs; None if the long way has to be taken, which then also says why."""
+
+
+def no_fast_call(_: tuple[Any, ...]) -> None:
+    """For a Python that is not laid out as expected."""
+
+
+def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout | None) -> FastCall:
+    """The short way of one function. `context` must stay alive, and have neither message nor workspace."""
+    if layout is None:
+        return no_fast_call
+    plan = _plan(spec, entries, context, layout)
+    dtypes = [DTYPES[value.dtype] for value in spec.outputs]
+    sources = [shape_sources(spec, value) for value in spec.outputs]
+    if None in sources:
+        return _by_extents(entries, plan, [(len(value.shape), DTYPES[value.dtype]) for value in spec.outputs])
+    rules = [_shape_rule(spec, source or ()) for source in sources]
+    if len(rules) == 1 and isinstance(rules[0], tuple):
+        return _one_static(entries, plan, rules[0], dtypes[0])
+    if len(rules) == 1 and isinstance(rules[0], int):
+        return _one_like(entries, plan, rules[0], dtypes[0])
+    return _by_rules(entries, plan, list(zip(rules, dtypes, strict=True)))
+
+
+def _plan(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> _Plan:
+    """The function as `aotensor_call_python` sees it."""
+    dtypes = _int32s([DTYPE_CODES[value.dtype] for value in spec.values])
+    ranks = _int32s([len(value.shape) for value in spec.outputs])
+    call = PythonCall(
+        layout=layout.address,
+        entry=entries.uniform_address,
+        context=ctypes.addressof(context),
+        dtypes=ctypes.addressof(dtypes),
+        output_ranks=ctypes.addressof(ranks),
+        inputs=len(spec.inputs),
+        outputs=len(spec.outputs),
+        strides=sum(len(value.shape) for value in spec.values),
+    )
+    plan = _Plan(ctypes.addressof(call))
+    plan.keep = (call, dtypes, ranks, context, layout)
+    return plan
+
+
+def _int32s(values: list[int]) -> ctypes.Array[ctypes.c_int32]:
+    return (ctypes.c_int32 * max(len(values), 1))(*values)
+
+
+_Shape: TypeAlias = tuple[int, ...]
+_DType: TypeAlias = "np.dtype[Any]"
+_Rule: TypeAlias = "_Shape | int | list[Source]"
+"""A shape that is fixed, that of input number k, or put together."""
+
+
+class _Plan(ctypes.c_void_p):
+    """The address of a PythonCall, with what must not be freed before it."""
+
+    keep: tuple[Any, ...]
+
+
+def _shape_rule(spec: FunctionSpec, sources: tuple[Source, ...]) -> _Rule:
+    if all(k < 0 for k, _ in sources):
+        return tuple(n for _, n in sources)
+    k = sources[0][0]
+    is_whole = sources == tuple((k, axis) for axis in range(len(spec.inputs[k].shape)))
+    return k if is_whole else list(sources)
+
+
+_EMPTY: Final = np.empty
+_NOT_ARRAYS: Final = (AttributeError, IndexError, TypeError, ValueError, MemoryError)
+"""What asking an argument for its shape may raise, if it is no array of the right rank."""
+_SIZED: Final = (int(Status.OUTPUTS_NEEDED), int(Status.OK))
+
+
+def _one_static(entries: Entries, plan: _Plan, shape: _Shape, dtype: _DType) -> FastCall:
+    native = entries.call_python
+
+    def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
+        outputs = (_EMPTY(shape, dtype),)
+        return None if native(plan, id(args), id(outputs)) else outputs
+
+    return call
+
+
+def _one_like(entries: Entries, plan: _Plan, k: int, dtype: _DType) -> FastCall:
+    native = entries.call_python
+
+    def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
+        try:
+            outputs = (_EMPTY(args[k].shape, dtype),)
+        except _NOT_ARRAYS:
+            return None
+        return None if native(plan, id(args), id(outputs)) else outputs
+
+    return call
+
+
+def _by_rules(entries: Entries, plan: _Plan, specs: list[tuple[_Rule, _DType]]) -> FastCall:
+    native = entries.call_python
+
+    def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
+        arrays = []
+        try:
+            for rule, dtype in specs:
+                if isinstance(rule, int):
+                    arrays.append(_EMPTY(args[rule].shape, dtype))
+                elif isinstance(rule, tuple):
+                    arrays.append(_EMPTY(rule, dtype))
+                else:
+                    arrays.append(_EMPTY([n if k < 0 else args[k].shape[n] for k, n in rule], dtype))
+        except _NOT_ARRAYS:
+            return None
+        outputs = tuple(arrays)
+        return None if native(plan, id(args), id(outputs)) else outputs
+
+    return call
+
+
+def _by_extents(entries: Entries, plan: _Plan, specs: list[tuple[int, _DType]]) -> FastCall:
+    """For outputs that only the library can size: ask for extents first."""
+    sizes, native = entries.extents_python, entries.call_python
+    words = ctypes.c_int64 * max(sum(rank for rank, _ in specs), 1)
+
+    def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
+        extents = words()
+        if sizes(plan, id(args), extents) not in _SIZED:
+            return None
+        arrays, first = [], 0
+        for rank, dtype in specs:
+            arrays.append(_EMPTY(extents[first : first + rank], dtype))
+            first += rank
+        outputs = tuple(arrays)
+        return None if native(plan, id(args), id(outputs)) else outputs
+
+    return call

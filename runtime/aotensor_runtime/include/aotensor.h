@@ -1,0 +1,143 @@
+/* Common part of every header that aotensor generates: C99, also valid as C++.
+ *
+ * A library needs libc and libm only. Every entry point is reentrant and thread-safe: a library has no state of its
+ * own. Memory is row-major unless strides say otherwise. Status 0 is success; see aotensor_status_message. */
+#ifndef AOTENSOR_H
+#define AOTENSOR_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AOTENSOR_ABI_VERSION 1 /* changes whenever a struct below, or the meaning of a field, does */
+
+/* dtype codes of aotensor_array */
+enum {
+  AOTENSOR_BOOL    = 1,  /* one byte, 0 or 1 */
+  AOTENSOR_INT8    = 2,
+  AOTENSOR_INT16   = 3,
+  AOTENSOR_INT32   = 4,
+  AOTENSOR_INT64   = 5,
+  AOTENSOR_UINT8   = 6,
+  AOTENSOR_UINT16  = 7,
+  AOTENSOR_UINT32  = 8,
+  AOTENSOR_UINT64  = 9,
+  AOTENSOR_FLOAT32 = 10,
+  AOTENSOR_FLOAT64 = 11
+};
+
+/* status codes; a code from AOTENSOR_CHECK on is a check that one function makes on its values */
+enum {
+  AOTENSOR_OK             = 0,
+  AOTENSOR_NULL_POINTER   = 1,   /* a pointer that is needed is NULL                                          */
+  AOTENSOR_WRONG_DTYPE    = 2,   /* an array has another dtype than the signature says                        */
+  AOTENSOR_WRONG_RANK     = 3,   /* an array has another rank than the signature says                         */
+  AOTENSOR_WRONG_EXTENT   = 4,   /* an extent differs from the signature, or from the same dim elsewhere      */
+  AOTENSOR_NEGATIVE       = 5,   /* an extent is negative                                                     */
+  AOTENSOR_TOO_LARGE      = 6,   /* an array or the workspace has more bytes than 63 bits count               */
+  AOTENSOR_OVERLAP        = 7,   /* the memory of an output overlaps an input, another output or itself       */
+  AOTENSOR_NO_MEMORY      = 8,   /* malloc or the allocate callback returned NULL                             */
+  AOTENSOR_OUTPUTS_NEEDED = 9,   /* an output has no data and there is no allocate; the shapes are filled in  */
+  AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or older than the library        */
+  AOTENSOR_NOT_PLAIN      = 11,  /* aotensor_call_python: an argument needs conversion first                  */
+  AOTENSOR_CHECK          = 1000
+};
+
+/* A dense array. As an output with data == NULL, the library asks aotensor_context.allocate for the memory and writes
+ * the extents through `shape`, which then points to room for `rank` numbers. */
+typedef struct aotensor_array {
+  void          *data;    /* first element; never NULL in an input unless some extent is 0                 */
+  const int64_t *shape;   /* extents in elements, `rank` of them; may be NULL if rank is 0                 */
+  const int64_t *strides; /* in elements, not bytes, `rank` of them; may be negative; NULL means row-major */
+  int32_t        rank;    /* number of dims                                                                */
+  int32_t        dtype;   /* AOTENSOR_BOOL ... AOTENSOR_FLOAT64                                            */
+} aotensor_array;
+
+/* A sparse matrix in compressed rows (CSR) or columns (CSC). */
+typedef struct aotensor_sparse {
+  void    *data;         /* stored entries, `nnz` of them                                       */
+  void    *indices;      /* minor coordinate of each stored entry, `nnz` of them                */
+  void    *indptr;       /* first position of each major slice, number of major slices plus one */
+  int64_t  nnz;          /* number of stored entries                                            */
+  int64_t  shape[2];     /* rows, columns, in elements                                          */
+  int32_t  dtype;        /* of `data`: AOTENSOR_BOOL ... AOTENSOR_FLOAT64                       */
+  int32_t  index_dtype;  /* of `indices` and `indptr`: AOTENSOR_INT32 or AOTENSOR_INT64         */
+} aotensor_sparse;
+
+/* BLAS with the Fortran calling convention and 32-bit integers: every argument is a pointer, matrices are
+ * column-major, strings have length 1 and no hidden length is passed. Any pointer may be NULL; generated code then
+ * takes its place. */
+typedef struct aotensor_blas {
+  int64_t struct_size; /* sizeof(aotensor_blas), in bytes, as the caller knows it */
+  void (*sgemm)(const char *transa, const char *transb, const int32_t *m, const int32_t *n, const int32_t *k,
+                const float *alpha, const float *a, const int32_t *lda, const float *b, const int32_t *ldb,
+                const float *beta, float *c, const int32_t *ldc);
+  void (*dgemm)(const char *transa, const char *transb, const int32_t *m, const int32_t *n, const int32_t *k,
+                const double *alpha, const double *a, const int32_t *lda, const double *b, const int32_t *ldb,
+                const double *beta, double *c, const int32_t *ldc);
+  void (*sgemv)(const char *trans, const int32_t *m, const int32_t *n, const float *alpha, const float *a,
+                const int32_t *lda, const float *x, const int32_t *incx, const float *beta, float *y,
+                const int32_t *incy);
+  void (*dgemv)(const char *trans, const int32_t *m, const int32_t *n, const double *alpha, const double *a,
+                const int32_t *lda, const double *x, const int32_t *incx, const double *beta, double *y,
+                const int32_t *incy);
+} aotensor_blas;
+
+/* What one call may use. Set it to zero, then struct_size, then what you have; share it between threads only if
+ * `message` and `workspace` are NULL. */
+typedef struct aotensor_context {
+  int64_t struct_size;              /* sizeof(aotensor_context), in bytes, as the caller knows it                  */
+  void *(*allocate)(void *user, int32_t output, int64_t bytes, const int64_t *shape); /* memory for output number
+                                       `output` (from 0), at least `bytes` bytes, aligned for its dtype; or NULL   */
+  void *user;                       /* handed to `allocate` as it is                                               */
+  char *message;                    /* receives the text of an error, ended by NUL; may be NULL                    */
+  int64_t message_size;             /* bytes at `message`                                                          */
+  void *workspace;                  /* scratch memory, any alignment; may be NULL: then malloc is used             */
+  int64_t workspace_bytes;          /* bytes at `workspace`; used if it is at least <function>_workspace(...)      */
+  const aotensor_blas *blas;        /* fast matrix products; may be NULL: then generated code is used              */
+  int32_t num_threads;              /* upper limit; 0 means AOTENSOR_NUM_THREADS, else all cores                   */
+  int32_t reserved;                 /* 0                                                                           */
+} aotensor_context;
+
+/* How aotensor_call_python and aotensor_extents_python find what they need inside Python objects. For the
+ * Python runtime only. */
+typedef struct aotensor_python_layout {
+  int64_t object_type;              /* bytes from an object to the address of its type            */
+  int64_t tuple_size;               /* bytes from a tuple to its length                           */
+  int64_t tuple_items;              /* bytes from a tuple to its first item                       */
+  int64_t float_value;              /* bytes from a float to its double                           */
+  int64_t array_data;               /* bytes from an array to the address of its first element    */
+  int64_t array_rank;               /* bytes from an array to its rank, an int                    */
+  int64_t array_shape;              /* bytes from an array to the address of its extents          */
+  int64_t array_strides;            /* bytes from an array to the address of its strides in bytes */
+  int64_t array_dtype;              /* bytes from an array to the address of its dtype object     */
+  const void *array_type;           /* numpy.ndarray                                              */
+  const void *float_type;           /* float                                                      */
+  const void *float64_type;         /* numpy.float64                                              */
+  const void *const *dtypes;        /* dtype object of each dtype code                            */
+} aotensor_python_layout;
+
+typedef struct aotensor_python_call {
+  const aotensor_python_layout *layout;
+  int32_t (*entry)(aotensor_context *context, const aotensor_array *inputs, aotensor_array *outputs);
+  aotensor_context *context;        /* used by the call                                           */
+  const int32_t *dtypes;            /* dtype code of each input, then of each output              */
+  const int32_t *output_ranks;      /* rank of each output                                        */
+  int32_t inputs, outputs;          /* numbers of arrays                                          */
+  int64_t strides;                  /* sum of the ranks of all inputs and outputs                 */
+} aotensor_python_call;
+
+/* The arguments of an entry, for aotensor_call_bound. For the Python runtime only. */
+typedef struct aotensor_bound_call {
+  int32_t (*entry)(aotensor_context *context, const aotensor_array *inputs, aotensor_array *outputs);
+  aotensor_context *context;        /* used by the call                                           */
+  const aotensor_array *inputs;     /* as the entry takes them                                    */
+  aotensor_array *outputs;          /* as the entry takes them                                    */
+} aotensor_bound_call;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* AOTENSOR_H */

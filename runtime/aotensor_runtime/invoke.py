@@ -1,0 +1,177 @@
+"""The long way into a library: ctypes descriptors, and errors with the library's own words."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
+from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.errors import (
+    AotensorError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    LibraryError,
+    OutOfMemory,
+)
+from aotensor_runtime.layout import DTYPES
+from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec
+
+MESSAGE_BYTES: Final = 2048
+
+Source = tuple[int, int]
+"""Where an extent comes from: (input, axis), or (-1, the extent itself)."""
+
+_STATUS_ERRORS: Final[dict[int, type[AotensorError]]] = {
+    Status.NULL_POINTER: ArgumentTypeError,
+    Status.WRONG_DTYPE: ArgumentTypeError,
+    Status.WRONG_RANK: ArgumentTypeError,
+    Status.WRONG_EXTENT: ArgumentValueError,
+    Status.NEGATIVE: ArgumentValueError,
+    Status.TOO_LARGE: ArgumentValueError,
+    Status.OVERLAP: ArgumentValueError,
+    Status.NO_MEMORY: OutOfMemory,
+}
+
+_CHECK_ERRORS: Final[dict[str, type[AotensorError]]] = {
+    "index": ArgumentIndexError,
+    "type": ArgumentTypeError,
+    "memory": OutOfMemory,
+}
+"""By `Check.kind`; all other kinds are about values."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """One function's entries in a loaded library, as ctypes functions that release the interpreter's lock.
+
+    uniform: (context, inputs, outputs) → status. workspace: (dims...) → bytes.
+    call_python: (call, tuple, tuple) → status. extents_python: (call, tuple, buffer) → status.
+    call_bound: (call) → status, without argument types, for an argument that is a ctypes object already.
+    """
+
+    uniform: Callable[..., int]
+    workspace: Callable[..., int]
+    call_python: Callable[[Any, int, int], int]
+    extents_python: Callable[[Any, int, Any], int]
+    call_bound: Callable[[Any], int]
+    uniform_address: int
+
+
+class Descriptors:
+    """The descriptor arrays of one call; keeps arrays, shapes and strides alive as long as C may look at them."""
+
+    def __init__(self, spec: FunctionSpec, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray | None]) -> None:
+        self._keep: list[Any] = []
+        self.inputs = (Array * max(len(inputs), 1))(*(self._describe(array) for array in inputs))
+        described = (
+            self._blank(value) if array is None else self._describe(array)
+            for array, value in zip(outputs, spec.outputs, strict=True)
+        )
+        self.outputs = (Array * max(len(outputs), 1))(*described)
+
+    def _describe(self, array: AnyArray) -> Array:
+        words = ctypes.c_int64 * max(array.ndim, 1)
+        shape, strides = words(*array.shape), words(*(stride // array.itemsize for stride in array.strides))
+        self._keep += [array, shape, strides]
+        code = DTYPE_CODES[array.dtype.name]
+        return Array(
+            array.__array_interface__["data"][0], ctypes.addressof(shape), ctypes.addressof(strides), array.ndim, code
+        )
+
+    def _blank(self, value: OutputSpec) -> Array:
+        """An output whose extents the library will write."""
+        rank = len(value.shape)
+        shape = (ctypes.c_int64 * max(rank, 1))()
+        self._keep.append(shape)
+        return Array(None, ctypes.addressof(shape), None, rank, DTYPE_CODES[value.dtype])
+
+    def extents(self, output: int) -> tuple[int, ...]:
+        """Extents of an output, as given or as the library has written them."""
+        array = self.outputs[output]
+        return tuple((ctypes.c_int64 * array.rank).from_address(array.shape)) if array.rank else ()
+
+
+def shape_sources(spec: FunctionSpec, output: OutputSpec) -> tuple[Source, ...] | None:
+    """Where each extent of an output is found, None if one is known to the library only."""
+    places: dict[int | str | None, Source] = {}
+    for k, value in enumerate(spec.inputs):
+        for axis, n in enumerate(value.shape):
+            if isinstance(n, str):
+                places.setdefault(n, (k, axis))
+    sources = [(-1, n) if isinstance(n, int) else places.get(n) for n in output.shape]
+    return None if None in sources else tuple(source for source in sources if source is not None)
+
+
+def shape_of(sources: Sequence[Source], inputs: Sequence[AnyArray]) -> tuple[int, ...]:
+    """Extents by their sources."""
+    return tuple(n if k < 0 else inputs[k].shape[n] for k, n in sources)
+
+
+def result_of(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...]], Any]:
+    """From all outputs to what a call returns, in the form that the user has asked for."""
+    hidden = {output for _, output in spec.updates}
+    shown = [(i, value.name) for i, value in enumerate(spec.outputs) if value.name not in hidden]
+    match spec.output_kind:
+        case "single":
+            return operator.itemgetter(shown[0][0])
+        case "list":
+            return lambda outputs: [outputs[i] for i, _ in shown]
+        case "dict":
+            return lambda outputs: {name: outputs[i] for i, name in shown}
+        case "none":
+            return lambda outputs: None
+
+
+def invoke(
+    manifest: Manifest, spec: FunctionSpec, uniform: Callable[..., int], context: Context, inputs: Sequence[AnyArray]
+) -> tuple[AnyArray, ...]:
+    """Call a function on arrays of the right dtypes and ranks; gives new arrays.
+
+    context: it is copied, since the call needs a message buffer of its own.
+
+    Raises: the error that fits the status, with the library's message.
+    """
+    outputs: list[AnyArray | None] = []
+    for value in spec.outputs:
+        sources = shape_sources(spec, value)
+        outputs.append(None if sources is None else np.empty(shape_of(sources, inputs), DTYPES[value.dtype]))
+    call = Descriptors(spec, inputs, outputs)
+    status, message = run(uniform, context, call)
+    if status == Status.OUTPUTS_NEEDED:
+        for i, value in enumerate(spec.outputs):
+            if outputs[i] is None:
+                outputs[i] = np.empty(call.extents(i), DTYPES[value.dtype])
+        call = Descriptors(spec, inputs, outputs)
+        status, message = run(uniform, context, call)
+    if status != Status.OK:
+        raise_status(manifest, spec, status, message)
+    return tuple(
+        np.empty(call.extents(i), DTYPES[spec.outputs[i].dtype]) if array is None else array
+        for i, array in enumerate(outputs)
+    )
+
+
+def run(uniform: Callable[..., int], context: Context, call: Descriptors) -> tuple[int, str]:
+    """Status and message of one call."""
+    own = Context.from_buffer_copy(context)
+    message = ctypes.create_string_buffer(MESSAGE_BYTES)
+    own.message, own.message_size = ctypes.addressof(message), MESSAGE_BYTES
+    status = uniform(ctypes.addressof(own), ctypes.addressof(call.inputs), ctypes.addressof(call.outputs))
+    return status, message.value.decode(errors="replace")
+
+
+def raise_status(manifest: Manifest, spec: FunctionSpec, status: int, message: str) -> NoReturn:
+    """Raise the error that a status stands for."""
+    failed = manifest.check(status)
+    if failed is not None:
+        kind = _CHECK_ERRORS.get(failed[1].kind, ArgumentValueError)
+    else:
+        kind = _STATUS_ERRORS.get(status, LibraryError)
+    raise kind(message or f"{spec.name}: status {status}")

@@ -1,0 +1,71 @@
+"""Strict reading of JSON: values that know their place, and answer only with what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+from aotensor_runtime.errors import LibraryError
+
+_T = TypeVar("_T")
+_MAX_EXTENT: Final = (1 << 63) - 1
+_MAX_NAME: Final = 1000
+"""Characters of a name, or of the formula of an extent."""
+
+
+class ManifestError(LibraryError):
+    """A manifest that does not follow the schema."""
+
+
+def require(condition: bool, where: str, message: str) -> None:
+    """Raises: ManifestError if the condition does not hold."""
+    if not condition:
+        raise ManifestError(f"{where}: {message}")
+
+
+class Node:
+    """A JSON value with its path; every question it answers is also a check."""
+
+    def __init__(self, value: object, path: str) -> None:
+        self.value, self.path = value, path
+
+    def _as(self, kind: type[_T], name: str) -> _T:
+        if type(self.value) is not kind:
+            raise ManifestError(f"{self.path}: expected {name}")
+        return self.value
+
+    def text(self) -> str:
+        return self._as(str, "a text")
+
+    def name(self) -> str:
+        text = self.text()
+        require(0 < len(text) <= _MAX_NAME and text.isprintable(), self.path, "expected a name")
+        return text
+
+    def boolean(self) -> bool:
+        return self._as(bool, "true or false")
+
+    def count(self) -> int:
+        number = self._as(int, "a number")
+        require(0 <= number <= _MAX_EXTENT, self.path, f"{number} is out of range")
+        return number
+
+    def extent(self) -> int | str:
+        return self.name() if isinstance(self.value, str) else self.count()
+
+    def extent_or_none(self) -> int | str | None:
+        return None if self.value is None else self.extent()
+
+    def items(self, read: Callable[[Node], _T]) -> tuple[_T, ...]:
+        values = self._as(list, "a list")
+        return tuple(read(Node(value, f"{self.path}[{i}]")) for i, value in enumerate(values))
+
+    def optional(self, read: Callable[[Node], _T]) -> _T | None:
+        return None if self.value is None else read(self)
+
+    def fields(self, *names: str) -> Iterator[Node]:
+        """The members of an object that has exactly these names."""
+        members = self._as(dict, "an object")
+        wrong = sorted(set(members) ^ set(names))
+        require(not wrong, self.path, f"missing or unknown: {', '.join(map(str, wrong))}")
+        return (Node(members[name], f"{self.path}.{name}") for name in names)

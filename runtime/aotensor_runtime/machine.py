@@ -1,0 +1,98 @@
+"""Can this machine run what a library was compiled for? What it cannot tell, it lets pass."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from aotensor_runtime.elf import MACHINES, SHARED, ElfFile
+from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
+from aotensor_runtime.manifest import Manifest
+
+_THIS: Final = {"x86_64": 62, "amd64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
+
+_X86: Final = {
+    **{
+        name: name for name in ("avx", "avx2", "fma", "f16c", "bmi2", "popcnt", "movbe", "aes", "gfni", "vaes", "ssse3")
+    },
+    **{name: name for name in ("avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl", "avx512ifma", "avx512vbmi")},
+    "vpclmulqdq": "vpclmulqdq",
+    "avx512vbmi2": "avx512_vbmi2",
+    "avx512vnni": "avx512_vnni",
+    "avx512bitalg": "avx512_bitalg",
+    "avx512vpopcntdq": "avx512_vpopcntdq",
+    "avx512bf16": "avx512_bf16",
+    "avx512fp16": "avx512_fp16",
+    "avxvnni": "avx_vnni",
+    "amx-tile": "amx_tile",
+    "bmi": "bmi1",
+    "lzcnt": "abm",
+    "pclmul": "pclmulqdq",
+    "sha": "sha_ni",
+    "sse3": "pni",
+    "sse4.1": "sse4_1",
+    "sse4.2": "sse4_2",
+}
+_ARM: Final = {
+    "sve": "sve",
+    "sve2": "sve2",
+    "dotprod": "asimddp",
+    "fullfp16": "asimdhp",
+    "lse": "atomics",
+    "i8mm": "i8mm",
+}
+_FLAGS: Final = {62: _X86, 183: _ARM}
+"""By architecture: LLVM's name of a feature → its flag in /proc/cpuinfo."""
+
+_LEVELS: Final = {
+    "x86-64-v2": "ssse3 sse4.1 sse4.2 popcnt",
+    "x86-64-v3": "avx avx2 bmi bmi2 f16c fma lzcnt movbe",
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+
+
+def check_architecture(elf: ElfFile) -> None:
+    """Raises: UnsupportedMachine for another architecture; ForeignLibrary for another kind of file or system."""
+    if elf.kind != SHARED:
+        raise ForeignLibrary("an ELF file, but not a shared library", hint="link the object file first")
+    if not sys.platform.startswith("linux"):
+        raise ForeignLibrary(f"an ELF library, which {sys.platform} cannot load")
+    this = _THIS.get(platform.machine().lower())
+    if this is not None and elf.machine != this:
+        name = MACHINES.get(elf.machine, f"machine {elf.machine}")
+        raise UnsupportedMachine(f"the library is for {name}, this machine is {MACHINES[this]}")
+
+
+def check_features(manifest: Manifest, machine: int) -> None:
+    """Raises: UnsupportedMachine naming the CPU features that the library needs and this machine lacks."""
+    present, names = _cpu_flags(), _FLAGS.get(machine, {})
+    if not present:
+        return
+    needed = {name[1:] for name in manifest.features.split(",") if name.startswith("+")}
+    levels = list(_LEVELS)
+    if manifest.cpu in levels:
+        for level in levels[: levels.index(manifest.cpu) + 1]:
+            needed.update(_LEVELS[level].split())
+    missing = sorted(name for name in needed if name in names and names[name] not in present)
+    if missing:
+        raise UnsupportedMachine(
+            f"the library needs CPU features that this machine lacks: {', '.join(missing)}",
+            hint="compile it with --cpu generic, or for this machine",
+        )
+
+
+@cache
+def _cpu_flags() -> frozenset[str]:
+    """Flags of the first CPU in /proc/cpuinfo; none if that is not there."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return frozenset()
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return frozenset(value.split())
+    return frozenset()

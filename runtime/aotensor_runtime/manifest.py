@@ -1,0 +1,353 @@
+"""What a library says about itself: functions, arrays, checks, target. JSON with a schema, limits and no surprises.
+
+The text travels in the library (section `.aotensor.manifest`), so reading trusts nothing: every key, type, name and
+cross-reference is checked, unknown keys are refused, and `ManifestError` names the place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Final, Literal, get_args
+
+from aotensor_runtime.abi import DTYPE_SIZES, Status
+from aotensor_runtime.json_node import ManifestError, Node, require
+
+__all__ = [
+    "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind", "OutputSpec",
+    "ValuePool", "read_abi_version", "validate",
+]  # fmt: skip
+
+SCHEMA: Final = 1
+MAX_BYTES: Final = 16 << 20
+"""Longest manifest that is read, in bytes."""
+
+OutputKind = Literal["single", "list", "dict", "none"]
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_MAX_RANK: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check that a function makes on its values; number k of a function is its k-th check, counted from 1.
+
+    kind: "index" gives IndexError, "type" TypeError, anything else (such as "shape", "value") ValueError.
+    message: may hold {found} and {expected}, two integers.
+    """
+
+    kind: str
+    message: str
+
+    def static_text(self) -> str:
+        """The message without the numbers of a particular call."""
+        return self.message.replace("{found}", "<found>").replace("{expected}", "<expected>")
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """First value of a shared variable: extents, and where its row-major little-endian bytes are in `values`."""
+
+    shape: tuple[int, ...]
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentSpec:
+    """An input. An extent is a number or the name of a dim; unknown dim i of X has the name X_i.
+
+    An input with a default is the state of a shared variable: callers from Python do not pass it.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    default: Default | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """An output. An extent is a number, the name of a dim, or else computed by the library at the call:
+
+    a text that is no dim is a formula of dims, for people to read ("n + m"): the C caller passes plain memory;
+    None depends on values: the C caller passes an aotensor_array.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str | None, ...]
+
+    @property
+    def is_allocated(self) -> bool:
+        """Does the typed entry take an aotensor_array for it?"""
+        return None in self.shape
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """Signature of one function, in the order of its C entries.
+
+    dims: the distinct dims in order of first appearance in the inputs.
+    outputs: what the user asked for, then the new values of updated shared variables.
+    updates: pairs (input with a default, output that is its next value).
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    inputs: tuple[ArgumentSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    output_kind: OutputKind = "list"
+    updates: tuple[tuple[str, str], ...] = ()
+    checks: tuple[Check, ...] = ()
+    calls_blas: bool = False
+    allow_input_downcast: bool = False
+    doc: str = ""
+    source: str = ""
+
+    @property
+    def values(self) -> tuple[ArgumentSpec | OutputSpec, ...]:
+        """Inputs, then outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def results(self) -> tuple[OutputSpec, ...]:
+        """The outputs that a call returns."""
+        hidden = {output for _, output in self.updates}
+        return tuple(output for output in self.outputs if output.name not in hidden)
+
+    @property
+    def is_allocating(self) -> bool:
+        """Does the typed entry take an aotensor_context, because some output's size depends on values?"""
+        return any(output.is_allocated for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A library: who made it, for which machine, and what is in it.
+
+    target, cpu, features: as LLVM writes them. fp: strict, contract or fast. prefix: before every exported symbol.
+    sections: names of the extra sections that travel along, such as IR texts and test vectors.
+    """
+
+    name: str
+    aotensor: str
+    abi: int
+    llvm: str
+    target: str
+    cpu: str
+    features: str
+    fp: str
+    functions: tuple[FunctionSpec, ...]
+    prefix: str = ""
+    sections: tuple[str, ...] = ()
+    schema: int = field(default=SCHEMA)
+
+    def to_json(self) -> str:
+        """One line of ASCII; the same manifest gives the same text."""
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Manifest:
+        """Read and check.
+
+        Raises: ManifestError for anything that `to_json` of a valid manifest would not write.
+        """
+        if len(text) > MAX_BYTES:
+            raise ManifestError(f"manifest: {len(text)} bytes are more than the limit of {MAX_BYTES}")
+        try:
+            tree = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ManifestError(f"manifest: not JSON ({error})") from error
+        manifest = _manifest(Node(tree, "manifest"))
+        for spec in manifest.functions:
+            validate(spec)
+        _distinct("manifest", "function", [spec.name for spec in manifest.functions])
+        return manifest
+
+    def function(self, name: str) -> FunctionSpec:
+        """Raises: KeyError if there is none of that name."""
+        for spec in self.functions:
+            if spec.name == name:
+                return spec
+        raise KeyError(name)
+
+    def status_of(self, function: str, check: int) -> int:
+        """Status code of check number `check` (from 1) of a function; the checks of a library are numbered through."""
+        first = int(Status.CHECK)
+        for spec in self.functions:
+            if spec.name == function:
+                return first + check - 1
+            first += len(spec.checks)
+        raise KeyError(function)
+
+    def check(self, status: int) -> tuple[FunctionSpec, Check] | None:
+        """The function and check that a status code stands for, None if it is no check."""
+        index = status - Status.CHECK
+        for spec in self.functions:
+            if 0 <= index < len(spec.checks):
+                return spec, spec.checks[index]
+            index -= len(spec.checks)
+        return None
+
+
+class ValuePool:
+    """Collects default values for the `values` section of one library: row-major little-endian bytes, aligned to 16.
+
+    Add a shared variable once: functions that have the same `Default` share its state.
+    """
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def add(self, shape: Sequence[int], data: bytes) -> Default:
+        """Store one value; the result goes into its ArgumentSpec."""
+        self._data.extend(bytes(-len(self._data) % 16))
+        place = Default(tuple(shape), len(self._data), len(data))
+        self._data.extend(data or b"\0")  # so that no two values have the same place
+        return place
+
+    @property
+    def data(self) -> bytes:
+        return bytes(self._data)
+
+
+def read_abi_version(text: bytes) -> int:
+    """ABI version of a manifest that may follow a later schema; 0 if it does not tell."""
+    if len(text) > MAX_BYTES:
+        return 0
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return 0
+    version = tree.get("abi") if isinstance(tree, dict) else None
+    return version if type(version) is int else 0
+
+
+def validate(spec: FunctionSpec) -> None:
+    """Check one signature against itself.
+
+    Raises: ManifestError naming the function and what is wrong.
+    """
+    where = f"function {spec.name}"
+    require(_IDENTIFIER.fullmatch(spec.name) is not None, where, "the name is not a C identifier")
+    _distinct(where, "input", [value.name for value in spec.inputs])
+    _distinct(where, "output", [value.name for value in spec.outputs])
+    _distinct(where, "dim", spec.dims)
+    states = [value.default is not None for value in spec.inputs]
+    require(states == sorted(states), where, "an input without a default follows one with")
+    used = dict.fromkeys(n for value in spec.inputs for n in value.shape if isinstance(n, str))
+    require(tuple(used) == spec.dims, where, f"dims {spec.dims} are not those of the inputs, {tuple(used)}")
+    for value in spec.values:
+        require(value.dtype in DTYPE_SIZES, where, f"{value.name} has the unknown dtype {value.dtype!r}")
+        require(len(value.shape) <= _MAX_RANK, where, f"{value.name} has more than {_MAX_RANK} dims")
+    for value in spec.inputs:
+        if value.default is not None:
+            _validate_default(where, value, value.default)
+    _validate_results(where, spec)
+
+
+def _validate_default(where: str, value: ArgumentSpec, default: Default) -> None:
+    require(len(default.shape) == len(value.shape), where, f"the default of {value.name} has another rank")
+    size = math.prod(default.shape) * DTYPE_SIZES[value.dtype]
+    require(default.size == size, where, f"the default of {value.name} has {default.size} bytes, not {size}")
+    agree = all(isinstance(n, str) or n == m for n, m in zip(value.shape, default.shape, strict=True))
+    require(agree, where, f"the default of {value.name} has another shape")
+
+
+def _validate_results(where: str, spec: FunctionSpec) -> None:
+    states = {value.name: value.dtype for value in spec.inputs if value.default is not None}
+    outputs = {value.name: value.dtype for value in spec.outputs}
+    for state, output in spec.updates:
+        require(state in states and output in outputs, where, f"the update {state} = {output} names no such values")
+        require(states[state] == outputs[output], where, f"the update {state} = {output} changes the dtype")
+    _distinct(where, "updated variable", [state for state, _ in spec.updates])
+    _distinct(where, "update", [output for _, output in spec.updates])
+    require(spec.output_kind in get_args(OutputKind), where, f"output kind {spec.output_kind!r} is unknown")
+    count = len(spec.results)
+    expected = {"single": 1, "none": 0}.get(spec.output_kind, count)
+    require(count == expected, where, f"{count} outputs do not fit the output kind {spec.output_kind!r}")
+
+
+def _distinct(where: str, what: str, names: Sequence[str]) -> None:
+    doubles = [name for name, count in Counter(names).items() if count > 1]
+    require(not doubles, where, f"{what} {', '.join(doubles)} appears twice")
+
+
+def _default(node: Node) -> Default:
+    shape, offset, size = node.fields("shape", "offset", "size")
+    return Default(shape.items(Node.count), offset.count(), size.count())
+
+
+def _argument(node: Node) -> ArgumentSpec:
+    name, dtype, shape, default = node.fields("name", "dtype", "shape", "default")
+    return ArgumentSpec(name.name(), dtype.name(), shape.items(Node.extent), default.optional(_default))
+
+
+def _output(node: Node) -> OutputSpec:
+    name, dtype, shape = node.fields("name", "dtype", "shape")
+    return OutputSpec(name.name(), dtype.name(), shape.items(Node.extent_or_none))
+
+
+def _check(node: Node) -> Check:
+    kind, message = node.fields("kind", "message")
+    return Check(kind.name(), message.text())
+
+
+def _pair(node: Node) -> tuple[str, str]:
+    pair = node.items(Node.name)
+    require(len(pair) == 2, node.path, "expected two names")
+    return pair[0], pair[1]
+
+
+def _kind(node: Node) -> OutputKind:
+    kind: OutputKind | None = next((kind for kind in get_args(OutputKind) if kind == node.value), None)
+    if kind is None:
+        raise ManifestError(f"{node.path}: unknown output kind")
+    return kind
+
+
+def _function(node: Node) -> FunctionSpec:
+    names = ("name", "dims", "inputs", "outputs", "output_kind", "updates", "checks")
+    name, dims, inputs, outputs, kind, updates, checks, calls_blas, downcast, doc, source = node.fields(
+        *names, "calls_blas", "allow_input_downcast", "doc", "source"
+    )
+    return FunctionSpec(
+        name=name.name(),
+        dims=dims.items(Node.name),
+        inputs=inputs.items(_argument),
+        outputs=outputs.items(_output),
+        output_kind=_kind(kind),
+        updates=updates.items(_pair),
+        checks=checks.items(_check),
+        calls_blas=calls_blas.boolean(),
+        allow_input_downcast=downcast.boolean(),
+        doc=doc.text(),
+        source=source.text(),
+    )
+
+
+def _manifest(node: Node) -> Manifest:
+    names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
+    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, schema = node.fields(
+        *names, "schema"
+    )
+    require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
+    return Manifest(
+        name=name.name(),
+        aotensor=version.name(),
+        abi=abi.count(),
+        llvm=llvm.name(),
+        target=target.name(),
+        cpu=cpu.text(),
+        features=features.text(),
+        fp=fp.name(),
+        functions=functions.items(_function),
+        prefix=prefix.text(),
+        sections=sections.items(Node.name),
+        schema=SCHEMA,
+    )

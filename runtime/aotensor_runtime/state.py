@@ -1,0 +1,63 @@
+"""Shared variables: values that stay between the calls of a loaded library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from aotensor_runtime.arguments import AnyArray, to_array
+from aotensor_runtime.errors import ArgumentTypeError
+from aotensor_runtime.manifest import FunctionSpec
+
+
+class Cell:
+    """The current value of one shared variable. The array is replaced, never written to."""
+
+    def __init__(self, value: AnyArray) -> None:
+        self.value = value
+
+
+class State(MutableMapping[str, object]):
+    """The shared variables of a function by name; functions of one library that share a variable see the same value.
+
+    Reading gives a copy. Writing converts like an argument; the extents may change, dtype and rank may not.
+    """
+
+    def __init__(self, spec: FunctionSpec, cells: Mapping[str, Cell], lock: AbstractContextManager[object]) -> None:
+        self._inputs = {value.name: value for value in spec.inputs if value.name in cells}
+        self._spec, self._cells, self._lock = spec, cells, lock
+
+    def __getitem__(self, name: str) -> AnyArray:
+        return self._cells[name].value.copy()
+
+    def __setitem__(self, name: str, value: object) -> None:
+        if name not in self._inputs:
+            raise KeyError(name)
+        array = np.array(to_array(self._spec, value, self._inputs[name]), order="C")
+        with self._lock:
+            self._cells[name].value = array
+
+    def borrow(self, name: str) -> AnyArray:
+        """The current value itself, not a copy: do not write to it."""
+        return self._cells[name].value
+
+    def lend(self, name: str, value: object) -> None:
+        """Make an array the current value without copying it: do not write to it afterwards."""
+        if self._cells[name].value is not value:
+            array = to_array(self._spec, value, self._inputs[name])
+            with self._lock:
+                self._cells[name].value = array
+
+    def __delitem__(self, name: str) -> None:
+        raise ArgumentTypeError(f"{self._spec.name}: shared variable {name!r} cannot be deleted")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __repr__(self) -> str:
+        return f"State({ {name: cell.value for name, cell in self._cells.items()} })"

@@ -1,0 +1,153 @@
+"""Test vectors that travel in a library: inputs, the outputs that they must give, and how far those may be off.
+
+One line of JSON describes the arrays, their row-major little-endian bytes follow. `python -m aotensor_runtime.vectors
+LIBRARY` calls the library on all of them and prints what it found as JSON, so a library that crashes takes only that
+process with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.call import LibraryFunction
+from aotensor_runtime.errors import AotensorError, DamagedLibrary
+from aotensor_runtime.layout import DTYPES
+from aotensor_runtime.library import Library, load
+
+SECTION: Final = "vectors"
+"""Name of the extra section."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One call. inputs: all of them, state included, in the order of the signature; outputs likewise.
+
+    tolerances: largest absolute difference of each output.
+    """
+
+    function: str
+    inputs: tuple[AnyArray, ...]
+    outputs: tuple[AnyArray, ...]
+    tolerances: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What became of one vector.   problem: None if the outputs were right"""
+
+    function: str
+    problem: str | None
+
+
+def pack(vectors: Iterable[Vector]) -> bytes:
+    """Vectors as bytes; the same vectors give the same bytes."""
+    rows, data = [], bytearray()
+    for vector in vectors:
+        sides = []
+        for arrays in (vector.inputs, vector.outputs):
+            sides.append([[x.dtype.name, list(x.shape)] for x in arrays])
+            for x in arrays:
+                data += x.astype(x.dtype.newbyteorder("<"), order="C").tobytes()
+        rows.append([vector.function, *sides, list(vector.tolerances)])
+    return json.dumps(rows, separators=(",", ":")).encode() + b"\n" + bytes(data)
+
+
+def unpack(content: bytes) -> list[Vector]:
+    """The vectors in a section.   Raises: DamagedLibrary for anything that `pack` would not write."""
+    head, _, data = content.partition(b"\n")
+    vectors, offset = [], 0
+    try:
+        for function, inputs, outputs, tolerances in json.loads(head):
+            sides: list[tuple[AnyArray, ...]] = []
+            for side in (inputs, outputs):
+                arrays = []
+                for dtype, shape in side:
+                    array, offset = _array(data, offset, dtype, shape)
+                    arrays.append(array)
+                sides.append(tuple(arrays))
+            vectors.append(Vector(str(function), sides[0], sides[1], tuple(map(float, tolerances))))
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+        raise DamagedLibrary(f"the test vectors are damaged ({error})") from error
+    return vectors
+
+
+def _array(data: bytes, offset: int, dtype: str, shape: Sequence[int]) -> tuple[AnyArray, int]:
+    kind = DTYPES[dtype]
+    if not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"shape {shape}")
+    end = offset + math.prod(shape) * kind.itemsize
+    if end > len(data):
+        raise ValueError("the data ends too early")
+    return np.frombuffer(data[offset:end], kind.newbyteorder("<")).astype(kind).reshape(shape), end
+
+
+def replay(library: Library) -> list[Replay]:
+    """Call the library on its vectors. A library without vectors gives an empty list."""
+    if SECTION not in library.manifest.sections:
+        return []
+    return [_replay_one(library, vector) for vector in unpack(library.section(SECTION))]
+
+
+def _replay_one(library: Library, vector: Vector) -> Replay:
+    function = library.functions.get(vector.function)
+    if function is None or len(vector.inputs) != len(function.spec.inputs):
+        return Replay(vector.function, "the vector does not fit the signature")
+    try:
+        found = call_with_state(function, vector.inputs)
+    except AotensorError as error:
+        return Replay(vector.function, f"refused: {error.diagnostic.title}")
+    for spec, x, expected, allowed in zip(function.spec.outputs, found, vector.outputs, vector.tolerances, strict=True):
+        if not is_near(x, expected, allowed):
+            return Replay(vector.function, f"{spec.name} differs from the recorded value")
+    return Replay(vector.function, None)
+
+
+def call_with_state(function: LibraryFunction, values: Sequence[AnyArray]) -> list[AnyArray]:
+    """All outputs for values of all inputs, those of shared variables included; the state is put back afterwards."""
+    spec, before = function.spec, dict(function.state)
+    try:
+        arguments = []
+        for value, x in zip(spec.inputs, values, strict=True):
+            if value.default is None:
+                arguments.append(x)
+            else:
+                function.state[value.name] = x
+        found = function(*arguments)
+        rows: list[Any] = {"single": [found], "none": []}.get(spec.output_kind) or list(
+            found.values() if isinstance(found, dict) else found or ()
+        )
+        by_name = {value.name: np.asarray(x) for value, x in zip(spec.results, rows, strict=True)}
+        by_name |= {output: np.asarray(function.state[state]) for state, output in spec.updates}
+    finally:
+        for name, old in before.items():
+            function.state[name] = old
+    return [by_name[value.name] for value in spec.outputs]
+
+
+def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:
+    """Equal dtype and shape, and values no further apart than `allowed`; nan equals nan, inf equals inf."""
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    if expected.dtype.kind != "f":
+        return np.array_equal(found, expected)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(found.astype(float) - expected.astype(float)) <= allowed
+    return bool(np.all(near | (found == expected) | (np.isnan(found) & np.isnan(expected))))
+
+
+def main(path: Path) -> None:
+    """Print a JSON list of [function, problem or null]."""
+    sys.stdout.write(json.dumps([[x.function, x.problem] for x in replay(load(path))]) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""From loop IR to machine code: LLVM IR, the target machine, entry points, header, manifest, library."""

@@ -1,0 +1,68 @@
+"""Matrix products by the BLAS table of the caller: the bodies of `@aot_blas_gemm.f32` and `@aot_blas_gemm.f64`.
+
+A row-major matrix is its transpose to Fortran, so C = op(A)·op(B) is asked for as Cᵀ = op(B)ᵀ·op(A)ᵀ: the operands
+change places, and each keeps its flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer, void
+from aotensor.passes.gemm.dispatch import BLAS_PREFIX
+from aotensor_runtime.abi import Blas
+
+_ENTRIES: Final = {f"{BLAS_PREFIX}.f32": ("sgemm", f32), f"{BLAS_PREFIX}.f64": ("dgemm", f64)}
+_LARGEST: Final = (1 << 31) - 1  # of a Fortran integer
+_MATRIX: Final = [pointer, i64, i64]  # a memref<?x?xf64>: its elements, its extents
+
+
+def define_blas_calls(module: Module) -> None:
+    """Define those of `@aot_blas_gemm.*` that the module declares: C = op(A)·op(B) if BLAS can, and whether it could.
+
+    It cannot if there is no table, if the table ends before the function or has none, or if an extent does not fit 32
+    bits. Extents must not be 0.
+    """
+    for symbol, (field, element) in _ENTRIES.items():
+        if symbol in module.globals and not module.globals[symbol].blocks:
+            _define(module, symbol, field, element)
+
+
+def _define(module: Module, symbol: str, field: str, element: Type) -> None:
+    code = Code(module, symbol, i1, [i1, i1, *_MATRIX, *_MATRIX, *_MATRIX, pointer])
+    table, no = code.arguments[-1], constant(i1, 0)
+    code.give_when(code.is_null(table), no)
+    end = getattr(Blas, field).offset + getattr(Blas, field).size
+    code.give_when(code.less(code.field(table, Blas, "struct_size"), number(end)), no)
+    code.give_when(code.is_null(code.field(table, Blas, field)), no)
+    extents = [x for x in code.arguments if x.type == i64]
+    code.give_when(code.any(*(code.less(number(_LARGEST), x) for x in extents)), no)
+    arguments = _fortran_arguments(code, element)
+    code.call_field(table, Blas, field, ir.FunctionType(void, [pointer] * len(arguments)), arguments)
+    code.give(constant(i1, 1))
+
+
+def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
+    """transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc of xGEMM, each as the address of its value."""
+    transpose_a, transpose_b, a, a_rows, a_columns, b, _, b_columns, c, c_rows, c_columns, _ = code.arguments
+    depth = code.builder.select(transpose_a, a_rows, a_columns)
+
+    def letter(is_transposed: Value) -> Value:
+        return _place(code, code.builder.select(is_transposed, constant(i8, ord("T")), constant(i8, ord("N"))))
+
+    def integer(extent: Value) -> Value:
+        return _place(code, code.builder.trunc(extent, i32))
+
+    flags = [letter(transpose_b), letter(transpose_a)]
+    extents = [integer(c_columns), integer(c_rows), integer(depth)]
+    one, zero = (_place(code, constant(element, x)) for x in (1.0, 0.0))
+    return [*flags, *extents, one, b, integer(b_columns), a, integer(a_columns), zero, c, integer(c_columns)]
+
+
+def _place(code: Code, value: Value) -> Value:
+    """Stack memory that holds a value."""
+    place = code.room(value.type, 1)
+    code.builder.store(value, place)
+    return place

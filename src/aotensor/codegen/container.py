@@ -1,0 +1,45 @@
+"""Putting manifest, checksum, values and extra sections into the object file. Reading is the runtime's `Container`."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+from aotensor.codegen.entry.tables import Constants, is_elf, raw_bytes
+from aotensor.codegen.llvm import Module, Value, ir, pointer
+from aotensor_runtime.abi import CHECKSUM_SECTION, EXTRA_SECTION_PREFIX, VALUES_SECTION
+from aotensor_runtime.container import CHECKSUM_MAGIC, CHECKSUM_SIZE, Container
+
+_VALUE_ALIGNMENT = 64
+
+
+def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> None:
+    """Add the checksum's place, extra sections (compressed), and the values of shared variables.
+
+    extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
+    Object files that are not ELF get none of this: nothing could read it.
+    """
+    if not is_elf(module.triple):
+        return
+    constants = Constants(module)
+    checksum = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
+    places = [constants.data("checksum", raw_bytes(checksum), section=CHECKSUM_SECTION)]
+    for name, content in extra.items():
+        packed = raw_bytes(zlib.compress(content, 9))
+        places.append(constants.data(f"extra.{name}", packed, section=EXTRA_SECTION_PREFIX + name, align=1))
+    if values:
+        places.append(constants.data("values", raw_bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
+    _mark_used(module, places)
+
+
+def _mark_used(module: Module, places: list[Value]) -> None:
+    used = ir.GlobalVariable(module, ir.ArrayType(pointer, len(places)), "llvm.used")
+    used.initializer = ir.Constant(used.value_type, places)
+    used.linkage, used.section = "appending", "llvm.metadata"
+
+
+def seal(library: bytes) -> bytes:
+    """A linked library with its checksum written into the place that `add_sections` left."""
+    container = Container(library)
+    place = container.checksum_place()
+    return library[: place.offset] + container.computed_checksum() + library[place.offset + place.size :]

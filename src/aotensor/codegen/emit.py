@@ -1,0 +1,118 @@
+"""Loop IR to LLVM IR, one to one: no optimisation happens here, but LLVM is told all that is known.
+
+A memref argument becomes a pointer and one i64 for each extent (and each stride) that its type does not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Final
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, MemRefType, ModuleOp
+from xdsl.ir import Operation
+
+from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_vector, llvm
+from aotensor.codegen.emit_alias import read_only, view_scopes
+from aotensor.codegen.emit_state import Emitter, Handler, element_bytes, flat_types
+from aotensor.codegen.llvm import Function, Module
+from aotensor.codegen.machine import Machine
+from aotensor.errors import InternalError
+
+SCALAR_FUNCTION_PREFIX: Final = "aot."
+
+_HANDLERS: Final[Mapping[type[Operation], Handler]] = {
+    **emit_arith.HANDLERS,
+    **emit_memory.HANDLERS,
+    **emit_control.HANDLERS,
+    **emit_vector.HANDLERS,
+}
+
+
+def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] = ()) -> Module:
+    """LLVM IR of a loop-level module.
+
+    exported: symbols with default visibility; every other function that is not private is hidden
+    Raises: InternalError if the module holds an operation or type that the loop form does not allow.
+    """
+    result = llvm.ir.Module(name="aotensor", context=llvm.ir.Context())
+    result.triple, result.data_layout = target.triple, target.data_layout()
+    functions: dict[str, Function] = {}
+    definitions: list[func.FuncOp] = []
+    for op in module.ops:
+        if isinstance(op, func.FuncOp):
+            functions[op.sym_name.data] = _declare(result, op, exported)
+            if op.body.blocks:
+                definitions.append(op)
+        elif isinstance(op, memref.GlobalOp):
+            _define_global(result, op)
+        else:
+            raise InternalError(f"emit: {op.name} has no place at the top level of loop IR")
+    for op in definitions:
+        _define(functions, op, target.vector_bits)
+    return result
+
+
+def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Function:
+    symbol, signature = op.sym_name.data, op.function_type
+    results = flat_types(signature.outputs)
+    if len(results) > 1 or any(isinstance(kind, MemRefType) for kind in signature.outputs):
+        raise InternalError(f"emit: function {symbol} must return one scalar or nothing")
+    function = llvm.function(module, symbol, results[0] if results else llvm.void, flat_types(signature.inputs))
+    llvm.mark_function(function, "nounwind")
+    scalar = symbol.startswith(SCALAR_FUNCTION_PREFIX)
+    if not op.body.blocks:
+        if scalar:
+            raise InternalError(f"emit: scalar function {symbol} has no body and should have been expanded")
+        return function
+    private = op.sym_visibility is not None and op.sym_visibility.data == "private"
+    if private or scalar:
+        function.linkage = "internal"
+    elif symbol not in exported:
+        function.linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
+    if scalar:
+        llvm.mark_function(function, "alwaysinline")
+    elif private:
+        llvm.mark_function(function, "noinline")  # library kernels: big, and called with big work
+    elif not private:
+        _mark_pointers(function, op)
+    return function
+
+
+def _mark_pointers(function: Function, op: func.FuncOp) -> None:
+    """What every caller of an entry point keeps: buffers do not overlap, and no pointer outlives the call."""
+    position = 0
+    for argument in op.body.block.args:
+        if isinstance(argument.type, MemRefType):
+            llvm.mark_argument(function, position, "noalias", "captures(none)")
+            if read_only(argument):
+                llvm.mark_argument(function, position, "readonly")
+        position += len(flat_types([argument.type]))
+
+
+def _define(functions: Mapping[str, Function], op: func.FuncOp, vector_bits: int) -> None:
+    function, block = functions[op.sym_name.data], op.body.block
+    emitter = Emitter(function, _HANDLERS, functions, view_scopes(function.module, op), vector_bits)
+    emitter.bind(block.args, function.args)
+    emitter.run(block.ops)
+
+
+def _define_global(module: Module, op: memref.GlobalOp) -> None:
+    kind, symbol = op.type, op.sym_name.data
+    assert isinstance(kind, MemRefType)
+    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        raise InternalError(f"emit: global {symbol} needs its elements")
+    elements = op.initial_value
+    content = _bytes(elements.get_values()) if kind.element_type == IntegerType(1) else elements.data.data
+    array = llvm.ir.ArrayType(llvm.i8, len(content))
+    variable = llvm.opaque(llvm.ir.GlobalVariable(module, array, symbol))
+    variable.initializer = llvm.ir.Constant(array, bytearray(content))
+    variable.linkage = "internal"
+    variable.global_constant = op.constant is not None
+    variable.unnamed_addr = variable.global_constant
+    variable.align = op.alignment.value.data if op.alignment is not None else element_bytes(kind)
+
+
+def _bytes(flags: Iterable[int]) -> bytes:
+    """Bools as they lie in memory."""
+    return bytes(1 if flag else 0 for flag in flags)

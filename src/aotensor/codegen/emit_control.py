@@ -1,0 +1,120 @@
+"""func and scf inside a function: calls, returns, branches, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation
+
+from aotensor.codegen import llvm
+from aotensor.codegen.emit_state import Emitter, Handler, register_type
+from aotensor.codegen.llvm import Node, Value
+
+
+def _call(e: Emitter, op: func.CallOp) -> None:
+    result = e.builder.call(e.functions[op.callee.root_reference.data], e.flatten(op.arguments))
+    if op.res:
+        e.bind(op.res, [result])
+
+
+def _return(e: Emitter, op: func.ReturnOp) -> None:
+    values = e.flatten(op.arguments)
+    if values:
+        e.builder.ret(values[0])
+    else:
+        e.builder.ret_void()
+
+
+def _if(e: Emitter, op: scf.IfOp) -> None:
+    """Two branches that meet; their yields become the results."""
+    then = e.function.append_basic_block("then")
+    otherwise = e.function.append_basic_block("else") if op.false_region.blocks else None
+    after = e.function.append_basic_block("done")
+    e.builder.cbranch(e.value(op.cond), then, otherwise or after)
+    incoming = []
+    for block, region in ((then, op.true_region), (otherwise, op.false_region)):
+        if block is not None:
+            e.builder.position_at_end(block)
+            values = e.flatten(e.body(region.block))
+            incoming.append((e.builder.block, values))
+            e.builder.branch(after)
+    e.builder.position_at_end(after)
+    if op.output:
+        e.bind(op.output, e.merge(incoming))
+
+
+def _for(e: Emitter, op: scf.ForOp) -> None:
+    block = op.body.block
+    properties = _loop_properties(e, op)
+
+    def body(counter: Value, carried: list[Value]) -> Sequence[Value]:
+        e.set(block.args[0], counter)
+        e.bind(block.args[1:], carried)
+        return e.flatten(e.body(block))
+
+    bounds = e.extent(op.lb), e.extent(op.ub), e.extent(op.step)
+    kind = register_type(op.lb.type)
+    parallel = "parallel_accesses" in op.attributes
+    if parallel:
+        e.access_groups.append(llvm.access_group(e.module))
+        properties["llvm.loop.parallel_accesses"] = e.access_groups[-1]
+    results = e.loop(bounds, e.flatten(op.iter_args), body, kind=kind, properties=properties)
+    if parallel:
+        e.access_groups.pop()
+    e.bind(op.res, results)
+
+
+def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
+    """What the loop's attributes ask of LLVM.
+
+    novector: no vectorisation. unroll = N: N iterations at once. lane_bits = N: fill vectors with elements of N bits,
+    although wider ones occur (LLVM would count on the widest).
+    """
+    properties: dict[str, Value | Node] = {}
+    if "novector" in op.attributes:
+        properties["llvm.loop.vectorize.enable"] = llvm.constant(llvm.i1, 0)
+    lane = op.attributes.get("lane_bits")
+    if isinstance(lane, IntegerAttr):
+        count = max(e.vector_bits // lane.value.data, 1)
+        properties["llvm.loop.vectorize.width"] = llvm.constant(llvm.i32, count)
+    unroll = op.attributes.get("unroll")
+    if isinstance(unroll, IntegerAttr):
+        properties["llvm.loop.unroll.count"] = llvm.constant(llvm.i32, unroll.value.data)
+    return properties
+
+
+def _while(e: Emitter, op: scf.WhileOp) -> None:
+    """The first region decides and hands values on, to the second region or out of the loop."""
+    before, after = op.before_region.block, op.after_region.block
+    enter = e.builder.block
+    head, again, done = (e.function.append_basic_block(name) for name in ("while", "do", "done"))
+    initial = e.flatten(op.arguments)
+    e.builder.branch(head)
+    e.builder.position_at_end(head)
+    carried = [e.builder.phi(value.type) for value in initial]
+    e.bind(before.args, carried)
+    condition, *handed = e.body(before)
+    values = e.flatten(handed)
+    e.builder.cbranch(e.value(condition), again, done)
+    e.builder.position_at_end(again)
+    e.bind(after.args, values)
+    results = e.flatten(e.body(after))
+    latch = e.builder.block
+    e.builder.branch(head)
+    for phi, first, next_ in zip(carried, initial, results, strict=True):
+        phi.add_incoming(first, enter)
+        phi.add_incoming(next_, latch)
+    e.builder.position_at_end(done)
+    e.bind(op.res, values)
+
+
+HANDLERS: Final[Mapping[type[Operation], Handler]] = {
+    func.CallOp: _call,
+    func.ReturnOp: _return,
+    scf.IfOp: _if,
+    scf.ForOp: _for,
+    scf.WhileOp: _while,
+}

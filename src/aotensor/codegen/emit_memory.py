@@ -1,0 +1,231 @@
+"""memref: buffers, views of them, their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.codegen import llvm
+from aotensor.codegen.emit_state import (
+    Buffer,
+    Emitter,
+    Extent,
+    Handler,
+    element_bytes,
+    memory_type,
+    register_type,
+    with_known,
+)
+from aotensor.codegen.llvm import Value
+from aotensor.errors import InternalError
+
+_MALLOC_ALIGNMENT: Final = 16  # bytes, what malloc gives on every 64-bit target
+
+
+# --- elements --------------------------------------------------------------------------------------------------------
+
+
+def _load(e: Emitter, op: memref.LoadOp) -> None:
+    buffer, kind = e.buffer(op.memref), _type(op.memref)
+    address = e.address(buffer, kind, [e.extent(i) for i in op.indices])
+    e.set(op.res, e.load(buffer, address, register_type(kind.element_type)))
+
+
+def _store(e: Emitter, op: memref.StoreOp) -> None:
+    buffer = e.buffer(op.memref)
+    address = e.address(buffer, _type(op.memref), [e.extent(i) for i in op.indices])
+    e.store(buffer, address, e.value(op.value))
+
+
+def _dim(e: Emitter, op: memref.DimOp) -> None:
+    axis = e.extent(op.index)
+    if not isinstance(axis, int):
+        raise InternalError("emit: memref.dim needs a constant axis")
+    e.set(op.result, e.register(e.buffer(op.source).sizes[axis]))
+
+
+def _copy(e: Emitter, op: memref.CopyOp) -> None:
+    """All elements, in one block where both sides are row-major."""
+    source, target, kind = e.buffer(op.source), e.buffer(op.destination), _type(op.source)
+    if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
+        size = e.register(e.multiply(e.product(source.sizes), element_bytes(kind)))
+        arguments = [target.pointer, source.pointer, size, llvm.constant(llvm.i1, 0)]
+        overloads = [llvm.pointer, llvm.pointer, llvm.i64]
+        llvm.intrinsic(e.builder, "memmove", arguments, result=llvm.void, overloads=overloads)
+    else:
+        _copy_elements(e, source, target, kind, [])
+
+
+def _copy_elements(e: Emitter, source: Buffer, target: Buffer, kind: MemRefType[Any], indices: list[Extent]) -> None:
+    if len(indices) == len(source.sizes):
+        value = e.load(source, e.address(source, kind, indices), register_type(kind.element_type))
+        e.store(target, e.address(target, kind, indices), value)
+        return
+
+    def body(i: Value, carried: list[Value]) -> Sequence[Value]:
+        _copy_elements(e, source, target, kind, [*indices, i])
+        return carried
+
+    e.loop((0, source.sizes[len(indices)], 1), [], body)
+
+
+# --- storage ---------------------------------------------------------------------------------------------------------
+
+
+def _alloc(e: Emitter, op: memref.AllocOp) -> None:
+    kind = _type(op.memref)
+    sizes = e.extents(kind.get_shape(), op.dynamic_sizes)
+    size = e.multiply(e.product(sizes), element_bytes(kind))
+    alignment = op.alignment.value.data if op.alignment is not None else 1
+    if alignment <= _MALLOC_ALIGNMENT:
+        malloc = llvm.function(e.module, "malloc", llvm.pointer, [llvm.i64])
+        start = e.builder.call(malloc, [e.register(size)])
+    else:  # aligned_alloc takes multiples of the alignment only
+        padded = e.builder.add(e.register(size), llvm.constant(llvm.i64, alignment - 1))
+        padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
+        aligned = llvm.function(e.module, "aligned_alloc", llvm.pointer, [llvm.i64, llvm.i64])
+        start = e.builder.call(aligned, [llvm.constant(llvm.i64, alignment), padded])
+    e.set(op.memref, e.make_buffer(kind, start, sizes))
+
+
+def _dealloc(e: Emitter, op: memref.DeallocOp) -> None:
+    e.builder.call(llvm.function(e.module, "free", llvm.void, [llvm.pointer]), [e.buffer(op.memref).base])
+
+
+def _alloca(e: Emitter, op: memref.AllocaOp) -> None:
+    """On the stack, in the function's first block, so that a loop around it does not grow the stack."""
+    kind = _type(op.memref)
+    sizes = kind.get_shape()
+    if DYNAMIC_INDEX in sizes:
+        raise InternalError(f"emit: memref.alloca needs known extents, not {kind}")
+    count = e.product(sizes)
+    assert isinstance(count, int)
+    current = e.builder.block
+    e.builder.position_at_start(e.entry)
+    start = llvm.opaque(e.builder.alloca(llvm.ir.ArrayType(memory_type(kind.element_type), count)))
+    e.builder.position_at_end(current)
+    if op.alignment is not None:
+        start.align = op.alignment.value.data
+    e.set(op.memref, e.make_buffer(kind, start, sizes))
+
+
+def _get_global(e: Emitter, op: memref.GetGlobalOp) -> None:
+    kind = _type(op.memref)
+    start = e.module.globals[op.name_.root_reference.data]
+    e.set(op.memref, e.make_buffer(kind, start, kind.get_shape()))
+
+
+# --- views -----------------------------------------------------------------------------------------------------------
+
+
+def _view(e: Emitter, op: memref.ViewOp) -> None:
+    """A typed piece of a buffer of bytes."""
+    kind = _type(op.result)
+    start = e.shifted(e.buffer(op.source).pointer, llvm.i8, e.extent(op.byte_shift))
+    made = e.make_buffer(kind, start, e.extents(kind.get_shape(), op.sizes))
+    e.set(op.result, replace(made, scope=e.scopes.get(op.result, {})))
+
+
+def _subview(e: Emitter, op: memref.SubviewOp) -> None:
+    source, kind = e.buffer(op.source), _type(op.result)
+    offsets = e.extents(op.static_offsets.get_values(), op.offsets)
+    sizes = e.extents(op.static_sizes.get_values(), op.sizes)
+    steps = e.extents(op.static_strides.get_values(), op.strides)
+    shift: Extent = 0
+    for offset, stride in zip(offsets, source.strides, strict=True):
+        shift = e.add(shift, e.multiply(offset, stride))
+    strides = [e.multiply(step, stride) for step, stride in zip(steps, source.strides, strict=True)]
+    kept = _kept_axes(op.static_sizes.get_values(), kind.get_shape())
+    view = Buffer(
+        e.shifted(source.pointer, memory_type(kind.element_type), shift),
+        source.base,
+        tuple(sizes[axis] for axis in kept),
+        tuple(strides[axis] for axis in kept),
+        source.scope,
+    )
+    e.set(op.result, with_known(view, kind))
+
+
+def _kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """Axes of a subview that its result has; the others have one element each. Which one of two such is the same."""
+    kept: list[int] = []
+    for axis, size in enumerate(sizes):
+        if len(kept) < len(shape) and size == shape[len(kept)]:
+            kept.append(axis)
+    assert len(kept) == len(shape), (sizes, shape)
+    return kept
+
+
+def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
+    """New extents and strides on the memref that the source is a view of."""
+    source, kind = e.buffer(op.source), _type(op.result)
+    (offset,) = e.extents(op.static_offsets.get_values(), op.offsets)
+    sizes = e.extents(op.static_sizes.get_values(), op.sizes)
+    strides = e.extents(op.static_strides.get_values(), op.strides)
+    start = e.shifted(source.base, memory_type(kind.element_type), offset)
+    e.set(op.result, with_known(Buffer(start, source.base, tuple(sizes), tuple(strides), source.scope), kind))
+
+
+def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
+    """Axes split: within a group the last one keeps the stride, every other one strides over those behind it."""
+    source, kind = e.buffer(op.src), _type(op.result)
+    sizes = e.extents(op.static_output_shape.get_values(), op.output_shape)
+    strides: list[Extent] = [1] * len(sizes)
+    for axis, group in enumerate(_groups(op)):
+        stride = source.strides[axis]
+        for position in reversed(group):
+            strides[position] = stride
+            stride = e.multiply(stride, sizes[position])
+    e.set(op.result, with_known(replace(source, sizes=tuple(sizes), strides=tuple(strides)), kind))
+
+
+def _collapse_shape(e: Emitter, op: memref.CollapseShapeOp) -> None:
+    """Axes joined: a group has the stride of its last axis that has more than one element."""
+    source, kind = e.buffer(op.src), _type(op.result)
+    sizes, strides = [], []
+    for group in _groups(op):
+        long = [axis for axis in group if source.sizes[axis] != 1]
+        sizes.append(e.product(source.sizes[axis] for axis in group))
+        strides.append(source.strides[long[-1] if long else group[-1]])
+    e.set(op.result, with_known(replace(source, sizes=tuple(sizes), strides=tuple(strides)), kind))
+
+
+def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]]:
+    return [[position.value.data for position in group.data] for group in op.reassociation.data]
+
+
+def _cast(e: Emitter, op: memref.CastOp) -> None:
+    e.set(op.dest, with_known(e.buffer(op.source), _type(op.dest)))
+
+
+def _assume_alignment(e: Emitter, op: memref.AssumeAlignmentOp) -> None:
+    e.set(op.result, e.buffer(op.memref))
+
+
+def _type(ssa: SSAValue) -> MemRefType[Any]:
+    assert isinstance(ssa.type, MemRefType), ssa.type
+    return ssa.type
+
+
+HANDLERS: Final[Mapping[type[Operation], Handler]] = {
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.DimOp: _dim,
+    memref.CopyOp: _copy,
+    memref.AllocOp: _alloc,
+    memref.DeallocOp: _dealloc,
+    memref.AllocaOp: _alloca,
+    memref.GetGlobalOp: _get_global,
+    memref.ViewOp: _view,
+    memref.SubviewOp: _subview,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.ExpandShapeOp: _expand_shape,
+    memref.CollapseShapeOp: _collapse_shape,
+    memref.CastOp: _cast,
+    memref.AssumeAlignmentOp: _assume_alignment,
+}

@@ -1,0 +1,383 @@
+"""What the emitters share: how loop IR types look in LLVM, and the function that is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from aotensor.codegen import llvm
+from aotensor.codegen.llvm import Builder, Function, Module, Node, Type, Value
+from aotensor.errors import InternalError
+
+Extent: TypeAlias = "int | Value"
+"""An i64: a Python int where it is known."""
+
+_FLAG_ORDER: Final = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A memref value.
+
+    pointer: the element at index (0, ..., 0); the offset of a view is in it already
+    base: where the memref begins that this one is a view of
+    sizes, strides: per axis, in elements
+    scope: `!alias.scope` and `!noalias` for accesses, for a view that overlaps no other
+    """
+
+    pointer: Value
+    base: Value
+    sizes: tuple[Extent, ...]
+    strides: tuple[Extent, ...]
+    scope: Mapping[str, Node] = field(default_factory=dict)
+
+
+# --- types -----------------------------------------------------------------------------------------------------------
+
+
+def register_type(kind: Attribute) -> Type:
+    """The LLVM type of a scalar or vector in a register: index is i64, bool is i1."""
+    match kind:
+        case IndexType():
+            return llvm.i64
+        case IntegerType():
+            return llvm.integer(kind.width.data)
+        case Float32Type():
+            return llvm.f32
+        case Float64Type():
+            return llvm.f64
+        case VectorType() if kind.get_num_dims() == 1:
+            return llvm.vector(register_type(kind.element_type), kind.get_shape()[0])
+    raise InternalError(f"loop IR: no LLVM type for {kind}")
+
+
+def memory_type(kind: Attribute) -> Type:
+    """The LLVM type of an element in memory: as in a register, but a bool takes a byte."""
+    register = register_type(kind)
+    return _in_bytes(register) if llvm.element_of(register) == llvm.i1 else register
+
+
+def _in_bytes(kind: Type) -> Type:
+    """A byte for every bool."""
+    lanes = llvm.count_of(kind)
+    return llvm.i8 if lanes is None else llvm.vector(llvm.i8, lanes)
+
+
+def _alignment(kind: Type) -> int:
+    """Bytes that an address in memory is a multiple of: a vector may begin at any element."""
+    return llvm.lane_bits(kind) // 8
+
+
+def element_bytes(kind: MemRefType[Any]) -> int:
+    """Bytes from one element of a memref to the next."""
+    element = memory_type(kind.element_type)
+    return (llvm.count_of(element) or 1) * llvm.lane_bits(element) // 8
+
+
+def dynamic_axes(kind: MemRefType[Any]) -> list[int]:
+    return [axis for axis, n in enumerate(kind.get_shape()) if n == DYNAMIC_INDEX]
+
+
+def known_strides(kind: MemRefType[Any]) -> Sequence[int | None]:
+    """Strides in elements that the type tells, None for the others."""
+    if not isinstance(kind.layout, NoneAttr):
+        strides = kind.get_strides()
+        if strides is None:
+            raise InternalError(f"loop IR: the layout of {kind} is not strided")
+        return strides
+    backwards: list[int | None] = []
+    stride: int | None = 1
+    for n in reversed(kind.get_shape()):
+        backwards.append(stride)
+        stride = None if stride is None or n == DYNAMIC_INDEX else stride * n
+    return backwards[::-1]
+
+
+def dynamic_strides(kind: MemRefType[Any]) -> list[int]:
+    """Axes whose stride is part of the value: the unknown ones of a strided layout, none of the row-major layout."""
+    if isinstance(kind.layout, NoneAttr):
+        return []
+    return [axis for axis, stride in enumerate(known_strides(kind)) if stride is None]
+
+
+def flat_types(kinds: Iterable[Attribute]) -> list[Type]:
+    """How values of these types travel: a memref as its pointer, then its unknown extents, then its unknown strides."""
+    flat: list[Type] = []
+    for kind in kinds:
+        if isinstance(kind, MemRefType):
+            flat += [llvm.pointer, *[llvm.i64] * (len(dynamic_axes(kind)) + len(dynamic_strides(kind)))]
+        else:
+            flat.append(register_type(kind))
+    return flat
+
+
+def fast_math(flags: FastMathFlagsAttr) -> tuple[str, ...]:
+    """LLVM's names of fast-math flags, in LLVM's order."""
+    present = {flag.value for flag in flags.data}
+    if present.issuperset(_FLAG_ORDER):
+        return ("fast",)
+    return tuple(flag for flag in _FLAG_ORDER if flag in present)
+
+
+# --- the function being written --------------------------------------------------------------------------------------
+
+
+Handler: TypeAlias = "Callable[[Emitter, Any], None]"
+
+
+class Emitter:
+    """One function while it is written: its LLVM builder, and the LLVM value of every SSA value so far.
+
+    handlers: what to do for each operation class
+    functions: every function of the module by symbol
+    scopes: alias metadata of the views that have some
+    vector_bits: width of the target's vector registers
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        handlers: Mapping[type[Operation], Handler],
+        functions: Mapping[str, Function],
+        scopes: Mapping[SSAValue, Mapping[str, Node]],
+        vector_bits: int,
+    ) -> None:
+        self.vector_bits = vector_bits
+        self.function = function
+        self.entry = function.append_basic_block("entry")
+        self.builder: Builder = llvm.ir.IRBuilder(self.entry)
+        self.functions = functions
+        self.scopes = scopes
+        self.access_groups: list[Node] = []
+        self._handlers = handlers
+        self._values: dict[SSAValue, Value | Buffer] = {}
+
+    @property
+    def module(self) -> Module:
+        return self.function.module
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        """Emit operations in order."""
+        for op in operations:
+            handler = self._handlers.get(type(op))
+            if handler is None:
+                where = [f"in function {self.function.name}", *str(op).splitlines()[:1]]
+                raise InternalError(f"emit: no LLVM IR for {op.name}", lines=where)
+            handler(self, op)
+
+    def body(self, block: Block) -> Sequence[SSAValue]:
+        """Emit all of a block but its terminator, whose operands are returned."""
+        terminator = block.last_op
+        assert terminator is not None
+        self.run(op for op in block.ops if op is not terminator)
+        return terminator.operands
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def set(self, ssa: SSAValue, value: Value | Buffer) -> None:
+        self._values[ssa] = value
+
+    def value(self, ssa: SSAValue) -> Value:
+        """The register that holds a scalar or vector."""
+        return self._values[ssa]
+
+    def buffer(self, ssa: SSAValue) -> Buffer:
+        """The descriptor of a memref."""
+        buffer = self._values[ssa]
+        assert isinstance(buffer, Buffer)
+        return buffer
+
+    def extent(self, ssa: SSAValue) -> Extent:
+        """An index, as a number where it is a constant."""
+        value = self.value(ssa)
+        return int(value.constant) if llvm.is_constant(value) else value
+
+    def extents(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Extent]:
+        """The mixed list that MLIR keeps as numbers with holes and the operands that fill these."""
+        operands = iter(dynamic)
+        return [self.extent(next(operands)) if n == DYNAMIC_INDEX else n for n in static]
+
+    def flatten(self, values: Iterable[SSAValue]) -> list[Value]:
+        """Values as they travel through calls, branches and returns; see `flat_types`."""
+        flat: list[Value] = []
+        for ssa in values:
+            if isinstance(kind := ssa.type, MemRefType):
+                buffer = self.buffer(ssa)
+                flat.append(buffer.pointer)
+                flat += [self.register(buffer.sizes[axis]) for axis in dynamic_axes(kind)]
+                flat += [self.register(buffer.strides[axis]) for axis in dynamic_strides(kind)]
+            else:
+                flat.append(self.value(ssa))
+        return flat
+
+    def bind(self, values: Iterable[SSAValue], flat: Sequence[Value]) -> None:
+        """Give values what `flatten` made of others of the same types."""
+        supply = iter(flat)
+        for ssa in values:
+            if isinstance(kind := ssa.type, MemRefType):
+                start = next(supply)
+                sizes = [next(supply) if n == DYNAMIC_INDEX else n for n in kind.get_shape()]
+                self.set(ssa, self.make_buffer(kind, start, sizes, supply))
+            else:
+                self.set(ssa, next(supply))
+
+    def make_buffer(
+        self, kind: MemRefType[Any], start: Value, sizes: Sequence[Extent], unknown_strides: Iterable[Value] = ()
+    ) -> Buffer:
+        """A buffer of a type that begins at `start`."""
+        if isinstance(kind.layout, NoneAttr):
+            return Buffer(start, start, tuple(sizes), self.row_major(sizes))
+        supply = iter(unknown_strides)
+        strides = [next(supply) if stride is None else stride for stride in known_strides(kind)]
+        return Buffer(start, start, tuple(sizes), tuple(strides))
+
+    # --- index arithmetic ------------------------------------------------------------------------------------------
+
+    def register(self, extent: Extent) -> Value:
+        """An extent as an i64 value."""
+        return llvm.constant(llvm.i64, extent) if isinstance(extent, int) else extent
+
+    def add(self, x: Extent, y: Extent) -> Extent:
+        """x + y of numbers of elements, which stay below 2⁶³."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x + y
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        return self.builder.add(self.register(x), self.register(y), flags=("nsw",))
+
+    def multiply(self, x: Extent, y: Extent) -> Extent:
+        """x · y of numbers of elements, which stay below 2⁶³."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x * y
+        if x == 1 or y == 1:
+            return y if x == 1 else x
+        if x == 0 or y == 0:
+            return 0
+        return self.builder.mul(self.register(x), self.register(y), flags=("nsw",))
+
+    def product(self, factors: Iterable[Extent]) -> Extent:
+        total: Extent = 1
+        for factor in factors:
+            total = self.multiply(total, factor)
+        return total
+
+    def row_major(self, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
+        """Strides in elements of a contiguous array."""
+        strides: list[Extent] = [1] * len(sizes)
+        for axis in range(len(sizes) - 2, -1, -1):
+            strides[axis] = self.multiply(sizes[axis + 1], strides[axis + 1])
+        return tuple(strides)
+
+    # --- control flow ------------------------------------------------------------------------------------------------
+
+    def loop(
+        self,
+        bounds: tuple[Extent, Extent, Extent],
+        initial: Sequence[Value],
+        body: Callable[[Value, list[Value]], Sequence[Value]],
+        *,
+        kind: Type = llvm.i64,
+        properties: Mapping[str, Value | Node] | None = None,
+    ) -> list[Value]:
+        """for i = lower; i < upper; i += step: carried = body(i, carried); the carried values after the loop.
+
+        Rotated: one test before the loop, one at its end, as LLVM's loop passes like it.
+        """
+        lower, upper, step = bounds
+        if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
+            return list(initial)
+        start, stop, stride = (x if not isinstance(x, int) else llvm.constant(kind, x) for x in bounds)
+        before, top, after = self.builder.block, self._block("loop"), self._block("done")
+        guarded = not (isinstance(lower, int) and isinstance(upper, int))
+        if guarded:
+            self.builder.cbranch(self.builder.icmp_signed("<", start, stop), top, after)
+        else:
+            self.builder.branch(top)
+        self.builder.position_at_end(top)
+        counter = self.builder.phi(kind)
+        carried = [self.builder.phi(value.type) for value in initial]
+        results = body(counter, list(carried))
+        wraps = kind != llvm.i64 and step != 1
+        following = self.builder.add(counter, stride, flags=() if wraps else ("nsw",))
+        latch = self.builder.block
+        branch = self.builder.cbranch(self.builder.icmp_signed("<", following, stop), top, after)
+        if properties:
+            branch.set_metadata("llvm.loop", llvm.loop_node(self.module, properties))
+        for phi, first, again in zip([counter, *carried], [start, *initial], [following, *results], strict=True):
+            phi.add_incoming(first, before)
+            phi.add_incoming(again, latch)
+        self.builder.position_at_end(after)
+        return self.merge([(before, initial)] * guarded + [(latch, results)])
+
+    def merge(self, incoming: Sequence[tuple[Any, Sequence[Value]]]) -> list[Value]:
+        """The values that arrive at the current block from its predecessors."""
+        merged = []
+        for column in zip(*(values for _, values in incoming), strict=True):
+            phi = self.builder.phi(column[0].type)
+            for (block, _), value in zip(incoming, column, strict=True):
+                phi.add_incoming(value, block)
+            merged.append(phi)
+        return merged
+
+    def _block(self, name: str) -> Any:
+        return self.function.append_basic_block(name)
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def address(self, buffer: Buffer, kind: MemRefType[Any], indices: Sequence[Extent]) -> Value:
+        """Pointer to an element that exists."""
+        offset: Extent = 0
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            offset = self.add(offset, self.multiply(index, stride))
+        if offset == 0:
+            return buffer.pointer
+        element = memory_type(kind.element_type)
+        return self.builder.gep(buffer.pointer, [self.register(offset)], inbounds=True, source_etype=element)
+
+    def shifted(self, start: Value, element: Type, offset: Extent) -> Value:
+        """`start` moved by elements; it may leave the array when the view that begins there is empty."""
+        if offset == 0:
+            return start
+        return self.builder.gep(start, [self.register(offset)], source_etype=element)
+
+    def load(self, buffer: Buffer, address: Value, kind: Type) -> Value:
+        """Read a register of type `kind`; a bool is any byte but zero."""
+        boolean = llvm.element_of(kind) == llvm.i1
+        stored = _in_bytes(kind) if boolean else kind
+        value = self.builder.load(address, typ=stored, align=_alignment(stored))
+        self._tag(value, buffer)
+        return self.builder.icmp_unsigned("!=", value, llvm.constant(stored, 0)) if boolean else value
+
+    def store(self, buffer: Buffer, address: Value, value: Value) -> None:
+        """Write a register; a bool becomes a byte, 0 or 1."""
+        if llvm.element_of(value.type) == llvm.i1:
+            value = self.builder.zext(value, _in_bytes(value.type))
+        self._tag(self.builder.store(value, address, align=_alignment(value.type)), buffer)
+
+    def _tag(self, access: Any, buffer: Buffer) -> None:
+        for name, metadata in buffer.scope.items():
+            access.set_metadata(name, metadata)
+        if self.access_groups:
+            groups = self.access_groups
+            access.set_metadata("llvm.access.group", groups[0] if len(groups) == 1 else llvm.node(self.module, groups))
+
+
+def with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:
+    """The buffer, with the numbers that a type knows in place of registers."""
+    sizes = tuple(old if new == DYNAMIC_INDEX else new for old, new in zip(buffer.sizes, kind.get_shape(), strict=True))
+    strides = tuple(old if new is None else new for old, new in zip(buffer.strides, known_strides(kind), strict=True))
+    return replace(buffer, sizes=sizes, strides=strides)

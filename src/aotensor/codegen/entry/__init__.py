@@ -1,0 +1,1 @@
+"""The exported functions of a library, in LLVM IR: typed, uniform and Python entries over each kernel."""

@@ -1,0 +1,239 @@
+"""The two ways into a function, each one fixed function per library, driven by the function's table.
+
+    uniform:  take inputs → extents → take outputs → no overlap → run → copy back → free
+    typed:    shapes from dims → extents → take outputs → run → copy back → free
+
+Everything that a call needs is in stack memory or freed before it returns; nothing is written outside of what the
+caller gave for writing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from aotensor.codegen.entry import steps as steps
+from aotensor.codegen.entry import text as say
+from aotensor.codegen.entry.steps import Shared, Step
+from aotensor.codegen.entry.tables import ALLOCATED, Argument, Constants, Frame, Table
+from aotensor.codegen.entry.verbs import NULL, Code, number, status
+from aotensor.codegen.llvm import Function, Value, i8, i32, i64, pointer
+from aotensor_runtime.abi import Array, Context, Status
+
+_SHARED = ("optsize", "noinline")
+"""Attributes of what all functions of a library share, so that it stays shared."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """i32 uniform(context, inputs, outputs, table) and i32 typed(context, dims, data, workspace, table)."""
+
+    uniform: Function
+    typed: Function
+
+
+def define_core(constants: Constants) -> Core:
+    shared = Shared(constants)
+    extents, run = steps.define_extents(shared), steps.define_run(shared)
+    take_output = steps.define_take_output(shared)
+    finish = _define_finish(shared)
+    prepare_uniform = _define_prepare_uniform(shared, extents, take_output)
+    prepare_typed = _define_prepare_typed(shared, extents, take_output)
+    return Core(
+        _define_uniform(shared, prepare_uniform, run, finish), _define_typed(shared, prepare_typed, run, finish)
+    )
+
+
+def _define_prepare_uniform(shared: Shared, extents: Function, take_output: Function) -> Function:
+    """entry.prepare(frame, inputs, outputs): all that comes before the kernel runs."""
+    take_input = steps.define_take_input(shared)
+    refuse_overlap = _define_refuse_overlap(shared)
+    s = Step(shared, "entry.prepare", [pointer, pointer])
+    _, inputs, outputs = s.arguments
+    n_inputs, n_outputs, n_dims = (s.of_table(name) for name in ("inputs", "outputs", "dims"))
+    holders, dims = s.room(pointer, n_dims), s.of_frame("dims")
+    for arrays, count, what in ((inputs, n_inputs, "inputs"), (outputs, n_outputs, "outputs")):
+        is_missing = s.all(s.is_null(arrays), s.differs(count, number(0)))
+        s.fail_when(is_missing, Status.NULL_POINTER, say.NO_POINTER, shared.constants.text(what))
+    with s.loop(n_dims) as dim:
+        s.put(dims, dim, number(-1))
+    shape = s.slot(pointer, s.of_frame("shapes"))
+    with s.loop(n_inputs) as k:
+        s.do(take_input, k, s.element(inputs, k, Array), shape.get(), holders)
+        shape.set(s.at(shape.get(), s.field(s.argument(k), Argument, "rank"), 8))
+    s.do(extents)
+    needed = s.slot(i32, status(0))
+    with s.loop(n_outputs) as i:
+        k = s.builder.add(n_inputs, i)
+        code = s.builder.call(take_output, [s.frame, k, i, s.element(outputs, i, Array), shape.get()])
+        is_needed = s.same(code, status(Status.OUTPUTS_NEEDED))
+        s.give_when(s.all(s.differs(code, status(0)), s.builder.not_(is_needed)), code)
+        needed.set(s.builder.or_(needed.get(), code))
+        shape.set(s.at(shape.get(), s.field(s.argument(k), Argument, "rank"), 8))
+    s.give_error(needed.get())
+    s.do(refuse_overlap, inputs, outputs)
+    return s.done()
+
+
+def _define_refuse_overlap(shared: Shared) -> Function:
+    """entry.refuse_overlap(frame, inputs, outputs): no output shares memory with an input or with another output."""
+    s = Step(shared, "entry.refuse_overlap", [pointer, pointer])
+    _, inputs, outputs = s.arguments
+    n_inputs = s.of_table("inputs")
+    count = s.builder.add(n_inputs, s.of_table("outputs"))
+    lows, highs = s.room(i64, count), s.room(i64, count)
+    shape = s.slot(pointer, s.of_frame("shapes"))
+    with s.loop(count) as k:
+        spec = s.argument(k)
+        name, rank, itemsize = (s.field(spec, Argument, field) for field in ("name", "rank", "itemsize"))
+        is_input = s.less(k, n_inputs)
+        base = s.builder.select(is_input, inputs, outputs)
+        array = s.element(base, s.builder.select(is_input, k, s.builder.sub(k, n_inputs)), Array)
+        size = s.bytes_of(shape.get(), rank, itemsize)
+        low, high = s.at(lows, k, 8), s.at(highs, k, 8)
+        s.builder.call(shared.arrays.reach, [array, shape.get(), rank, itemsize, size, low, high])
+        with s.loop(s.builder.select(is_input, number(0), k)) as other:
+            meets = s.all(
+                s.below(s.item(lows, k), s.item(highs, other)), s.below(s.item(lows, other), s.item(highs, k))
+            )
+            other_name = s.field(s.argument(other), Argument, "name")
+            s.fail_when(meets, Status.OVERLAP, say.OVERLAP, name, other_name)
+        shape.set(s.at(shape.get(), rank, 8))
+    return s.done()
+
+
+def _define_prepare_typed(shared: Shared, extents: Function, take_output: Function) -> Function:
+    """entry.prepare_typed(frame): shapes from the dims; the frame holds dims and data as the caller gave them."""
+    s = Step(shared, "entry.prepare_typed")
+    n_inputs, dims, data = s.of_table("inputs"), s.of_frame("dims"), s.of_frame("data")
+    with s.loop(s.of_table("dims")) as dim:
+        value = s.item(dims, dim)
+        name = s.item(s.of_table("dim_names"), dim, pointer)
+        s.fail_when(s.less(value, number(0)), Status.NEGATIVE, say.NEGATIVE_DIM, name, value)
+    shape = s.slot(pointer, s.of_frame("shapes"))
+    with s.loop(n_inputs) as k:
+        spec = s.argument(k)
+        rank, known = s.field(spec, Argument, "rank"), s.field(spec, Argument, "dims")
+        with s.loop(rank) as axis:
+            wanted = s.item(known, axis)
+            with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
+                with named:
+                    s.put(shape.get(), axis, s.item(dims, s.builder.sub(number(-1), wanted)))
+                with fixed:
+                    s.put(shape.get(), axis, wanted)
+        _need_data(s, k, shape.get())
+        shape.set(s.at(shape.get(), rank, 8))
+    s.do(extents)
+    with s.loop(s.of_table("outputs")) as i:
+        k = s.builder.add(n_inputs, i)
+        spec = s.argument(k)
+        with s.builder.if_else(s.same(s.field(spec, Argument, "flags"), number(ALLOCATED))) as (allocated, plain):
+            with allocated:
+                array, name = s.item(data, k, pointer), s.field(spec, Argument, "name")
+                s.fail_when(s.is_null(array), Status.NULL_POINTER, say.NO_POINTER, name)
+                s.do(take_output, k, i, array, shape.get())
+            with plain:
+                _need_data(s, k, shape.get())
+        shape.set(s.at(shape.get(), s.field(spec, Argument, "rank"), 8))
+    return s.done()
+
+
+def _need_data(s: Step, k: Value, shape: Value) -> None:
+    """Plain memory of argument k must be there unless some extent is 0, and its size must be a number of 63 bits."""
+    spec = s.argument(k)
+    name = s.field(spec, Argument, "name")
+    size = s.bytes_of(shape, s.field(spec, Argument, "rank"), s.field(spec, Argument, "itemsize"))
+    s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
+    is_missing = s.all(s.differs(size, number(0)), s.is_null(s.item(s.of_frame("data"), k, pointer)))
+    s.fail_when(is_missing, Status.NULL_POINTER, say.NO_POINTER, name)
+
+
+def _define_finish(shared: Shared) -> Function:
+    """entry.finish(frame, outputs, status): copy temporaries back if all went well, and free them; returns the status.
+
+    outputs: addresses of their arrays; not looked at where there is no temporary.
+    """
+    s = Step(shared, "entry.finish", [pointer, i32])
+    _, outputs, code = s.arguments
+    n_inputs, n_outputs, temporaries = s.of_table("inputs"), s.of_table("outputs"), s.of_frame("temporaries")
+    shape = s.slot(pointer, s.at(s.of_frame("shapes"), s.of_table("input_ranks"), 8))
+    packed = s.room(i64, s.of_table("output_ranks"))
+    with s.loop(n_outputs) as i:
+        k = s.builder.add(n_inputs, i)
+        spec, temporary, array = s.argument(k), s.item(temporaries, k, pointer), s.item(outputs, i, pointer)
+        rank = s.field(spec, Argument, "rank")
+        with s.when(s.all(s.same(code, status(0)), s.builder.not_(s.is_null(temporary)))):
+            s.builder.call(shared.arrays.strides, [shape.get(), rank, packed])
+            strides = s.field(array, Array, "strides")
+            strides = s.builder.select(s.is_null(strides), packed, strides)
+            itemsize, data = s.field(spec, Argument, "itemsize"), s.field(array, Array, "data")
+            s.builder.call(shared.arrays.copy, [data, strides, temporary, packed, shape.get(), rank, itemsize])
+        shape.set(s.at(shape.get(), rank, 8))
+    with s.loop(s.builder.add(n_inputs, n_outputs)) as k:
+        s.builder.call(shared.free, [s.item(temporaries, k, pointer)])
+    s.give(code)
+    return s.function
+
+
+def _frame(c: Code, context: Value, table: Value) -> Value:
+    """A new frame in stack memory; dims and data are left to the caller."""
+    ranks = c.builder.add(c.field(table, Table, "input_ranks"), c.field(table, Table, "output_ranks"))
+    count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
+    frame = c.room(i8, ctypes.sizeof(Frame))
+    temporaries = c.room(pointer, count)
+    c.clear(temporaries, count)
+    places = {"table": table, "context": context, "temporaries": temporaries}
+    places["shapes"] = c.room(i64, c.builder.add(ranks, number(1)))
+    for name, place in places.items():
+        c.put_field(frame, Frame, name, place)
+    return frame
+
+
+def _refuse_context(c: Code, context: Value) -> None:
+    with c.when(c.builder.not_(c.is_null(context))):
+        is_old = c.less(c.field(context, Context, "struct_size"), number(ctypes.sizeof(Context)))
+        c.give_when(is_old, status(Status.WRONG_CONTEXT))
+
+
+def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:
+    c = Code(shared.constants.module, "entry.uniform", i32, [pointer] * 4, attributes=_SHARED)
+    context, inputs, outputs, table = c.arguments
+    _refuse_context(c, context)
+    frame = _frame(c, context, table)
+    count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
+    c.put_field(frame, Frame, "data", c.room(pointer, count))
+    c.put_field(frame, Frame, "dims", c.room(i64, c.field(table, Table, "dims")))
+    n_outputs = c.field(table, Table, "outputs")
+    arrays = c.room(pointer, n_outputs)
+    with c.loop(n_outputs) as i:
+        c.put(arrays, i, c.element(outputs, i, Array))
+    code = c.slot(i32, c.builder.call(prepare, [frame, inputs, outputs]))
+    with c.when(c.same(code.get(), status(0))):
+        workspace, room = c.slot(pointer, NULL), c.slot(i64, number(0))
+        with c.when(c.builder.not_(c.is_null(context))):
+            workspace.set(c.field(context, Context, "workspace"))
+            room.set(c.field(context, Context, "workspace_bytes"))
+        code.set(c.builder.call(run, [frame, workspace.get(), room.get()]))
+    c.give(c.builder.call(finish, [frame, arrays, code.get()]))
+    return c.function
+
+
+def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:
+    """data: per input its elements, per output its elements or its array."""
+    c = Code(shared.constants.module, "entry.typed", i32, [pointer] * 5, attributes=_SHARED)
+    context, dims, data, workspace, table = c.arguments
+    _refuse_context(c, context)
+    frame = _frame(c, context, table)
+    c.put_field(frame, Frame, "data", data)
+    c.put_field(frame, Frame, "dims", dims)
+    n_inputs, n_outputs = c.field(table, Table, "inputs"), c.field(table, Table, "outputs")
+    given = c.room(pointer, n_outputs)
+    with c.loop(n_outputs) as i:
+        c.put(given, i, c.item(data, c.builder.add(n_inputs, i), pointer))
+    code = c.slot(i32, c.builder.call(prepare, [frame]))
+    with c.when(c.same(code.get(), status(0))):
+        is_sized = c.differs(c.field(table, Table, "sized"), number(0))
+        room = c.builder.select(is_sized, number((1 << 63) - 1), number(0))
+        code.set(c.builder.call(run, [frame, workspace, room]))
+    c.give(c.builder.call(finish, [frame, given, code.get()]))
+    return c.function

@@ -1,0 +1,151 @@
+"""The entry points of a library: three per function, a few per library. They call the kernels that loop IR became.
+
+    i32 <f>.kernel(inputs..., outputs..., workspace, workspace_bytes, detail, blas)
+    i32 <f>.extents(inputs..., extents, count, detail)
+    i64 <f>.workspace_bytes(dims...)                         if the workspace depends on dims alone
+
+where an array is its address and one i64 per extent that its signature does not fix. The per-function part is small:
+two adapters from tables to these signatures, and calls of the fixed functions of `entry_core`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from aotensor.codegen.entry.core import Core, define_core
+from aotensor.codegen.entry.names import Symbols, exported_symbols
+from aotensor.codegen.entry.python import define_python_entries
+from aotensor.codegen.entry.tables import Constants, function_table, raw_bytes
+from aotensor.codegen.entry.text import check_template, define_status_message
+from aotensor.codegen.entry.verbs import NULL, Code, number, status
+from aotensor.codegen.llvm import Function, Module, Type, Value, i32, i64, pointer
+from aotensor.errors import InternalError, UnsupportedError
+from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, validate
+
+_APART: Final = ("noinline",)
+"""Attributes of the adapters: kernels are inlined there, and must not end up in code that is optimised for size."""
+
+
+def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
+    """Define every entry point of the library; gives the symbols that it exports.
+
+    Kernels become internal, so that LLVM may inline them into their adapters.
+    Raises: GraphValueError for names that cannot be exported; ManifestError for an inconsistent signature;
+    UnsupportedError for 32-bit targets; InternalError if a kernel is missing or has another signature than the
+    manifest says.
+    """
+    if module.data_layout and "p:32:32" in module.data_layout:
+        raise UnsupportedError(f"target {module.triple} has 32-bit pointers", hint="use a 64-bit target")
+    exported = exported_symbols(manifest)
+    constants = Constants(module)
+    core = define_core(constants)
+    first, texts = int(Status.CHECK), []
+    for spec in manifest.functions:
+        validate(spec)
+        _define_function(constants, core, manifest.prefix, spec, first)
+        first += len(spec.checks)
+        texts += [f"{spec.name}: {check.static_text()}" for check in spec.checks]
+    define_status_message(constants, f"{manifest.prefix}aotensor_status_message", texts)
+    define_python_entries(constants, manifest.prefix)
+    text = raw_bytes(manifest.to_json().encode() + b"\0")
+    place = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
+    _define_constant(module, f"{manifest.prefix}aotensor_manifest", place)
+    _define_constant(module, f"{manifest.prefix}aotensor_abi_version", status(ABI_VERSION))
+    return exported
+
+
+def _define_function(constants: Constants, core: Core, prefix: str, spec: FunctionSpec, first_check: int) -> None:
+    module, symbols = constants.module, Symbols.of(prefix, spec.name)
+    sizes = module.globals.get(f"{spec.name}.workspace_bytes")
+    extents, kernel = _define_extents_adapter(module, spec), _define_kernel_adapter(module, spec)
+    checks = [check_template(spec, check) for check in spec.checks]
+    table = function_table(constants, spec, extents, kernel, first_check, sizes is not None, checks)
+    _define_typed(module, core, symbols.typed, spec, table)
+    _define_workspace(module, symbols.workspace, spec, sizes)
+    c = Code(module, symbols.uniform, i32, [pointer] * 3, exported=True)
+    c.give(c.builder.call(core.uniform, [*c.arguments, table]))
+
+
+def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value) -> None:
+    """i32 f([context,] dims..., inputs..., outputs..., workspace)"""
+    n_arrays = len(spec.inputs) + len(spec.outputs)
+    head = [pointer] if spec.is_allocating else []
+    c = Code(module, symbol, i32, [*head, *[i64] * len(spec.dims), *[pointer] * (n_arrays + 1)], exported=True)
+    arguments = list(c.arguments)
+    context = arguments.pop(0) if spec.is_allocating else NULL
+    workspace = arguments.pop()
+    dims, data = c.room(i64, len(spec.dims)), c.room(pointer, n_arrays)
+    for k, value in enumerate(arguments[: len(spec.dims)]):
+        c.put(dims, k, value)
+    for k, value in enumerate(arguments[len(spec.dims) :]):
+        c.put(data, k, value)
+    c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
+
+
+def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Function | None) -> None:
+    """i64 f_workspace(dims...): bytes of workspace with room for alignment, or -1."""
+    c = Code(module, symbol, i64, [i64] * len(spec.dims), exported=True)
+    if sizes is None:
+        c.give(number(-1))
+        return
+    _adopt(sizes, spec, [i64] * len(spec.dims))
+    for dim in c.arguments:
+        c.give_when(c.less(dim, number(0)), number(-1))
+    size = c.builder.call(sizes, list(c.arguments))
+    c.give_when(c.less(size, number(1)), size)
+    c.give(c.builder.add(size, number(WORKSPACE_ALIGNMENT)))
+
+
+def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
+    """i32 f.extents_of(data, shapes, extents, count, detail)"""
+    c = Code(module, f"{spec.name}.extents_of", i32, [pointer, pointer, pointer, i64, pointer], attributes=_APART)
+    data, shapes, extents, count, detail = c.arguments
+    arguments = [*_unpack(c, spec.inputs, data, shapes), extents, count, detail]
+    c.give(c.builder.call(_kernel(module, spec, "extents", arguments), arguments))
+    return c.function
+
+
+def _define_kernel_adapter(module: Module, spec: FunctionSpec) -> Function:
+    """i32 f.run(data, shapes, workspace, workspace_bytes, detail, blas)"""
+    c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, i64, pointer, pointer], attributes=_APART)
+    data, shapes, *rest = c.arguments
+    arguments = [*_unpack(c, spec.values, data, shapes), *rest]
+    c.give(c.builder.call(_kernel(module, spec, "kernel", arguments), arguments))
+    return c.function
+
+
+def _unpack(c: Code, values: Sequence[ArgumentSpec | OutputSpec], data: Value, shapes: Value) -> list[Value]:
+    """Every array as a kernel takes it: its address, and the extents that its signature does not fix."""
+    arguments, place = [], 0
+    for k, value in enumerate(values):
+        arguments.append(c.item(data, k, pointer))
+        arguments += [c.item(shapes, place + axis) for axis, n in enumerate(value.shape) if not isinstance(n, int)]
+        place += len(value.shape)
+    return arguments
+
+
+def _kernel(module: Module, spec: FunctionSpec, part: str, arguments: Sequence[Value]) -> Function:
+    symbol = f"{spec.name}.{part}"
+    if symbol not in module.globals:
+        raise InternalError(f"entry: the module has no {symbol}")
+    return _adopt(module.globals[symbol], spec, [value.type for value in arguments])
+
+
+def _adopt(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> Function:
+    """Make a kernel internal, once its signature is known to fit."""
+    found, expected = list(kernel.function_type.args), list(arguments)
+    if found != expected:
+        raise InternalError(
+            f"entry: {kernel.name} does not fit the signature of {spec.name}",
+            lines=[f"found: {', '.join(map(str, found))}", f"expected: {', '.join(map(str, expected))}"],
+        )
+    kernel.linkage = "internal"
+    return kernel
+
+
+def _define_constant(module: Module, symbol: str, value: Value) -> None:
+    """A function without arguments that returns `value`."""
+    c = Code(module, symbol, value.type, [], exported=True)
+    c.give(value)

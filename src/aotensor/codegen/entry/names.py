@@ -1,0 +1,116 @@
+"""The symbols that a library exports, and which names cannot be among them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.errors import GraphValueError
+from aotensor_runtime.manifest import FunctionSpec, Manifest
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+KEYWORDS: Final = _words("""
+    EOF NULL alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t
+    char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue
+    decltype default delete do double dynamic_cast else enum errno explicit export extern false float for friend
+    goto i386 if inline int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq
+    private protected public register reinterpret_cast requires restrict return short signed sizeof static
+    static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try typedef
+    typeid typename union unix unsigned using virtual void volatile wchar_t while xor xor_eq
+    """)
+"""Keywords of C and C++, and macros that compilers and headers are known to define."""
+
+_LIBC: Final = _words("""
+    abort abs atexit calloc clock copysign div exit fabs fma fmax fmin free frexp getenv index j0 j1 jn labs ldexp
+    ldiv lgamma lgamma_r llabs lldiv malloc memchr memcmp memcpy memmove memset modf nan printf putchar puts qsort
+    rand read realloc remove rename signal significand snprintf sprintf srand strcat strchr strcmp strcpy strlen
+    strncmp strncpy system time write y0 y1 yn
+    """)
+
+_LIBM: Final = _words("""
+    acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh drem dremf erf erfc exp exp10 exp2 expm1 fdim finite
+    floor fmod gamma hypot ilogb isinf isnan ldexp llrint llround log log10 log1p log2 logb lrint lround nearbyint
+    nextafter nexttoward pow pow10 remainder remquo rint round roundeven scalb scalbln scalbn signbit sin sincos
+    sinh sqrt tan tanh tgamma trunc
+    """)
+
+RESERVED: Final = KEYWORDS | _LIBC | _LIBM | {name + suffix for name in _LIBM for suffix in "fl"}
+"""Names that no exported function may have: C and C++ keywords, and functions of libc and libm that code may call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """The three entries of one function."""
+
+    typed: str
+    workspace: str
+    uniform: str
+
+    @staticmethod
+    def of(prefix: str, function: str) -> Symbols:
+        name = prefix + function
+        return Symbols(name, f"{name}_workspace", f"{name}_call")
+
+    @property
+    def all(self) -> tuple[str, str, str]:
+        return self.typed, self.workspace, self.uniform
+
+
+LIBRARY_SYMBOLS: Final = (
+    "aotensor_status_message",
+    "aotensor_manifest",
+    "aotensor_abi_version",
+    "aotensor_call_python",
+    "aotensor_extents_python",
+    "aotensor_call_bound",
+)
+"""Exported once per library, behind the prefix."""
+
+
+def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
+    """Every symbol of the library, in the order of the header.
+
+    Raises: GraphValueError if two functions would get the same symbol, or one that C or the C library has taken.
+    """
+    names: list[str] = []
+    for spec in manifest.functions:
+        names += Symbols.of(manifest.prefix, spec.name).all
+    names += [manifest.prefix + name for name in LIBRARY_SYMBOLS]
+    for name in names:
+        if name in RESERVED:
+            raise GraphValueError(
+                f"function name {name!r} is taken by C or its library",
+                hint="give the function another name, or use a prefix",
+            )
+    doubles = [name for name, count in Counter(names).items() if count > 1]
+    if doubles:
+        raise GraphValueError(f"two functions of the library export {doubles[0]!r}", hint="rename one of them")
+    return tuple(names)
+
+
+def parameter_names(spec: FunctionSpec) -> Sequence[str]:
+    """C names of dims, inputs and outputs, in this order: distinct identifiers that are neither keywords nor macros."""
+    taken = {"context", "workspace"}
+    names = []
+    for kind, name in _wanted(spec):
+        clean = "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else "_" for ch in name)
+        candidate = f"x_{clean}" if not clean or clean[0].isdigit() else clean
+        if candidate in taken and kind == "output":
+            candidate += "_out"
+        while candidate in taken or candidate in KEYWORDS:
+            candidate += "_"
+        taken.add(candidate)
+        names.append(candidate)
+    return names
+
+
+def _wanted(spec: FunctionSpec) -> Iterable[tuple[str, str]]:
+    yield from (("dim", name) for name in spec.dims)
+    yield from (("input", value.name) for value in spec.inputs)
+    yield from (("output", value.name) for value in spec.outputs)

@@ -1,0 +1,144 @@
+"""aotensor_call_python: from tuples of Python objects to the uniform entry, without a loop in Python.
+
+It only reads: types are compared by address, offsets come from the runtime, which has tested them. Whatever is not a
+plain NumPy array of the right dtype (or a float for a float64 scalar) gives NOT_PLAIN, and the runtime converts it.
+"""
+
+from __future__ import annotations
+
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.entry.verbs import NULL, Code, number, status
+from aotensor.codegen.llvm import Function, Value, i32, i64, ir, pointer
+from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Array, BoundCall, PythonCall, PythonLayout, Status
+
+
+def define_python_entries(constants: Constants, prefix: str) -> None:
+    """aotensor_call_python, aotensor_extents_python and aotensor_call_bound."""
+    view = _define_view(constants)
+    describe = _define_describe(constants, view)
+    _define_call(constants, describe, f"{prefix}aotensor_call_python")
+    _define_extents(constants, describe, f"{prefix}aotensor_extents_python")
+    _define_bound(constants, f"{prefix}aotensor_call_bound")
+
+
+def _define_call(constants: Constants, describe: Function, name: str) -> None:
+    """i32 aotensor_call_python(call, inputs, outputs): the latter two are tuples, alive until it returns."""
+    c = Code(constants.module, name, i32, [pointer, pointer, pointer], exported=True)
+    call, inputs, outputs = c.arguments
+    n_inputs, n_outputs = c.field(call, PythonCall, "inputs"), c.field(call, PythonCall, "outputs")
+    arrays, cursor, end = _room(c, call)
+    results = c.element(arrays, n_inputs, Array)
+    c.give_error(c.builder.call(describe, [call, inputs, number(0), n_inputs, arrays, cursor, end]))
+    c.give_error(c.builder.call(describe, [call, outputs, n_inputs, n_outputs, results, cursor, end]))
+    c.give(_call_entry(c, call, arrays, results))
+
+
+def _define_extents(constants: Constants, describe: Function, name: str) -> None:
+    """i32 aotensor_extents_python(call, inputs, extents): all extents of all outputs; OUTPUTS_NEEDED when that worked.
+
+    OK instead if no output needs memory: the call is done then.
+    """
+    c = Code(constants.module, name, i32, [pointer, pointer, pointer], exported=True)
+    call, inputs, extents = c.arguments
+    n_inputs = c.field(call, PythonCall, "inputs")
+    arrays, cursor, end = _room(c, call)
+    results = c.element(arrays, n_inputs, Array)
+    c.give_error(c.builder.call(describe, [call, inputs, number(0), n_inputs, arrays, cursor, end]))
+    ranks, shape = c.field(call, PythonCall, "output_ranks"), c.slot(pointer, extents)
+    with c.loop(c.field(call, PythonCall, "outputs")) as k:
+        array, rank = c.element(results, k, Array), c.builder.sext(c.item(ranks, k, i32), i64)
+        for field, value in (("data", NULL), ("shape", shape.get()), ("strides", NULL), ("rank", rank)):
+            c.put_field(array, Array, field, value)
+        shape.set(c.at(shape.get(), rank, 8))
+    c.give(_call_entry(c, call, arrays, results))
+
+
+def _define_bound(constants: Constants, name: str) -> None:
+    """i32 aotensor_call_bound(call)"""
+    c = Code(constants.module, name, i32, [pointer], exported=True)
+    call = c.arguments[0]
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer])
+    arguments = [c.field(call, BoundCall, field) for field in ("context", "inputs", "outputs")]
+    c.give(c.call_field(call, BoundCall, "entry", kind, arguments))
+
+
+def _room(c: Code, call: Value) -> tuple[Value, Value, Value]:
+    """Stack memory for all descriptors; where the address of the next free stride is; the end of the strides."""
+    count = c.builder.add(c.field(call, PythonCall, "inputs"), c.field(call, PythonCall, "outputs"))
+    arrays, room = c.structs(Array, count), c.field(call, PythonCall, "strides")
+    strides, cursor = c.room(i64, room), c.room(pointer, 1)
+    c.put(cursor, 0, strides)
+    return arrays, cursor, c.at(strides, room, 8)
+
+
+def _call_entry(c: Code, call: Value, arrays: Value, results: Value) -> Value:
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer])
+    return c.call_field(call, PythonCall, "entry", kind, [c.field(call, PythonCall, "context"), arrays, results])
+
+
+def _define_describe(constants: Constants, view: Function) -> Function:
+    """i32 entry.describe(call, objects, first, count, arrays, cursor, end): `count` objects of a tuple as arrays."""
+    c = Code(constants.module, "entry.describe", i32, [pointer, pointer, i64, i64, pointer, pointer, pointer])
+    call, objects, first, count, arrays, cursor, end = c.arguments
+    layout, dtypes = c.field(call, PythonCall, "layout"), c.field(call, PythonCall, "dtypes")
+    size = c.builder.load(_inside(c, objects, layout, "tuple_size"), typ=i64)
+    c.give_when(c.differs(size, count), status(Status.NOT_PLAIN))
+    with c.loop(count) as i:
+        value = c.item(_inside(c, objects, layout, "tuple_items"), i, pointer)
+        dtype = c.builder.sext(c.item(dtypes, c.builder.add(first, i), i32), i64)
+        c.give_error(c.builder.call(view, [layout, value, dtype, c.element(arrays, i, Array), cursor, end]))
+    c.give(status(0))
+    return c.function
+
+
+def _define_view(constants: Constants) -> Function:
+    """i32 entry.view(layout, object, dtype, array, cursor, end): describe one object, its strides at *cursor."""
+    c = Code(constants.module, "entry.view", i32, [pointer, pointer, i64, pointer, pointer, pointer])
+    layout, value, dtype, array, cursor, end = c.arguments
+    c.put_field(array, Array, "dtype", dtype)
+    c.put_field(array, Array, "shape", NULL)
+    c.put_field(array, Array, "strides", NULL)
+    kind = c.builder.load(_inside(c, value, layout, "object_type"), typ=pointer)
+    with c.when(c.differs(kind, c.field(layout, PythonLayout, "array_type"))):
+        is_float = c.any(
+            *(c.same(kind, c.field(layout, PythonLayout, name)) for name in ("float_type", "float64_type"))
+        )
+        fits = c.all(is_float, c.same(dtype, number(DTYPE_CODES["float64"])))
+        c.give_when(c.builder.not_(fits), status(Status.NOT_PLAIN))
+        c.put_field(array, Array, "data", _inside(c, value, layout, "float_value"))
+        c.put_field(array, Array, "rank", number(0))
+        c.give(status(0))
+    expected = c.item(c.field(layout, PythonLayout, "dtypes"), dtype, pointer)
+    found = c.builder.load(_inside(c, value, layout, "array_dtype"), typ=pointer)
+    c.give_when(c.differs(found, expected), status(Status.NOT_PLAIN))
+    for field in ("data", "shape"):
+        c.put_field(array, Array, field, c.builder.load(_inside(c, value, layout, f"array_{field}"), typ=pointer))
+    rank = c.builder.sext(c.builder.load(_inside(c, value, layout, "array_rank"), typ=i32), i64)
+    c.put_field(array, Array, "rank", rank)
+    place = c.item(cursor, 0, pointer)
+    after = c.at(place, rank, 8)
+    c.give_when(c.below(end, after), status(Status.NOT_PLAIN))
+    c.put_field(array, Array, "strides", place)
+    _convert_strides(c, constants, value, layout, dtype, rank, place)
+    c.put(cursor, 0, after)
+    c.give(status(0))
+    return c.function
+
+
+def _convert_strides(
+    c: Code, constants: Constants, value: Value, layout: Value, dtype: Value, rank: Value, place: Value
+) -> None:
+    """Strides in bytes at the object to strides in elements at `place`; NOT_PLAIN if one is no multiple."""
+    shifts = [0] + [DTYPE_SIZES[name].bit_length() - 1 for name in DTYPE_CODES]
+    shift = c.item(constants.numbers(shifts), dtype)
+    strides = c.builder.load(_inside(c, value, layout, "array_strides"), typ=pointer)
+    with c.loop(rank) as axis:
+        stride = c.item(strides, axis)
+        step = c.builder.ashr(stride, shift)
+        c.give_when(c.differs(c.builder.shl(step, shift), stride), status(Status.NOT_PLAIN))
+        c.put(place, axis, step)
+
+
+def _inside(c: Code, value: Value, layout: Value, name: str) -> Value:
+    """The address inside an object whose offset the layout has under `name`."""
+    return c.at(value, c.field(layout, PythonLayout, name), 1)

@@ -1,0 +1,286 @@
+"""The steps of a call, each a fixed function on its frame: take the arrays, ask for the extents, run the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aotensor.codegen.entry import text as say
+from aotensor.codegen.entry.arrays import Arrays, define_arrays
+from aotensor.codegen.entry.tables import Argument, Constants, Frame, Table
+from aotensor.codegen.entry.verbs import NULL, Code, number, status
+from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
+from aotensor_runtime.abi import DTYPE_CODES, WORKSPACE_ALIGNMENT, Array, Context, Status
+
+
+@dataclass
+class Shared:
+    """What the fixed functions share while they are written."""
+
+    constants: Constants
+
+    def __post_init__(self) -> None:
+        module = self.constants.module
+        self.arrays: Arrays = define_arrays(module)
+        self.fail: Function = say.define_fail(self.constants)
+        self.dtype_names: Value = say.dtype_names(self.constants)
+        self.malloc: Function = function(module, "malloc", pointer, [i64])
+        self.free: Function = function(module, "free", void, [pointer])
+
+
+class Step(Code):
+    """A fixed function whose first argument is the frame of the call; it returns a status."""
+
+    def __init__(self, shared: Shared, name: str, arguments: Sequence[Type] = ()) -> None:
+        super().__init__(shared.constants.module, name, i32, [pointer, *arguments])
+        self.shared = shared
+        self.frame: Value = self.arguments[0]
+        self._values = self.room(i64, 6)
+
+    def of_frame(self, name: str) -> Value:
+        return self.field(self.frame, Frame, name)
+
+    def of_table(self, name: str) -> Value:
+        return self.field(self.of_frame("table"), Table, name)
+
+    def argument(self, index: Value) -> Value:
+        """Address of the description of input or output number `index`."""
+        return self.element(self.of_table("arguments"), index, Argument)
+
+    def dtype_name(self, code: Value) -> Value:
+        is_known = self.below(code, number(len(DTYPE_CODES) + 1))
+        return self.item(self.shared.dtype_names, self.builder.select(is_known, code, number(0)), pointer)
+
+    def bytes_of(self, shape: Value, rank: Value, itemsize: Value) -> Value:
+        return self.builder.call(self.shared.arrays.bytes, [shape, rank, itemsize])
+
+    def failure(self, code: Value, text: Value, *values: Value) -> Value:
+        """`code`, after its message was written; value 0 of the template is the function's name."""
+        for k, value in enumerate((self.of_table("name"), *values)):
+            self.put(self._values, k, value)
+        return self.builder.call(self.shared.fail, [self.of_frame("context"), code, text, self._values])
+
+    def fail_when(self, condition: Value, code: Status, text: str, *values: Value) -> None:
+        """if condition: return `code` with a message"""
+        with self.when(condition):
+            self.give(self.failure(status(code), self.shared.constants.text(say.template(text)), *values))
+
+    def do(self, step: Function, *arguments: Value) -> None:
+        """Call another step; return its status if it failed."""
+        self.give_error(self.builder.call(step, [self.frame, *arguments]))
+
+    def done(self) -> Function:
+        self.give(status(0))
+        return self.function
+
+
+def define_take_input(shared: Shared) -> Function:
+    """entry.take_input(frame, k, array, shape, holders): check input k, copy it if it is not row-major.
+
+    Writes its extents to `shape`; dims that are met first to the frame, and the address of this input's description
+    to `holders`.
+    """
+    s = Step(shared, "entry.take_input", [i64, pointer, pointer, pointer])
+    _, k, array, shape, holders = s.arguments
+    spec = s.argument(k)
+    name, rank, itemsize = (s.field(spec, Argument, field) for field in ("name", "rank", "itemsize"))
+    found, expected = s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype")
+    s.fail_when(
+        s.differs(found, expected),
+        Status.WRONG_DTYPE,
+        say.WRONG_DTYPE,
+        name,
+        s.dtype_name(found),
+        s.dtype_name(expected),
+    )
+    found = s.field(array, Array, "rank")
+    s.fail_when(s.differs(found, rank), Status.WRONG_RANK, say.WRONG_RANK, name, found, rank)
+    given = s.field(array, Array, "shape")
+    s.fail_when(s.all(s.is_null(given), s.differs(rank, number(0))), Status.NULL_POINTER, say.NO_POINTER_SHAPE, name)
+    with s.loop(rank) as axis:
+        extent = s.item(given, axis)
+        s.put(shape, axis, extent)
+        s.fail_when(s.less(extent, number(0)), Status.NEGATIVE, say.NEGATIVE, name, axis, extent)
+        _meet_dim(s, spec, axis, extent, holders)
+    size = s.bytes_of(shape, rank, itemsize)
+    s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
+    data = s.field(array, Array, "data")
+    s.fail_when(s.all(s.is_null(data), s.differs(size, number(0))), Status.NULL_POINTER, say.NO_POINTER, name)
+    s.put(s.of_frame("data"), k, data)
+    is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
+    with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
+        temporary = _take_temporary(s, k, name, size)
+        packed = s.room(i64, rank)
+        s.builder.call(shared.arrays.strides, [shape, rank, packed])
+        strides = s.field(array, Array, "strides")
+        strides = s.builder.select(s.is_null(strides), packed, strides)
+        s.builder.call(shared.arrays.copy, [temporary, packed, data, strides, shape, rank, itemsize])
+    return s.done()
+
+
+def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) -> None:
+    """Compare one extent with the number that the signature has, or with the dim where it was met first."""
+    name, wanted = s.field(spec, Argument, "name"), s.item(s.field(spec, Argument, "dims"), axis)
+    with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
+        with named:
+            dim = s.builder.sub(number(-1), wanted)
+            dims = s.of_frame("dims")
+            known = s.item(dims, dim)
+            with s.when(s.less(known, number(0))):
+                s.put(dims, dim, extent)
+                s.put(holders, dim, name)
+            known, holder = s.item(dims, dim), s.item(holders, dim, pointer)
+            dim_name = s.item(s.of_table("dim_names"), dim, pointer)
+            values = (name, dim_name, extent, known, holder)
+            s.fail_when(s.differs(known, extent), Status.WRONG_EXTENT, say.WRONG_DIM, *values)
+        with fixed:
+            s.fail_when(s.differs(wanted, extent), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, extent, wanted)
+
+
+def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
+    """Memory that stands in for the elements of input or output k until the call ends."""
+    temporary = s.builder.call(s.shared.malloc, [size])
+    s.fail_when(s.is_null(temporary), Status.NO_MEMORY, say.NO_MEMORY, name, size)
+    s.put(s.of_frame("temporaries"), k, temporary)
+    s.put(s.of_frame("data"), k, temporary)
+    return temporary
+
+
+def define_take_output(shared: Shared) -> Function:
+    """entry.take_output(frame, k, number, array, shape): check or allocate output `number`, which is argument k.
+
+    An output without data gets extents, dtype, and memory from the callback; status OUTPUTS_NEEDED without callback.
+    One with gaps or bad alignment gets a temporary.
+    """
+    s = Step(shared, "entry.take_output", [i64, i64, pointer, pointer])
+    _, k, index, array, shape = s.arguments
+    spec = s.argument(k)
+    name, rank, itemsize = (s.field(spec, Argument, field) for field in ("name", "rank", "itemsize"))
+    found = s.field(array, Array, "rank")
+    s.fail_when(s.differs(found, rank), Status.WRONG_RANK, say.WRONG_RANK, name, found, rank)
+    given = s.field(array, Array, "shape")
+    s.fail_when(s.all(s.is_null(given), s.differs(rank, number(0))), Status.NULL_POINTER, say.NO_POINTER_SHAPE, name)
+    size = s.bytes_of(shape, rank, itemsize)
+    s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
+    s.put(s.of_frame("data"), k, s.field(array, Array, "data"))
+    with s.when(s.is_null(s.field(array, Array, "data"))):
+        s.give(_allocate_output(s, k, index, array, shape, size))
+    found, expected = s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype")
+    s.fail_when(
+        s.differs(found, expected),
+        Status.WRONG_DTYPE,
+        say.WRONG_DTYPE,
+        name,
+        s.dtype_name(found),
+        s.dtype_name(expected),
+    )
+    with s.loop(rank) as axis:
+        extent, wanted = s.item(given, axis), s.item(shape, axis)
+        s.fail_when(s.differs(wanted, extent), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, extent, wanted)
+    is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
+    with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
+        _refuse_repeats(s, name, array, shape, rank)
+        _take_temporary(s, k, name, size)
+    return s.done()
+
+
+def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value, size: Value) -> Value:
+    """Fill in an output that came without data; gives a status, which is OUTPUTS_NEEDED where there is no callback."""
+    spec = s.argument(k)
+    name, given = s.field(spec, Argument, "name"), s.field(array, Array, "shape")
+    with s.loop(s.field(spec, Argument, "rank")) as axis:
+        s.put(given, axis, s.item(shape, axis))
+    s.put_field(array, Array, "strides", NULL)
+    s.put_field(array, Array, "dtype", s.field(spec, Argument, "dtype"))
+    s.give_when(s.same(size, number(0)), status(0))
+    context = s.of_frame("context")
+    with s.when(s.builder.not_(s.is_null(context))):
+        allocate = s.field(context, Context, "allocate")
+        with s.when(s.builder.not_(s.is_null(allocate))):
+            kind = ir.FunctionType(pointer, [pointer, i32, i64, pointer])
+            arguments = [s.field(context, Context, "user"), s.builder.trunc(index, i32), size, shape]
+            data = s.call_field(context, Context, "allocate", kind, arguments)
+            s.fail_when(s.is_null(data), Status.NO_MEMORY, say.NO_MEMORY, name, size)
+            s.put_field(array, Array, "data", data)
+            s.put(s.of_frame("data"), k, data)
+            s.give(status(0))
+    needed = s.shared.constants.text(say.template(say.OUTPUTS_NEEDED))
+    return s.failure(status(Status.OUTPUTS_NEEDED), needed, name)
+
+
+def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Value) -> None:
+    """An output that would get several values at one address has no meaning."""
+    strides = s.field(array, Array, "strides")
+    with s.when(s.builder.not_(s.is_null(strides))), s.loop(rank) as axis:
+        is_repeated = s.all(s.same(s.item(strides, axis), number(0)), s.less(number(1), s.item(shape, axis)))
+        s.fail_when(is_repeated, Status.OVERLAP, say.OVERLAP_SELF, name)
+
+
+def define_extents(shared: Shared) -> Function:
+    """entry.extents(frame): ask the function for the extents of its outputs and the bytes of its workspace."""
+    s = Step(shared, "entry.extents")
+    detail = s.room(i64, 4)
+    s.clear(detail, number(4))
+    shapes, ranks = s.of_frame("shapes"), s.of_table("output_ranks")
+    extents = s.at(shapes, s.of_table("input_ranks"), 8)
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer])
+    count = s.builder.add(ranks, number(1))
+    arguments = [s.of_frame("data"), shapes, extents, count, detail]
+    check = s.call_field(s.of_frame("table"), Table, "extents", kind, arguments)
+    _give_check(s, check, detail)
+    with s.loop(ranks) as i:
+        s.fail_when(s.less(s.item(extents, i), number(0)), Status.TOO_LARGE, say.TOO_LARGE_WORKSPACE)
+    return s.done()
+
+
+def define_run(shared: Shared) -> Function:
+    """entry.run(frame, workspace, bytes): call the kernel, with our own workspace if the given one is small."""
+    s = Step(shared, "entry.run", [pointer, i64])
+    _, workspace, room = s.arguments
+    b = s.builder
+    last = b.add(s.of_table("input_ranks"), s.of_table("output_ranks"))
+    needed = s.item(s.of_frame("shapes"), last)
+    limit = number((1 << 63) - 1 - WORKSPACE_ALIGNMENT)
+    s.fail_when(s.below(limit, needed), Status.TOO_LARGE, say.TOO_LARGE_WORKSPACE)
+    total = b.add(needed, number(WORKSPACE_ALIGNMENT))
+    block, own = s.slot(pointer, workspace), s.slot(pointer, NULL)
+    is_short = s.any(s.is_null(workspace), s.less(room, total))
+    with s.when(s.all(is_short, s.differs(needed, number(0)))):
+        memory = b.call(shared.malloc, [total])
+        what = shared.constants.text("workspace")
+        s.fail_when(s.is_null(memory), Status.NO_MEMORY, say.NO_MEMORY, what, total)
+        own.set(memory)
+        block.set(memory)
+    detail = s.room(i64, 4)
+    s.clear(detail, number(4))
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
+    start = b.inttoptr(align_up(s, block.get()), pointer)
+    arguments = [s.of_frame("data"), s.of_frame("shapes"), start, needed, detail, _blas(s)]
+    check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
+    b.call(shared.free, [own.get()])
+    _give_check(s, check, detail)
+    return s.done()
+
+
+def align_up(s: Code, place: Value) -> Value:
+    """The first address from `place` on that a workspace may have, as a number."""
+    raised = s.builder.add(s.address(place), number(WORKSPACE_ALIGNMENT - 1))
+    return s.builder.and_(raised, number(-WORKSPACE_ALIGNMENT))
+
+
+def _blas(s: Step) -> Value:
+    """The BLAS table of the context, NULL if there is neither."""
+    table = s.slot(pointer, NULL)
+    context = s.of_frame("context")
+    with s.when(s.builder.not_(s.is_null(context))):
+        table.set(s.field(context, Context, "blas"))
+    return table.get()
+
+
+def _give_check(s: Step, check: Value, detail: Value) -> None:
+    """Return the status of check number `check`, unless that is 0."""
+    with s.when(s.differs(check, status(0))):
+        index = s.builder.sub(s.builder.sext(check, i64), number(1))
+        code = s.builder.trunc(s.builder.add(s.of_table("check"), index), i32)
+        text = s.item(s.of_table("checks"), index, pointer)
+        s.give(s.builder.call(s.shared.fail, [s.of_frame("context"), code, text, detail]))

@@ -1,0 +1,153 @@
+"""The texts of the fixed functions: every message is a template, filled in by one function of the library.
+
+A template is a C text in which byte 1 + k stands for integer k and byte 17 + k for text k of the values given (k < 8).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.llvm import Function, Module, Value, constant, i8, i32, i64, ir, pointer
+from aotensor_runtime.abi import DTYPE_NAMES, Context, Status
+from aotensor_runtime.manifest import Check, FunctionSpec
+
+STATUS_TEXTS: Final[dict[Status, str]] = {
+    Status.OK: "success",
+    Status.NULL_POINTER: "a pointer that is needed is NULL",
+    Status.WRONG_DTYPE: "an array has another dtype than the signature says",
+    Status.WRONG_RANK: "an array has another rank than the signature says",
+    Status.WRONG_EXTENT: "an extent differs from the signature, or from the same dim elsewhere",
+    Status.NEGATIVE: "an extent is negative",
+    Status.TOO_LARGE: "an array or the workspace is too large",
+    Status.OVERLAP: "the memory of an output overlaps an input, another output or itself",
+    Status.NO_MEMORY: "no memory left",
+    Status.OUTPUTS_NEEDED: "an output has no data, and the context has no allocate",
+    Status.WRONG_CONTEXT: "struct_size of the context is not set, or of an older header",
+    Status.NOT_PLAIN: "an argument needs conversion first",
+}
+"""What aotensor_status_message answers."""
+
+NO_POINTER: Final = "{s0}: {s1} is NULL"
+NO_POINTER_SHAPE: Final = "{s0}: shape of {s1} is NULL"
+WRONG_DTYPE: Final = "{s0}: {s1} has dtype {s2}, expected {s3}"
+WRONG_RANK: Final = "{s0}: {s1} has rank {i2}, expected {i3}"
+WRONG_EXTENT: Final = "{s0}: extent {i2} of {s1} is {i3}, expected {i4}"
+WRONG_DIM: Final = "{s0}: dim {s2} of {s1} is {i3}, but {s5} has {s2} = {i4}"
+NEGATIVE: Final = "{s0}: extent {i2} of {s1} is negative, {i3}"
+NEGATIVE_DIM: Final = "{s0}: dim {s1} is negative, {i2}"
+TOO_LARGE: Final = "{s0}: {s1} is too large to address"
+TOO_LARGE_WORKSPACE: Final = "{s0}: the workspace is too large to address"
+OVERLAP: Final = "{s0}: output {s1} overlaps {s2}"
+OVERLAP_SELF: Final = "{s0}: elements of output {s1} overlap each other"
+NO_MEMORY: Final = "{s0}: no memory for {i2} bytes of {s1}"
+OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
+
+
+def template(text: str) -> bytes:
+    """A readable template as the library holds it: {i0} is integer 0, {s1} is text 1."""
+    return re.sub(
+        rb"\{([is])([0-7])\}",
+        lambda match: bytes([int(match[2]) + (1 if match[1] == b"i" else 17)]),
+        text.encode(),
+    )
+
+
+def check_template(spec: FunctionSpec, check: Check) -> bytes:
+    """The message of a check, with the function's name before it; integer 0 is what was found, 1 what was expected."""
+    text = f"{spec.name}: {check.message}"
+    return text.encode().translate(None, bytes(range(32))).replace(b"{found}", b"\x01").replace(b"{expected}", b"\x02")
+
+
+def define_fail(constants: Constants) -> Function:
+    """i32 entry.fail(context, status, template, values): write the message if there is room; returns `status`."""
+    attributes = ("optsize", "cold", "noinline")
+    c = Code(constants.module, "entry.fail", i32, [pointer, i32, pointer, pointer], attributes=attributes)
+    context, result, text, values = c.arguments
+    c.give_when(c.is_null(context), result)
+    buffer, size = c.field(context, Context, "message"), c.field(context, Context, "message_size")
+    c.give_when(c.any(c.is_null(buffer), c.less(size, number(1))), result)
+    _fill_in(c, constants, buffer, c.builder.sub(size, number(1)), text, values)
+    c.give(result)
+    return c.function
+
+
+def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Value, values: Value) -> None:
+    """Copy `text` to `buffer`, at most `room` characters and a NUL, with its placeholders replaced."""
+    b = c.builder
+    copy = _define_append(constants)
+    digits = c.room(i8, 24)
+    source, used = c.slot(pointer, text), c.slot(i64, number(0))
+    head, body, done = (b.append_basic_block(name) for name in ("next", "character", "done"))
+    b.branch(head)
+    b.position_at_end(head)
+    character = b.load(source.get(), typ=i8)
+    source.set(b.gep(source.get(), [number(1)], source_etype=i8))
+    b.cbranch(c.same(character, constant(i8, 0)), done, body)
+    b.position_at_end(body)
+    code = b.zext(character, i64)
+    is_text = c.all(c.less(number(16), code), c.less(code, number(25)))
+    piece = c.slot(pointer, digits)
+    with b.if_else(is_text) as (then, otherwise):
+        with then:
+            piece.set(c.item(values, b.sub(code, number(17)), pointer))
+        with otherwise, b.if_else(c.less(code, number(9))) as (integer, plain):
+            with integer:
+                value = c.item(values, b.sub(code, number(1)))
+                b.call(_snprintf(c.module), [digits, number(24), constants.text("%lld"), value])
+            with plain:
+                b.store(character, digits)
+                b.store(constant(i8, 0), c.at(digits, 1, 1))
+    used.set(b.call(copy, [buffer, room, used.get(), piece.get()]))
+    b.branch(head)
+    b.position_at_end(done)
+    b.store(constant(i8, 0), c.at(buffer, used.get(), 1))
+
+
+def _define_append(constants: Constants) -> Function:
+    """i64 entry.append(buffer, room, used, text): copy what fits behind `used` characters; returns the new `used`."""
+    c = Code(constants.module, "entry.append", i64, [pointer, i64, i64, pointer], attributes=("optsize", "noinline"))
+    b = c.builder
+    buffer, room, start, text = c.arguments
+    used = c.slot(i64, start)
+    head, body, done = (b.append_basic_block(name) for name in ("next", "character", "done"))
+    b.branch(head)
+    b.position_at_end(head)
+    character = b.load(c.at(text, b.sub(used.get(), start), 1), typ=i8)
+    b.cbranch(c.all(c.differs(character, constant(i8, 0)), c.less(used.get(), room)), body, done)
+    b.position_at_end(body)
+    b.store(character, c.at(buffer, used.get(), 1))
+    used.add(1)
+    b.branch(head)
+    b.position_at_end(done)
+    c.give(used.get())
+    return c.function
+
+
+def _snprintf(module: Module) -> Function:
+    if "snprintf" not in module.globals:
+        ir.Function(module, ir.FunctionType(i32, [pointer, i64, pointer], var_arg=True), name="snprintf")
+    return module.globals["snprintf"]
+
+
+def dtype_names(constants: Constants) -> Value:
+    """Table from dtype code to name; code 0 stands for all that are unknown."""
+    return constants.pointers(
+        [constants.text("unknown"), *(constants.text(name) for _, name in sorted(DTYPE_NAMES.items()))]
+    )
+
+
+def define_status_message(constants: Constants, name: str, checks: list[str]) -> Function:
+    """const char *aotensor_status_message(status): a text for every status that the library returns."""
+    c = Code(constants.module, name, pointer, [i32], exported=True)
+    code = c.builder.sext(c.arguments[0], i64)
+    for first, texts in ((0, [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]), (Status.CHECK, checks)):
+        if texts:
+            index = c.builder.sub(code, number(first))
+            table = constants.pointers([constants.text(text) for text in texts])
+            with c.when(c.below(index, number(len(texts)))):
+                c.give(c.item(table, index, pointer))
+    c.give(constants.text("unknown status"))
+    return c.function

@@ -1,0 +1,244 @@
+"""Structured verbs on an LLVM builder, for the fixed functions that every library carries.
+
+Locals are stack slots that LLVM turns into registers; structs are those of `aotensor_runtime.abi`, whose ctypes offsets
+are the only layout. Numbers are 64-bit unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from aotensor.codegen.llvm import (
+    Builder,
+    Function,
+    Module,
+    Type,
+    Value,
+    constant,
+    f64,
+    function,
+    i8,
+    i32,
+    i64,
+    ir,
+    mark_function,
+    pointer,
+)
+
+_SCALARS = {ctypes.c_void_p: pointer, ctypes.c_int32: i32, ctypes.c_int64: i64}
+
+
+def number(value: int) -> Value:
+    """A 64-bit literal."""
+    return constant(i64, value)
+
+
+def status(value: int) -> Value:
+    """A 32-bit literal."""
+    return constant(i32, value)
+
+
+NULL: Value = ir.Constant(pointer, None)
+
+
+class Slot:
+    """A local variable."""
+
+    def __init__(self, code: Code, kind: Type, initial: Value) -> None:
+        self._code, self._kind = code, kind
+        with code.builder.goto_entry_block():
+            self._place = code.builder.alloca(kind)
+        self.set(initial)
+
+    def get(self) -> Value:
+        return self._code.builder.load(self._place, typ=self._kind)
+
+    def set(self, value: Value) -> None:
+        self._code.builder.store(value, self._place)
+
+    def add(self, step: int | Value) -> None:
+        self.set(self._code.builder.add(self.get(), number(step) if isinstance(step, int) else step))
+
+
+class Code:
+    """The body of one function while it is written.
+
+    attributes: LLVM's, "optsize" by default; a function that kernels may be inlined into must not have that one.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        result: Type,
+        arguments: Sequence[Type],
+        *,
+        exported: bool = False,
+        attributes: Sequence[str] = ("optsize",),
+    ) -> None:
+        self.module = module
+        self.function: Function = function(module, name, result, arguments)
+        self.function.linkage = "" if exported else "internal"
+        mark_function(self.function, "nounwind", *attributes)
+        self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.arguments: Sequence[Value] = self.function.args
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def slot(self, kind: Type, initial: Value) -> Slot:
+        return Slot(self, kind, initial)
+
+    def room(self, kind: Type, count: int | Value) -> Value:
+        """Stack memory for `count` values, at least one."""
+        amount = number(max(count, 1)) if isinstance(count, int) else self.larger(count, number(1))
+        place = self.builder.alloca(kind, size=amount)
+        place.align, place.type = 8, pointer
+        return place
+
+    def structs(self, struct: type[ctypes.Structure], count: Value) -> Value:
+        """Stack memory for `count` structs."""
+        return self.room(i64, self.builder.mul(count, number(-(-ctypes.sizeof(struct) // 8))))
+
+    def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
+        """Address of element `index` of an array of elements of `size` bytes."""
+        place, stride = (number(x) if isinstance(x, int) else x for x in (index, size))
+        return self.builder.gep(base, [self.builder.mul(place, stride)], source_etype=i8)
+
+    def element(self, base: Value, index: Value, struct: type[ctypes.Structure]) -> Value:
+        """&base[index] of an array of structs."""
+        return self.at(base, index, ctypes.sizeof(struct))
+
+    def item(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
+        """base[index] of an array of pointers or numbers."""
+        return self.builder.load(self.at(base, index, _size(kind)), typ=kind)
+
+    def put(self, base: Value, index: int | Value, value: Value) -> None:
+        """base[index] = value"""
+        self.builder.store(value, self.at(base, index, _size(value.type)))
+
+    def field(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
+        """base->name, a 32-bit field widened to 64 bits."""
+        kind = _field_type(struct, name)
+        value = self.builder.load(self.place(base, struct, name), typ=kind)
+        return self.builder.sext(value, i64) if kind == i32 else value
+
+    def put_field(self, base: Value, struct: type[ctypes.Structure], name: str, value: Value) -> None:
+        """base->name = value"""
+        narrow = _field_type(struct, name) == i32 and value.type == i64
+        self.builder.store(self.builder.trunc(value, i32) if narrow else value, self.place(base, struct, name))
+
+    def place(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
+        """&base->name"""
+        return self.at(base, getattr(struct, name).offset, 1)
+
+    def call_field(
+        self, base: Value, struct: type[ctypes.Structure], name: str, kind: Type, arguments: Sequence[Value]
+    ) -> Value:
+        """base->name(arguments...), for a pointer to a function of type `kind`."""
+        callee = self.builder.load(self.place(base, struct, name), typ=ir.PointerType(kind))
+        return self.builder.call(callee, list(arguments))
+
+    def clear(self, base: Value, count: Value) -> None:
+        """base[0:count] = 0, for 8-byte elements."""
+        with self.loop(count) as i:
+            self.put(base, i, number(0))
+
+    # --- control -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, count: Value, first: Value | None = None) -> Iterator[Value]:
+        """for i in range(first or 0, count)"""
+        b = self.builder
+        counter = self.slot(i64, number(0) if first is None else first)
+        head, body, after = (b.append_basic_block(name) for name in ("head", "body", "after"))
+        b.branch(head)
+        b.position_at_end(head)
+        index = counter.get()
+        b.cbranch(b.icmp_signed("<", index, count), body, after)
+        b.position_at_end(body)
+        yield index
+        if not b.block.is_terminated:
+            counter.set(b.add(index, number(1)))
+            b.branch(head)
+        b.position_at_end(after)
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """if condition:"""
+        with self.builder.if_then(condition):
+            yield
+
+    def give(self, value: Value) -> None:
+        self.builder.ret(value)
+
+    def give_when(self, condition: Value, value: Value) -> None:
+        """if condition: return value"""
+        with self.when(condition):
+            self.give(value)
+
+    def give_error(self, code: Value) -> None:
+        """Return a status that is not 0."""
+        self.give_when(self.differs(code, status(0)), code)
+
+    # --- arithmetic --------------------------------------------------------------------------------------------------
+
+    def same(self, x: Value, y: Value) -> Value:
+        return self.builder.icmp_unsigned("==", x, y)
+
+    def differs(self, x: Value, y: Value) -> Value:
+        return self.builder.icmp_unsigned("!=", x, y)
+
+    def less(self, x: Value, y: Value) -> Value:
+        """x < y, signed"""
+        return self.builder.icmp_signed("<", x, y)
+
+    def below(self, x: Value, y: Value) -> Value:
+        """x < y, unsigned: for addresses"""
+        return self.builder.icmp_unsigned("<", x, y)
+
+    def larger(self, x: Value, y: Value) -> Value:
+        return self.builder.select(self.less(x, y), y, x)
+
+    def is_null(self, place: Value) -> Value:
+        return self.same(place, NULL)
+
+    def address(self, place: Value) -> Value:
+        return self.builder.ptrtoint(place, i64)
+
+    def all(self, *conditions: Value) -> Value:
+        """All of them, each evaluated."""
+        result = conditions[0]
+        for condition in conditions[1:]:
+            result = self.builder.and_(result, condition)
+        return result
+
+    def any(self, *conditions: Value) -> Value:
+        """One of them, each evaluated."""
+        result = conditions[0]
+        for condition in conditions[1:]:
+            result = self.builder.or_(result, condition)
+        return result
+
+
+def _field_type(struct: type[ctypes.Structure], name: str) -> Type:
+    return next(_SCALARS[kind] for field, kind in _pairs(struct) if field == name)
+
+
+def _pairs(struct: type[ctypes.Structure]) -> Iterator[tuple[str, Type]]:
+    return ((field[0], field[1]) for field in struct._fields_)
+
+
+def _size(kind: Type) -> int:
+    return 8 if kind in (pointer, i64, f64) else 4
+
+
+def constant_struct(struct: type[ctypes.Structure], values: Mapping[str, Value | int]) -> Value:
+    """A literal struct with the layout of `struct`; numbers take the width of their field."""
+    fields = []
+    for name, kind in _pairs(struct):
+        value = values[name]
+        scalar = _SCALARS[kind]
+        fields.append(constant(scalar, value) if isinstance(value, int) else value)
+    return ir.Constant(ir.LiteralStructType([value.type for value in fields]), fields)

@@ -1,0 +1,167 @@
+"""The header of a library: the hand-written common part, then one documented prototype per entry point. C99 and C++."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from aotensor.codegen.entry.names import Symbols, parameter_names
+from aotensor_runtime.abi import HEADER, WORKSPACE_ALIGNMENT
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec
+
+C_TYPES: Final = {"bool": "uint8_t", "float32": "float", "float64": "double"} | {
+    f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+_WIDTH: Final = 116
+
+
+def header_text(manifest: Manifest) -> str:
+    """Text of the header. It stands alone: the common part is its beginning."""
+    guard = re.sub(r"\W", "_", f"AOTENSOR_LIBRARY_{manifest.prefix}{manifest.name}_H".upper())
+    parts = [
+        _comment(
+            [_plain(f"{manifest.name}: made by aotensor {manifest.aotensor} for {manifest.target}. Link with -lm.")]
+        ),
+        HEADER.read_text(encoding="utf-8").strip(),
+        f'#ifndef {guard}\n#define {guard}\n\n#ifdef __cplusplus\nextern "C" {{\n#endif',
+        *(_function(manifest, spec) for spec in manifest.functions),
+        _common(manifest.prefix),
+        f"#ifdef __cplusplus\n}}\n#endif\n#endif /* {guard} */",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _function(manifest: Manifest, spec: FunctionSpec) -> str:
+    symbols = Symbols.of(manifest.prefix, spec.name)
+    dims = ", ".join(f"int64_t {name}" for name in parameter_names(spec)[: len(spec.dims)]) or "void"
+    return "\n".join([
+        _comment(_typed_text(manifest, spec)),
+        _prototype("int32_t", symbols.typed, _typed_parameters(spec)),
+        "",
+        _comment([_workspace_text(spec)]),
+        f"int64_t {symbols.workspace}({dims});",
+        "",
+        _comment(_uniform_text(spec)),
+        _prototype("int32_t", symbols.uniform, _UNIFORM),
+    ])  # fmt: skip
+
+
+_UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")
+
+
+def _typed_parameters(spec: FunctionSpec) -> list[str]:
+    names = iter(parameter_names(spec))
+    parameters = ["aotensor_context *context"] if spec.is_allocating else []
+    parameters += [f"int64_t {next(names)}" for _ in spec.dims]
+    parameters += [f"const {C_TYPES[value.dtype]} *{next(names)}" for value in spec.inputs]
+    for value in spec.outputs:
+        kind = "aotensor_array" if value.is_allocated else C_TYPES[value.dtype]
+        parameters.append(f"{kind} *{next(names)}")
+    return [*parameters, "void *workspace"]
+
+
+def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
+    names = parameter_names(spec)[len(spec.dims) :]
+    lines = [
+        f"{spec.name}: {_plain(spec.doc)}"
+        if spec.doc
+        else f"{spec.name}. Arrays are row-major, outputs overlap nothing."
+    ]
+    if spec.doc:
+        lines.append("Arrays are row-major, outputs overlap nothing.")
+    values = spec.values
+    width = max((len(name) for name in names), default=0)
+    states = dict(spec.updates)
+    for name, value in zip(names, values, strict=True):
+        lines.append(f"  {name:<{width}}  {_role(value)} {value.dtype}{_shape(value)}{_note(value, states)}")
+    lines.append("  workspace  of the size that " + f"{spec.name}_workspace gives; NULL: allocated and freed inside")
+    if spec.is_allocating:
+        lines.append("An aotensor_array with data == NULL is filled through context->allocate.")
+    lines.append("Returns a status: 0 is success" + (", and of its own:" if spec.checks else "."))
+    for number, check in enumerate(spec.checks, 1):
+        lines.append(f"  {manifest.status_of(spec.name, number)}  {_plain(check.static_text())}")
+    return lines
+
+
+def _role(value: ArgumentSpec | OutputSpec) -> str:
+    return "in " if isinstance(value, ArgumentSpec) else "out"
+
+
+def _shape(value: ArgumentSpec | OutputSpec) -> str:
+    extents = ["?" if n is None else _plain(str(n)) for n in value.shape]
+    return f"[{', '.join(extents)}]" if extents else ""
+
+
+def _note(value: ArgumentSpec | OutputSpec, states: dict[str, str]) -> str:
+    if isinstance(value, ArgumentSpec):
+        return "  state, held by the caller" if value.default is not None else ""
+    return "".join(f"  next value of {_plain(state)}" for state, output in states.items() if output == value.name)
+
+
+def _workspace_text(spec: FunctionSpec) -> str:
+    return (
+        f"Bytes of workspace of {spec.name}, any alignment ({WORKSPACE_ALIGNMENT} bytes are for ours); "
+        "-1 if a dim is negative or the size depends on values: pass NULL then."
+    )
+
+
+def _uniform_text(spec: FunctionSpec) -> list[str]:
+    values = f"inputs: {_listing(spec.inputs)}; outputs: {_listing(spec.outputs)}."
+    return [f"{spec.name} on arrays with strides. {values}"]
+
+
+def _listing(values: tuple[ArgumentSpec | OutputSpec, ...]) -> str:
+    return ", ".join(f"{_plain(value.name)} {value.dtype}{_shape(value)}" for value in values) or "none"
+
+
+def _common(prefix: str) -> str:
+    return "\n".join([
+        _comment(["A text for a status; for a check of one function its message without numbers. Never NULL."]),
+        f"const char *{prefix}aotensor_status_message(int32_t status);",
+        "",
+        _comment(["What the library says about itself, as JSON: functions, arrays, target."]),
+        f"const char *{prefix}aotensor_manifest(void);",
+        "",
+        _comment(["AOTENSOR_ABI_VERSION of the header that the library was built with."]),
+        f"int32_t {prefix}aotensor_abi_version(void);",
+        "",
+        _comment(["For the Python runtime only: calls an entry on two tuples of NumPy arrays."]),
+        _prototype("int32_t", f"{prefix}aotensor_call_python", (*_PYTHON, "const void *outputs")),
+        "",
+        _comment(["For the Python runtime only: extents of all outputs of a call, one after the other."]),
+        _prototype("int32_t", f"{prefix}aotensor_extents_python", (*_PYTHON, "int64_t *extents")),
+        "",
+        _comment(["For the Python runtime only: calls an entry on arguments that stay the same."]),
+        f"int32_t {prefix}aotensor_call_bound(const aotensor_bound_call *call);",
+    ])  # fmt: skip
+
+
+_PYTHON: Final = ("const aotensor_python_call *call", "const void *inputs")
+
+
+def _prototype(result: str, name: str, parameters: Sequence[str]) -> str:
+    """One declaration, its lines broken between parameters."""
+    head = f"{result} {name}("
+    lines = [head]
+    for k, parameter in enumerate(parameters):
+        piece = parameter + (", " if k < len(parameters) - 1 else ");")
+        if len(lines[-1] + piece) > _WIDTH and lines[-1].strip() != head:
+            lines.append(" " * len(head))
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _comment(lines: list[str]) -> str:
+    wrapped = []
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + (0 if line == line.lstrip() else 2))
+        wrapped += textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
+    return "/* " + "\n * ".join(wrapped) + " */"
+
+
+def _plain(text: str) -> str:
+    """Text that cannot end a comment or start one, and has no line ends."""
+    return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")

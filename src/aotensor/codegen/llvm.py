@@ -1,0 +1,174 @@
+"""The only door to llvmlite, which carries no types: names for annotations, and the few verbs that it lacks.
+
+`ir` builds LLVM IR as text, `binding` is the C++ side. To mypy everything that comes from them is `Any`; the aliases
+`Module`, `Function`, `Builder`, `Value` and `Type` say in a signature which of their objects is meant.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from llvmlite import binding, ir
+from llvmlite.ir.values import MDValue
+
+__all__ = [
+    "Builder", "Function", "Module", "ModuleRef", "Node", "Type", "Value",
+    "access_group", "binding", "constant", "count_of", "element_of", "f32", "f64", "function", "i1", "i8", "i32", "i64",
+    "integer", "intrinsic", "ir", "is_constant", "lane_bits", "loop_node", "mark_argument", "mark_function", "node",
+    "opaque", "pointer", "splat", "suffix", "vector", "void",
+]  # fmt: skip
+
+Module: TypeAlias = ir.Module
+ModuleRef: TypeAlias = binding.ModuleRef
+Function: TypeAlias = ir.Function
+Builder: TypeAlias = ir.IRBuilder
+Value: TypeAlias = ir.Value
+Type: TypeAlias = ir.Type
+Node: TypeAlias = MDValue
+
+void: Final[Type] = ir.VoidType()
+pointer: Final[Type] = ir.PointerType()
+i1: Final[Type] = ir.IntType(1)
+i8: Final[Type] = ir.IntType(8)
+i32: Final[Type] = ir.IntType(32)
+i64: Final[Type] = ir.IntType(64)
+f32: Final[Type] = ir.FloatType()
+f64: Final[Type] = ir.DoubleType()
+
+
+# --- types and constants ---------------------------------------------------------------------------------------------
+
+
+def integer(bits: int) -> Type:
+    return ir.IntType(bits)
+
+
+def vector(element: Type, count: int) -> Type:
+    """<count x element>"""
+    return ir.VectorType(element, count)
+
+
+def count_of(kind: Type) -> int | None:
+    """Number of lanes of a vector type, None for a scalar."""
+    return kind.count if isinstance(kind, ir.VectorType) else None
+
+
+def element_of(kind: Type) -> Type:
+    """Lane type of a vector type, a scalar type itself."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def lane_bits(kind: Type) -> int:
+    """Width of a scalar, or of one lane of a vector, in bits."""
+    lane = element_of(kind)
+    if isinstance(lane, ir.IntType):
+        return int(lane.width)
+    return 32 if lane == f32 else 64
+
+
+def suffix(kind: Type) -> str:
+    """How an intrinsic's name spells a type: f64, i32, v4f32, p0."""
+    lanes = count_of(kind)
+    if lanes is not None:
+        return f"v{lanes}{suffix(element_of(kind))}"
+    return str(kind.intrinsic_name)
+
+
+def constant(kind: Type, value: bool | int | float | Sequence[bool | int | float]) -> Value:
+    """A literal of an integer, float or vector type. Integers wrap, floats round; a vector takes one value or all."""
+    lanes = count_of(kind)
+    if lanes is not None:
+        values = value if isinstance(value, Sequence) else [value] * lanes
+        return ir.Constant(kind, [constant(element_of(kind), x) for x in values])
+    assert not isinstance(value, Sequence)
+    if isinstance(kind, ir.IntType):
+        half = 1 << kind.width - 1
+        return ir.Constant(kind, bool(value & 1) if kind.width == 1 else (int(value) + half) % (2 * half) - half)  # type: ignore[operator]
+    return ir.Constant(kind, ctypes.c_float(value).value if kind == f32 else float(value))
+
+
+def is_constant(value: Value) -> bool:
+    """Is it a literal with a number?"""
+    return isinstance(value, ir.Constant) and isinstance(value.constant, int)
+
+
+def opaque(address: Value) -> Value:
+    """The same address with type `ptr`: llvmlite still gives allocas and globals a pointer type of their own."""
+    address.type = pointer
+    return address
+
+
+def splat(builder: Builder, value: Value, count: int) -> Value:
+    """<count x T> with `value` in every lane."""
+    kind = vector(value.type, count)
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, constant(i32, 0))
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), constant(vector(i32, count), 0))
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def function(module: Module, name: str, result: Type, arguments: Sequence[Type]) -> Function:
+    """The function of that name; declared if the module has none yet."""
+    if name in module.globals:
+        return module.globals[name]
+    return ir.Function(module, ir.FunctionType(result, list(arguments)), name=name)
+
+
+def mark_function(target: Function, *attributes: str) -> None:
+    """Add attributes that LLVM knows, also those that llvmlite's list lacks."""
+    for attribute in attributes:
+        set.add(target.attributes, attribute)
+
+
+def mark_argument(target: Function, position: int, *attributes: str) -> None:
+    """Add parameter attributes that LLVM knows, also those that llvmlite's list lacks."""
+    for attribute in attributes:
+        set.add(target.args[position].attributes, attribute)
+
+
+def intrinsic(
+    builder: Builder,
+    name: str,
+    arguments: Sequence[Value],
+    *,
+    result: Type | None = None,
+    overloads: Sequence[Type] | None = None,
+    flags: Iterable[str] = (),
+) -> Value:
+    """Call `llvm.<name>.<overloads>`. By default it is overloaded on its first argument, whose type it returns."""
+    kinds = [arguments[0].type] if overloads is None else overloads
+    symbol = ".".join(["llvm", name, *(suffix(kind) for kind in kinds)])
+    returned = arguments[0].type if result is None else result
+    callee = function(builder.module, symbol, returned, [x.type for x in arguments])
+    return builder.call(callee, list(arguments), fastmath=tuple(flags))
+
+
+# --- metadata --------------------------------------------------------------------------------------------------------
+
+
+class _EmptyDistinctNode(MDValue):  # type: ignore[misc]
+    """`distinct !{}`: a node that equals no other."""
+
+    def descr(self, buf: list[str]) -> None:
+        buf += ("distinct !{}\n",)
+
+
+def node(module: Module, operands: Sequence[Any]) -> Node:
+    """A uniqued metadata node of strings, constants, nodes, and sequences of those."""
+    return module.add_metadata(list(operands))
+
+
+def access_group(module: Module) -> Node:
+    """A new group for `!llvm.access.group` and `llvm.loop.parallel_accesses`."""
+    return _EmptyDistinctNode(module, (), name=str(len(module.metadata)))
+
+
+def loop_node(module: Module, properties: Mapping[str, Value | Node]) -> Node:
+    """The value of `!llvm.loop`: a node that holds itself first, then one `!{!"name", value}` per property."""
+    operands = [node(module, [name, value]) for name, value in properties.items()]
+    loop = MDValue(module, (), name=str(len(module.metadata)))
+    loop.operands = (loop, *operands)
+    return loop
