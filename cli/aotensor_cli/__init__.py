@@ -1,0 +1,1 @@
+"""The command line of aotensor: `aotensor COMMAND`, also `python -m aotensor_cli COMMAND`."""

@@ -1,0 +1,183 @@
+"""`aotensor compile`: a model to a library and its header, or to any form on the way there."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from aotensor.codegen.link import write_file
+from aotensor.driver.build import FORMS, TEXTS, Build
+from aotensor.driver.recipe import Options
+from aotensor_cli.derivatives import with_gradients, with_hessian_products
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.model import Model, is_library, load_model, split_name
+from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option, machine_options
+from aotensor_cli.render import progress, show_json, show_table
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["compile"])
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
+)
+@click.option("--name", metavar="N", help="Name of the library. Default: that of the first function.")
+@click.option(
+    "--emit", "forms", type=click.Choice(list(FORMS)), multiple=True, metavar="FORM",
+    help=f"What to make, instead of lib and header; may be repeated: {', '.join(FORMS)}. "
+    "Texts go to stdout unless -o is given.",
+)  # fmt: skip
+@machine_options
+@click.option("--threads/--no-threads", default=True, help="Permit the use of several cores.")
+@click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
+@click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
+@click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
+@click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
+@click.option("--dump-ir", metavar="DIR", type=click.Path(path_type=Path), help="Write the IR after every pass.")
+@click.option("--time-passes", is_flag=True, help="Show on stderr what every step took.")
+@click.option(
+    "--depfile", metavar="FILE", type=click.Path(path_type=Path), help="Write a Makefile rule of what was read."
+)
+@json_option
+@debug_option
+def command(
+    model: str,
+    folder: Path | None,
+    forms: tuple[str, ...],
+    grad: str | None,
+    hvp: str | None,
+    dump_ir: Path | None,
+    time_passes: bool,
+    depfile: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Compile the functions of a model to a library and a header.
+
+    Writes lib<name>.so and <name>.h, and prints one line per file. Nothing is written if anything fails.
+    """
+    if is_library(split_name(model)[0]):
+        raise Refusal(f"{model}: this is compiled already", "give a model, such as model.py")
+    start = time.perf_counter()
+    source = load_model(model)
+    functions = [*source.functions]
+    functions += with_gradients(source.functions, _names("--grad", grad)) if grad is not None else []
+    functions += with_hessian_products(source.functions, _names("--hvp", hvp)) if hvp is not None else []
+    if dump_ir is not None:
+        os.environ["AOTENSOR_DUMP"] = str(dump_ir)
+    build = Build(functions, _library_name(flags["name"]), _options(flags))
+    build.seconds["load the model"] = time.perf_counter() - start
+    wanted = list(dict.fromkeys(forms)) or ["lib", "header"]
+    with progress(f"compiling {build.name}"):
+        contents = {form: build.content(form) for form in wanted}
+    printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
+    written = _write(
+        build, folder or Path(), {form: x for form, x in contents.items() if form not in printed}, depfile, source
+    )
+    if as_json:
+        texts = {form: contents[form].decode() for form in printed}
+        show_json({"files": [str(path) for path in written], "texts": texts, "steps": _steps(build)})
+    else:
+        click.echo(
+            "".join([*(contents[form].decode() for form in printed), *(f"{path}\n" for path in written)]), nl=False
+        )
+    if time_passes:
+        show_table(("step", "seconds", "operations"), _step_rows(build), err=True)
+
+
+def _options(flags: dict[str, Any]) -> Options:
+    return Options(
+        target=flags["target"],
+        cpu=flags["cpu"],
+        features=flags["features"],
+        opt_level=flags["opt_level"],
+        fp=flags["fp"],
+        prefix=_prefix(flags["prefix"]),
+        verify=flags["check"],
+        check=flags["check"],
+    )
+
+
+def _prefix(text: str) -> str:
+    if text and not (text.isidentifier() and text.isascii()):
+        raise Refusal(f"--prefix {text!r} cannot begin a C identifier")
+    return text
+
+
+def _library_name(name: str | None) -> str | None:
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name):
+        raise Refusal(f"--name {name!r} is no file name", "use letters, digits, _ and -")
+    return name
+
+
+def _names(option: str, text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise Refusal(f"{option} {text!r} is not understood", "write names of inputs, such as w,b")
+    return list(dict.fromkeys(names))
+
+
+def _write(build: Build, folder: Path, contents: dict[str, bytes], depfile: Path | None, model: Model) -> list[Path]:
+    """Write the files, all of them or none."""
+    files = {folder / build.file_name(form): content for form, content in contents.items()}
+    targets = list(files)
+    if depfile is not None:
+        if not targets:
+            raise Refusal("--depfile needs files to depend on the model", "give -o")
+        files[depfile] = dependency_rule(targets, [model.path, *model.imported]).encode()
+    made = _make_folder(folder) if targets else []
+    done: list[Path] = []
+    try:
+        for path, content in files.items():
+            is_new = not path.exists()
+            write_file(path, content)
+            done += [path] if is_new else []
+    except BaseException:
+        for path in done:
+            path.unlink(missing_ok=True)
+        for parent in made:
+            parent.rmdir()
+        raise
+    return targets
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and what is missing above it; gives those that it made, innermost first."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def dependency_rule(targets: Sequence[Path], sources: Sequence[Path]) -> str:
+    """`targets: sources` in the syntax of make, and an empty rule per imported module, so that it may disappear."""
+    left, right = (" ".join(map(_escaped, paths)) for paths in (targets, sources))
+    return f"{left}: {right}\n" + "".join(f"\n{_escaped(path)}:\n" for path in sources[1:])
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")
+
+
+def _steps(build: Build) -> list[dict[str, object]]:
+    """What was done, in order: passes with operation counts before and after, then the steps around them."""
+    passes: list[dict[str, object]] = [
+        {"name": record.name, "seconds": record.seconds, "before": record.before, "after": record.after}
+        for record in build.lowered.records
+    ]
+    return [*passes, *({"name": name, "seconds": seconds} for name, seconds in build.seconds.items())]
+
+
+def _step_rows(build: Build) -> list[tuple[str, str, str]]:
+    return [
+        (
+            str(step["name"]),
+            f"{step['seconds']:.4f}",
+            f"{step['before']} -> {step['after']}" if "before" in step else "",
+        )
+        for step in _steps(build)
+    ]

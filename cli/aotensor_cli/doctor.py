@@ -1,0 +1,154 @@
+"""`aotensor doctor`: what is there on this machine, and what to install."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import click
+
+from aotensor.codegen.link import find_linkers
+from aotensor.config import config
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
+from aotensor_cli.render import show_json, show_table
+from aotensor_cli.version import abi_version, installed
+from aotensor_runtime.abi import Blas
+from aotensor_runtime.blas import blas_table
+from aotensor_runtime.layout import probe
+
+_PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich")
+_TARGETS: Final = ("x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "wasm32-unknown-unknown")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked for.   verdict: "ok", "missing" (needed) or "optional" (not there, and not needed)"""
+
+    name: str
+    verdict: str
+    detail: str
+    hint: str = ""
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["doctor"])
+@json_option
+@debug_option
+def command(as_json: bool) -> int:
+    """Show what aotensor finds on this machine, and what to install.
+
+    Exit code 4 if something is missing that compiling needs.
+    """
+    findings = [*_findings()]
+    missing = [x for x in findings if x.verdict == "missing"]
+    if as_json:
+        show_json({"ok": not missing, "findings": [asdict(x) for x in findings]})
+    else:
+        show_table(("what", "verdict", "found"), [(x.name, x.verdict, x.detail) for x in findings])
+        for x in findings:
+            if x.hint:
+                click.echo(f"hint: {x.name}: {x.hint}")
+    return Exit.TOOL if missing else Exit.DONE
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding(
+        "aotensor", "ok", f"{installed('aotensor') or 'not installed, run from its sources'}, ABI {abi_version()}"
+    )
+    yield Finding("python", "ok", f"{platform.python_version()} at {sys.executable}")
+    yield from map(_package, _PACKAGES)
+    yield _guarded("LLVM", _llvm)
+    yield _guarded("targets", _targets)
+    yield _linker()
+    yield _tool("C compiler", ("cc", "clang"), "checks headers in verify", "install gcc or clang")
+    yield _guarded("BLAS", _blas)
+    yield _fast_calls()
+    yield _cache()
+    yield _tool("mlir-opt", ("mlir-opt", "mlir-opt-22"), "cross-checks loop IR", "Debian: mlir-22-tools")
+
+
+def _package(name: str) -> Finding:
+    version = installed(name)
+    if version is None:
+        return Finding(name, "missing", "not installed", f"pip install {name}")
+    return Finding(name, "ok", version)
+
+
+def _guarded(name: str, look: Callable[[], Finding]) -> Finding:
+    """A package that is there but does not load is a finding too."""
+    try:
+        return look()
+    except (ImportError, OSError, RuntimeError) as error:
+        return Finding(
+            name, "missing", str(error).splitlines()[0], "reinstall it: pip install --force-reinstall aotensor"
+        )
+
+
+def _llvm() -> Finding:
+    binding = import_module("aotensor.codegen.llvm").binding
+    machine = import_module("aotensor.codegen.machine").Machine.host()
+    version = ".".join(map(str, binding.llvm_version_info))
+    return Finding("LLVM", "ok", f"{version} for {machine.triple}, {machine.cpu}, {machine.vector_bits}-bit vectors")
+
+
+def _targets() -> Finding:
+    machines = import_module("aotensor.codegen.machine").Machine
+    known = []
+    for triple in _TARGETS:
+        try:
+            machines.parse(triple)
+        except Exception:  # whatever the reason, this target is not to be had
+            continue
+        known.append(triple)
+    return Finding("targets", "ok" if known else "missing", ", ".join(known) or "none")
+
+
+def _linker() -> Finding:
+    linkers = find_linkers(f"{platform.machine()}-unknown-linux-gnu")
+    if not linkers:
+        hint = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
+        return Finding("linker", "missing", "none of cc, clang, ld.lld, ld, ziglang", hint)
+    return Finding("linker", "ok", ", ".join(x.name for x in linkers))
+
+
+def _tool(name: str, programs: tuple[str, ...], use: str, hint: str) -> Finding:
+    path = next((found for program in programs if (found := shutil.which(program))), None)
+    if path is None:
+        return Finding(name, "optional", f"not found; {use}", hint)
+    return Finding(name, "ok", f"{path}; {use}")
+
+
+def _blas() -> Finding:
+    table = blas_table()
+    names = [name for name, *_ in Blas._fields_[1:]]
+    found = [name for name in names if getattr(table, name)]
+    if not found:
+        return Finding("BLAS", "optional", "none; generated kernels multiply matrices", "pip install scipy")
+    return Finding("BLAS", "ok", f"{', '.join(found)} from scipy.linalg.cython_blas")
+
+
+def _fast_calls() -> Finding:
+    if probe() is None:
+        return Finding(
+            "fast calls", "optional", "this Python keeps arrays elsewhere: calls take a few microseconds more"
+        )
+    return Finding("fast calls", "ok", "arguments are read in native code")
+
+
+def _cache() -> Finding:
+    folder = config.cache_dir
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        return Finding("cache", "missing", f"{folder} cannot be written", "set AOTENSOR_CACHE_DIR to a folder of yours")
+    return Finding("cache", "ok", f"{folder}, {_megabytes(folder):.1f} MB")
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

@@ -1,0 +1,163 @@
+"""`aotensor inspect`: a summary of a model or a library, or the text of one stage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from aotensor import Function
+from aotensor.driver.build import Build
+from aotensor.driver.function import STAGES
+from aotensor.driver.recipe import IR_SECTIONS, Options
+from aotensor.errors import ToolError
+from aotensor_cli.describe import Description, describe, signature
+from aotensor_cli.dot import graph_dot
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.model import is_library, load_model, naming, read_library, split_name
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
+from aotensor_cli.render import progress, show_json, show_table, talk
+from aotensor_runtime.container import Container
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
+@click.argument("subject", metavar="MODEL|LIBRARY")
+@click.option(
+    "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
+)
+@click.option("--function", "name", metavar="F", help="Only this function.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
+    help="dot draws --stage graph of a model for Graphviz.",
+)  # fmt: skip
+@json_option
+@debug_option
+def command(subject: str, stage: str | None, name: str | None, form: str, as_json: bool) -> None:
+    """Show what is in a model or a library, at every stage.
+
+    Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
+    call, and what each pass did to the number of operations. A library is read, never executed.
+    """
+    form = "json" if as_json else form
+    path, chosen = split_name(subject)
+    if form == "dot":
+        _show_dot(subject, path, stage, name)
+    elif is_library(path):
+        with naming(path):
+            _inspect_library(path, stage, _one_name(chosen, name), form)
+    else:
+        _inspect_model(_functions(subject, name), stage, form)
+
+
+def _one_name(chosen: str | None, name: str | None) -> str | None:
+    if chosen and name and chosen != name:
+        raise Refusal(f"two functions are asked for, {chosen} and {name}")
+    return chosen or name
+
+
+def _functions(subject: str, name: str | None) -> Sequence[Function]:
+    functions = load_model(subject).functions
+    chosen = [f for f in functions if name in (None, f.name)]
+    if not chosen:
+        raise Refusal(f"{subject}: there is no Function {name}", f"it has {', '.join(f.name for f in functions)}")
+    return chosen
+
+
+def _inspect_model(functions: Sequence[Function], stage: str | None, form: str) -> None:
+    build = Build(functions, None, Options())
+    with progress(f"compiling {build.name}"):
+        if stage is not None:
+            text = build.content(stage).decode()
+        else:
+            data = _library_bytes(build)
+    if stage is not None:
+        _show_text(stage, text, form)
+        return
+    passes = [
+        {"name": x.name, "before": x.before, "after": x.after, "seconds": x.seconds} for x in build.lowered.records
+    ]
+    _show_description(describe(data, passes), [f.name for f in functions], form)
+
+
+def _library_bytes(build: Build) -> bytes:
+    """The linked library, or its object code where no linker is there."""
+    try:
+        return build.shared
+    except ToolError as error:
+        talk(f"warning: {error.diagnostic.title}, so size and symbols are those of the object file")
+        return build.library.object_code
+
+
+def _inspect_library(path: Path, stage: str | None, name: str | None, form: str) -> None:
+    container = Container(read_library(path))
+    functions = [spec.name for spec in container.manifest().functions]
+    if name is not None and name not in functions:
+        raise Refusal(f"{path}: there is no function {name}", f"it has {', '.join(functions)}")
+    if stage is None:
+        _show_description(describe(container.elf.data), [name] if name else functions, form)
+        return
+    if stage not in IR_SECTIONS or f"ir.{stage}" not in container.extra_names():
+        raise Refusal(f"{path}: stage {stage} does not travel in a library", "inspect the model instead")
+    text = container.extra(f"ir.{stage}").decode()
+    _show_text(stage, text if name is None else function_text(text, stage, name), form)
+
+
+def function_text(text: str, stage: str, name: str) -> str:
+    """The lines of one function (and of its `.extents` and the like) in the text of a stage."""
+    if stage == "graph":
+        start, end = re.compile(rf"function {name}\("), "}"
+    else:
+        start, end = re.compile(rf"  func\.func (private )?@{name}(\.\w+)?\("), "  }"
+    kept: list[str] = []
+    is_inside = False
+    for line in text.splitlines(keepends=True):
+        is_inside = is_inside or start.match(line) is not None
+        if is_inside:
+            kept.append(line)
+            is_inside = line.rstrip("\n") != end
+    return "".join(kept)
+
+
+def _show_text(stage: str, text: str, form: str) -> None:
+    if form == "json":
+        show_json({"stage": stage, "text": text})
+    else:
+        click.echo(text, nl=not text.endswith("\n"))
+
+
+def _show_description(description: Description, names: Sequence[str], form: str) -> None:
+    if form == "json":
+        tree = description.to_json()
+        tree["functions"] = [x for x in tree["functions"] if x["name"] in names]
+        show_json(tree)
+        return
+    show_table(("", ""), description.rows())
+    for spec in description.container.manifest().functions:
+        if spec.name in names:
+            work = description.work[spec.name]
+            click.echo(f"\n{signature(spec)}")
+            details = [("dims", ", ".join(spec.dims) or "none"), *_work_rows(work)]
+            details += [("check", x.static_text()) for x in spec.checks]
+            show_table(("", ""), [(f"  {key}", text) for key, text in details])
+    if description.passes:
+        click.echo("")
+        show_table(("pass", "operations", "seconds"), [_pass_row(row) for row in description.passes])
+
+
+def _work_rows(work: dict[str, str]) -> list[tuple[str, str]]:
+    notes = {"flops": "per call", "bytes": "of inputs and outputs"}
+    return [(key, f"{work[key]} {notes[key]}") for key in ("flops", "bytes") if key in work]
+
+
+def _pass_row(row: dict[str, Any]) -> tuple[str, str, str]:
+    change = f"{row['before']} -> {row['after']}" if row["before"] != row["after"] else f"{row['before']} (unchanged)"
+    return row["name"], change, f"{row['seconds']:.4f}" if "seconds" in row else ""
+
+
+def _show_dot(subject: str, path: Path, stage: str | None, name: str | None) -> None:
+    if stage not in (None, "graph") or is_library(path):
+        raise Refusal("--format dot draws the graph stage of a model", code=Exit.USAGE)
+    click.echo(graph_dot(_functions(subject, name)), nl=False)

@@ -1,0 +1,80 @@
+"""What the commands share: the session, the refusal of what the user asked for, and options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Exit(IntEnum):
+    """Exit codes of the contract."""
+
+    DONE = 0
+    WRONG = 1  # checked and found wrong
+    USAGE = 2  # wrong usage or unreadable input
+    PROGRAM = 3  # the user's program cannot be compiled
+    TOOL = 4  # a tool is missing or failed
+    BUG = 70
+    INTERRUPTED = 130  # as shells report Ctrl-C
+
+
+@dataclass
+class Session:
+    """One run of the command line.   debug: errors come with their traceback and all details"""
+
+    debug: bool = False
+
+
+class Refusal(Exception):
+    """What the user asked for cannot be done: one line, at most one hint, and the exit code."""
+
+    def __init__(self, title: str, hint: str | None = None, code: Exit = Exit.USAGE) -> None:
+        super().__init__(title)
+        self.title, self.hint, self.code = title, hint, code
+
+
+def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
+    session = context.find_object(Session)
+    if value and session is not None:
+        session.debug = True
+
+
+def debug_option(command: _Command) -> _Command:
+    """`--debug`: tracebacks and all details of errors."""
+    option = click.option(
+        "--debug", is_flag=True, is_eager=True, expose_value=False, callback=_set_debug,
+        help="Show tracebacks and all details of errors.",
+    )  # fmt: skip
+    return option(command)
+
+
+def json_option(command: _Command) -> _Command:
+    """`--json`, as parameter `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
+
+
+def machine_options(command: _Command) -> _Command:
+    """`--target`, `--cpu`, `--features`, `-O`, `--fp`: what code is made for and how."""
+    options = (
+        click.option("--target", metavar="TRIPLE", help="LLVM triple, such as aarch64-linux-gnu."),
+        click.option("--cpu", metavar="host|generic|NAME", help="CPU to make code for. Default: host."),
+        click.option("--features", metavar="+a,-b", help="CPU features on top of those of the CPU."),
+        click.option(
+            "-O", "opt_level", metavar="0..3", type=click.IntRange(0, 3), default=3, help="Level of optimisation."
+        ),
+        click.option(
+            "--fp", type=click.Choice(["strict", "contract", "fast"]), default="contract", show_default=True,
+            help="Floating point: as written; FMA and reassociated sums; or all that is fast.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command

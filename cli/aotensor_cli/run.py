@@ -1,0 +1,138 @@
+"""`aotensor run`: call a function of a library on data from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from aotensor.codegen.link import write_file
+from aotensor.driver.agreement import absolute_tolerance, disagreement
+from aotensor_cli.arrays import AnyArray, file_content, read_file, read_value
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.model import split_name
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
+from aotensor_cli.render import show_json
+from aotensor_runtime import LibraryFunction, load
+
+_FORGIVING = {"float64": 1e-7, "float32": 1e-4}
+"""Relative tolerance of --expect: files may come from another program, with less digits."""
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["run"])
+@click.argument("subject", metavar="LIBRARY[:F]")
+@click.argument("inputs", metavar="NAME=FILE...", nargs=-1)
+@click.option(
+    "-o", "output", metavar="OUT", type=click.Path(path_type=Path), help="Save the outputs: .npy, .npz, .json or .csv."
+)
+@click.option(
+    "--expect", metavar="FILE", type=click.Path(path_type=Path), help="Compare the outputs with those in a file."
+)
+@click.option(
+    "--rtol", type=click.FloatRange(min=0), help="Relative tolerance of --expect. Default: 1e-7, 1e-4 for float32."
+)
+@json_option
+@debug_option
+def command(
+    subject: str, inputs: tuple[str, ...], output: Path | None, expect: Path | None, rtol: float | None, as_json: bool
+) -> int:
+    """Call a function of a library on data from files.
+
+    Inputs are files (.npy, .npz, .mtx, .csv, .json) or literals (NAME=3.0, NAME=[1,2]); an array of an .npz file that
+    has another name is FILE.npz:KEY. Outputs are printed, or saved with -o in files that can be inputs again. With
+    --expect the exit code is 1 if an output differs.
+    """
+    function = _function(subject)
+    arguments = _arguments(function, inputs)
+    outputs = _outputs(function, function(**arguments))
+    if output is not None:
+        write_file(output, file_content(output, outputs))
+        click.echo(str(output))
+    elif as_json:
+        show_json({key: x.tolist() for key, x in outputs.items()})
+    elif expect is None:
+        for key, x in outputs.items():
+            click.echo(_text(key, x))
+    if expect is None:
+        return Exit.DONE
+    return _compare(outputs, expect, rtol)
+
+
+def _function(subject: str) -> LibraryFunction:
+    path, name = split_name(subject)
+    if path.suffix == ".py":
+        raise Refusal(f"{path}: this is a model, not a library", f"compile it first: aotensor compile {path}")
+    library = load(path)
+    names = list(library.functions)
+    if name is None and len(names) != 1:
+        raise Refusal(f"{path}: which function?", f"it has {', '.join(names)}: write {path}:{names[0]}")
+    if name is not None and name not in names:
+        raise Refusal(f"{path}: there is no function {name}", f"it has {', '.join(names)}")
+    return library.functions[name or names[0]]
+
+
+def _arguments(function: LibraryFunction, inputs: Sequence[str]) -> dict[str, AnyArray]:
+    specs = {value.name: value for value in function.spec.inputs if value.default is None}
+    arguments: dict[str, AnyArray] = {}
+    for text in inputs:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise Refusal(f"{text!r} is not understood", "write inputs as NAME=FILE or NAME=3.0")
+        if name not in specs:
+            raise Refusal(f"{function.spec.name} has no input {name}", f"its inputs are {', '.join(specs) or 'none'}")
+        if name in arguments:
+            raise Refusal(f"input {name} is given twice")
+        arguments[name] = read_value(value, name, specs[name].dtype, len(specs[name].shape))
+    return arguments
+
+
+def _outputs(function: LibraryFunction, result: Any) -> dict[str, AnyArray]:
+    """The outputs by name."""
+    names = [value.name for value in function.spec.results]
+    match function.spec.output_kind:
+        case "single":
+            values = [result]
+        case "dict":
+            values = list(result.values())
+        case "none":
+            values = []
+        case _:
+            values = list(result)
+    return {name: np.asarray(x) for name, x in zip(names, values, strict=True)}
+
+
+def _text(key: str, x: AnyArray) -> str:
+    if x.ndim == 0:
+        return f"{key} = {x.item()!r}"
+    dims = ", ".join(map(str, x.shape))
+    return f"{key} = {x.dtype}[{dims}]\n{np.array2string(x, threshold=200, max_line_width=100)}"
+
+
+def _compare(outputs: Mapping[str, AnyArray], path: Path, rtol: float | None) -> int:
+    """Outputs against a file: one line per output that is in it."""
+    expected = read_file(path)
+    if None in expected:
+        if len(outputs) != 1:
+            raise Refusal(f"{path}: one array, but there are {len(outputs)} outputs", "expect an .npz or .json file")
+        expected = {next(iter(outputs)): expected[None]}
+    unknown = [str(key) for key in expected if key not in outputs]
+    if unknown:
+        raise Refusal(f"{path}: there is no output {unknown[0]}", f"the outputs are {', '.join(outputs)}")
+    is_right = True
+    for key, x in outputs.items():
+        if key in expected:
+            problem = _difference(x, expected[key], path, rtol)
+            is_right = is_right and problem is None
+            click.echo(f"{key}: {problem or 'as expected'}", err=True)
+    return Exit.DONE if is_right else Exit.WRONG
+
+
+def _difference(found: AnyArray, expected: AnyArray, path: Path, rtol: float | None) -> str | None:
+    if path.suffix in (".csv", ".json"):
+        shape = found.shape if found.size == expected.size and path.suffix == ".csv" else expected.shape
+        expected = expected.astype(found.dtype).reshape(shape)
+    tolerance = rtol if rtol is not None else _FORGIVING.get(found.dtype.name, 0.0)
+    return disagreement(found, expected, absolute_tolerance(expected, tolerance))

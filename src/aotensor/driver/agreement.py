@@ -1,0 +1,74 @@
+"""When two arrays count as equal: dtype and shape exactly, floats within a tolerance that has a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.core.types import Array
+
+RTOL: Final = {"float64": 1e-11, "float32": 2e-5}
+"""Relative to the largest magnitude of the array: about 1e5 and 200 ulp. Sums in another order and functions of 2 ulp
+differ by less on the sizes that are drawn."""
+
+_CONDITION: Final = 64
+"""Where that is exceeded: so many times what one ulp on every input changes: ill-conditioned values move that far."""
+
+
+def disagreement(found: Array, expected: Array, allowed: Array | float) -> str | None:
+    """What differs between two arrays, None if nothing does. nan equals nan, inf equals inf.
+
+    allowed: largest difference, per element or for all.
+    """
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return f"{found.dtype}{list(found.shape)} instead of {expected.dtype}{list(expected.shape)}"
+    if expected.dtype.kind != "f":
+        wrong = np.asarray(found != expected)
+    else:
+        with np.errstate(all="ignore"):
+            is_near = np.abs(found.astype(float) - expected.astype(float)) <= allowed
+        wrong = ~(is_near | (found == expected) | (np.isnan(found) & np.isnan(expected)))
+    if not wrong.any():
+        return None
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    where = f" at {list(place)}" if place else ""
+    return f"{found[place]!s} instead of {expected[place]!s}{where}, {int(wrong.sum())} of {wrong.size} elements"
+
+
+def absolute_tolerance(expected: Array, rtol: float | None = None) -> float:
+    """Largest allowed difference for one array; 0 for integers."""
+    if expected.dtype.kind != "f":
+        return 0.0
+    finite = np.abs(expected[np.isfinite(expected)].astype(float))
+    scale = float(finite.max()) if finite.size else 0.0
+    return (RTOL[expected.dtype.name] if rtol is None else rtol) * max(scale, float(np.finfo(expected.dtype).tiny))
+
+
+def conditioned_tolerance(expected: Array, nearby: Array) -> float:
+    """The same, but wider for values that move a lot between neighbouring inputs; `nearby` is the value at one."""
+    base = absolute_tolerance(expected)
+    if expected.dtype.kind != "f" or expected.shape != nearby.shape:
+        return base
+    with np.errstate(all="ignore"):
+        moved = np.abs(expected.astype(float) - nearby.astype(float))
+    moved = moved[np.isfinite(moved)]
+    return base + _CONDITION * float(moved.max()) if moved.size else base
+
+
+def disagreements(
+    names: Sequence[str],
+    found: Sequence[Array],
+    expected: Sequence[Array],
+    rtol: float | None,
+    nearby: Callable[[], Sequence[Array]],
+) -> str | None:
+    """The first output that differs, with its name; `nearby` gives the expected values at neighbouring inputs."""
+    for place, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
+        problem = disagreement(x, y, absolute_tolerance(y, rtol))
+        if problem is not None and rtol is None and x.dtype == y.dtype and x.shape == y.shape:
+            problem = disagreement(x, y, conditioned_tolerance(y, nearby()[place]))
+        if problem is not None:
+            return f"{name}: {problem}"
+    return None

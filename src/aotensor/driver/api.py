@@ -1,0 +1,67 @@
+"""compile and load, as users call them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aotensor.driver.function import Function
+from aotensor.errors import GraphTypeError, GraphValueError
+
+if TYPE_CHECKING:
+    from aotensor.driver.artifact import Artifact
+    from aotensor_runtime.library import Library
+
+
+def compile(
+    functions: Function | Sequence[Function],
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    target: str | None = None,
+    cpu: str | None = None,
+    features: str | None = None,
+    opt_level: int = 3,
+    fp: str = "contract",
+    threads: bool = True,
+    check: bool = False,
+    prefix: str = "",
+) -> Artifact:
+    """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
+
+    name: of the library; by default the first function's.
+    target, cpu, features: LLVM triple, CPU name ("host", "generic", ...), `+a,-b`; by default this machine.
+    fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
+    threads: permission to use several cores; kernels of this version use one, so it changes nothing yet.
+    check: check every memory access at run time.
+    prefix: before every exported symbol.
+
+    Raises: GraphError for a wrong program, ToolError for a missing linker, OSError for an unwritable folder.
+    """
+    chosen = [functions] if isinstance(functions, Function) else list(functions)
+    if not chosen:
+        raise GraphValueError("there is no function to compile")
+    for f in chosen:
+        if not isinstance(f, Function):
+            raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
+    del threads
+    options = _compiled().Options(target, cpu, features, opt_level, fp, prefix, check, check)
+    return _compiled().write_artifact(chosen, Path(path), name, options)  # type: ignore[no-any-return]
+
+
+def load(path: str | os.PathLike[str]) -> Library:
+    """A compiled library, ready to be called; the same as `aotensor_runtime.load`.
+
+    Raises: LibraryError for a file that is damaged, foreign or too new.
+    """
+    from aotensor_runtime import load as load_library
+
+    return load_library(path)
+
+
+def _compiled() -> Any:
+    from aotensor.driver import compiled
+
+    return compiled

@@ -1,0 +1,92 @@
+"""One compilation with all that can be asked of it: every stage, every kind of file, and what each step took."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Final
+
+from aotensor.codegen.library import Library
+from aotensor.driver.function import Function
+from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
+
+FORMS: Final = {
+    "lib": "lib{}.so",
+    "static": "lib{}.a",
+    "obj": "{}.o",
+    "asm": "{}.s",
+    "llvm": "{}.ll",
+    "llvm-opt": "{}.opt.ll",
+    "loops": "{}.loops.mlir",
+    "tensor-opt": "{}.tensor-opt.mlir",
+    "tensor": "{}.tensor.mlir",
+    "graph": "{}.graph.txt",
+    "header": "{}.h",
+    "manifest": "{}.json",
+}
+"""What a compilation can give → its file name."""
+
+TEXTS: Final = frozenset(FORMS) - {"lib", "static", "obj"}
+"""The forms that are text."""
+
+
+class Build:
+    """Functions on their way to a library called `name`; each step is done when something first needs it.
+
+    seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
+    """
+
+    def __init__(self, functions: Sequence[Function], name: str | None, options: Options) -> None:
+        self.functions = list(functions)
+        self.name = name or self.functions[0].name
+        self.options = options
+        self.seconds: dict[str, float] = {}
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """At loop level.   Raises: as `recipe.lower`."""
+        with self._timed("lower"):
+            return lower(self.functions, self.options)
+
+    @cached_property
+    def library(self) -> Library:
+        """As object code in memory.   Raises: as `recipe.make_library`."""
+        lowered = self.lowered
+        with self._timed("generate code"):
+            return make_library(lowered, self.name)
+
+    @cached_property
+    def shared(self) -> bytes:
+        """The shared library.   Raises: ToolError without a linker, or if it fails."""
+        library = self.library
+        with self._timed("link"):
+            return library.shared()
+
+    def file_name(self, form: str) -> str:
+        """The name of the file that holds `form`."""
+        return FORMS[form].format(self.name)
+
+    def content(self, form: str) -> bytes:
+        """The bytes of one form, a key of FORMS.   Raises: as the steps that it takes."""
+        if form in self.lowered.texts:
+            return self.lowered.texts[form].encode()
+        makers: dict[str, Callable[[], bytes]] = {
+            "lib": lambda: self.shared,
+            "static": lambda: self.library.static(),
+            "obj": lambda: self.library.object_code,
+            "asm": lambda: self.lowered.machine.assembly(self.library.optimised).encode(),
+            "llvm": lambda: str(emit(self.lowered)).encode(),
+            "llvm-opt": lambda: str(self.library.optimised).encode(),
+            "header": lambda: self.library.header().encode(),
+            "manifest": lambda: (json.dumps(json.loads(self.library.manifest.to_json()), indent=2) + "\n").encode(),
+        }
+        return makers[form]()
+
+    @contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = time.perf_counter() - start

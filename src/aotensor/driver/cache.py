@@ -1,0 +1,86 @@
+"""Compiled functions on disk, by content: what the library depends on is its address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aotensor.config import config
+from aotensor.graph.variable import Constant
+from aotensor.graph.walk import leaves
+from aotensor_runtime import LibraryFunction, load
+
+if TYPE_CHECKING:
+    from aotensor.driver.function import Function
+
+_SOURCE = Path(__file__).parents[1]
+
+
+def load_compiled(f: Function) -> LibraryFunction:
+    """The compiled form of a function, from the cache if it is there.
+
+    Raises: OSError if the cache folder cannot be written, and all that compiling raises.
+    """
+    return getattr(load(cached_library(f, lambda folder: _build(f, folder))), f.name)  # type: ignore[no-any-return]
+
+
+def _build(f: Function, folder: Path) -> Path:
+    from aotensor.driver import compiled
+
+    return compiled.write_artifact([f], folder, f.name, compiled.Options()).library
+
+
+def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
+    """The library of a function: from the cache, else built by `build(folder)` and put there in one move.
+
+    Raises: OSError if the cache folder cannot be written.
+    """
+    folder = config.cache_dir / _key(f)
+    library = folder / f"lib{f.name}.so"
+    if library.exists():
+        return library
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".building-"))
+    try:
+        build(scratch)
+        try:
+            os.rename(scratch, folder)
+        except OSError:
+            if not library.exists():  # another process may have been first
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return library
+
+
+def _key(f: Function) -> str:
+    digest = hashlib.sha256()
+    for part in (f.ir("graph"), repr(f.allow_input_downcast), f.output_kind, repr(f.updates), _machine(), _compiler()):
+        digest.update(part.encode() + b"\0")
+    for x in leaves(list(f.results.values())):
+        if isinstance(x, Constant):
+            digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
+    return digest.hexdigest()[:40]
+
+
+def _machine() -> str:
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+    return f"{platform.machine()} {platform.system()} {sorted(k for k, has in features.items() if has)}"
+
+
+def _compiler() -> str:
+    """The compiler itself: its sources by name, size and time."""
+    entries = []
+    for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):
+        for path in sorted(root.rglob("*.py")) if root.is_dir() else ():
+            stat = path.stat()
+            entries.append(f"{path.name} {stat.st_size} {stat.st_mtime_ns}")
+    return "\n".join(entries)

@@ -1,0 +1,46 @@
+"""What a shared library asks of the dynamic loader, read from its bytes.   Source: System V ABI, chapter 5."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor_runtime.elf import ElfFile
+from aotensor_runtime.errors import DamagedLibrary
+
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_ENTRY: Final = struct.Struct("<qQ")
+_NEEDED, _UNDEFINED, _LOCAL = 1, 0, 0
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """needed: other libraries. exported: symbols that it defines for others. undefined: those that it takes."""
+
+    needed: tuple[str, ...]
+    exported: tuple[str, ...]
+    undefined: tuple[str, ...]
+
+
+def read_linkage(elf: ElfFile) -> Linkage:
+    """Dynamic symbols and needed libraries.   Raises: DamagedLibrary"""
+    texts = elf.section(".dynstr") or b""
+    try:
+        symbols = list(_SYMBOL.iter_unpack(elf.section(".dynsym") or b""))
+        entries = list(_ENTRY.iter_unpack(elf.section(".dynamic") or b""))
+    except struct.error as error:
+        raise DamagedLibrary("a dynamic table has a broken entry") from error
+    outside = [(name, section) for name, info, _, section, _, _ in symbols if info >> 4 != _LOCAL]
+    return Linkage(
+        tuple(_text(texts, value) for tag, value in entries if tag == _NEEDED),
+        tuple(sorted(_text(texts, name) for name, section in outside if section != _UNDEFINED)),
+        tuple(sorted(_text(texts, name) for name, section in outside if section == _UNDEFINED)),
+    )
+
+
+def _text(texts: bytes, offset: int) -> str:
+    end = texts.find(b"\0", offset)
+    if end < 0:
+        raise DamagedLibrary("a dynamic symbol has no name")
+    return texts[offset:end].decode("latin-1")

@@ -1,0 +1,217 @@
+"""The road from Functions to a library, one line per arrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+
+from aotensor.codegen.blas_call import define_blas_calls
+from aotensor.codegen.emit import emit_module
+from aotensor.codegen.library import Blueprint, Library, build_library
+from aotensor.codegen.llvm import Module
+from aotensor.codegen.machine import Machine
+from aotensor.config import config
+from aotensor.driver.function import Function
+from aotensor.driver.vectors import make_vectors
+from aotensor.errors import GraphValueError
+from aotensor.graph.variable import SharedVariable
+from aotensor.ir.build import BuiltFunction, Program, build, dim_name
+from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.tensor_builder import FP_POLICIES
+from aotensor.passes.check_bounds import MESSAGE, check_bounds
+from aotensor.passes.lower_library import PREFIX as LIBRARY_PREFIX
+from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner, library_recipe
+from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
+from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
+
+IR_SECTIONS: Final = ("graph", "tensor", "tensor-opt", "loops")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compile.
+
+    target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
+    verify: check the IR after every pass. check: check every memory access at run time.
+    """
+
+    target: str | None = None
+    cpu: str | None = None
+    features: str | None = None
+    opt_level: int = 3
+    fp: str = "contract"
+    prefix: str = ""
+    verify: bool = False
+    check: bool = False
+
+    def machine(self) -> Machine:
+        return Machine.parse(self.target, self.cpu, self.features, self.opt_level)
+
+
+@dataclass
+class Lowered:
+    """Functions on their way down: the texts of the stages passed so far, and what each pass did."""
+
+    functions: list[Function]
+    built: list[BuiltFunction]
+    module: ModuleOp
+    machine: Machine
+    options: Options
+    runner: PassRunner
+    texts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def records(self) -> list[PassRecord]:
+        """What every pass did, in order."""
+        return self.runner.records
+
+
+def lower(functions: Sequence[Function], options: Options, texts: bool = True) -> Lowered:
+    """Functions down to loop level.
+
+    texts: keep the text of every stage.
+
+    Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
+    """
+    if options.fp not in FP_POLICIES:
+        raise GraphValueError(f"fp policy {options.fp!r} is unknown", hint=f"one of {', '.join(FP_POLICIES)}")
+    names = [f.name for f in functions]
+    doubles = sorted({name for name in names if names.count(name) > 1})
+    if doubles:
+        raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
+    machine = options.machine()
+    runner = PassRunner(options.verify, config.dump_dir)
+    module, built = build(
+        [Program(f.name, tuple(f.arguments.items()), tuple(f.results.items())) for f in functions], options.fp
+    )
+    result = Lowered(list(functions), built, module, machine, options, runner)
+    result.texts["graph"] = "\n".join(f.ir("graph") for f in functions)
+    runner.write("graph", "txt", lambda: result.texts["graph"])
+    runner.write("tensor", "mlir", lambda: str(module) + "\n")
+    if options.verify:
+        runner.check(module, TENSOR_FORM, "build")
+    _keep_text(result, "tensor", texts)
+    runner.run(module, TENSOR_RECIPE)
+    _keep_text(result, "tensor-opt", texts)
+    runner.run(module, LOOP_RECIPE)
+    if options.check:
+        _add_bounds_checks(result)
+    _keep_text(result, "loops", texts)
+    runner.run(module, library_recipe(machine.vector_bits))
+    return result
+
+
+def _add_bounds_checks(lowered: Lowered) -> None:
+    numbers: dict[str, int] = {}
+    for position, built in enumerate(lowered.built):
+        checks = (*built.checks, ("index", f"{built.program.name}: {MESSAGE}"))
+        lowered.built[position] = replace(built, checks=checks)
+        numbers[built.program.name] = len(checks)
+    guard = Pass("check-bounds", lambda module: check_bounds(module, numbers), LOOP_FORM, LOOP_FORM)
+    lowered.runner.run(lowered.module, [guard])
+
+
+def _keep_text(lowered: Lowered, stage: str, wanted: bool) -> None:
+    if wanted:
+        lowered.texts[stage] = str(lowered.module) + "\n"  # an f-string would print xDSL's debug form
+
+
+def emit(lowered: Lowered) -> Module:
+    """Loop level to LLVM IR, without the entries."""
+    module = emit_module(lowered.module, lowered.machine)
+    define_blas_calls(module)
+    return module
+
+
+def make_library(lowered: Lowered, name: str) -> Library:
+    """Loop level to a library in memory, with its IR texts, test vectors and a record of the passes inside."""
+    pool = _SharedValues()
+    specs = [_signature(f, b, pool, lowered) for f, b in zip(lowered.functions, lowered.built, strict=True)]
+    sections = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_SECTIONS if stage in lowered.texts}
+    sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
+    vectors = make_vectors(lowered.functions)
+    if vectors:
+        sections[VECTORS_SECTION] = vectors
+    blueprint = Blueprint(
+        name, specs, lowered.machine, package_version(), lowered.options.fp, lowered.options.prefix, sections, pool.data
+    )
+    kernels = emit(lowered)
+    lowered.runner.write("llvm", "ll", lambda: str(kernels))
+    library = build_library(kernels, blueprint)
+    lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
+    lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
+    return library
+
+
+class _SharedValues(ValuePool):
+    """First values of shared variables; functions that share a variable share its place, and so its state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: dict[SharedVariable, Default] = {}
+
+    def place(self, x: SharedVariable) -> Default:
+        if x not in self._places:
+            value = x.get_value(borrow=True)
+            self._places[x] = self.add(value.shape, value.astype(value.dtype.newbyteorder("<")).tobytes())
+        return self._places[x]
+
+
+def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
+    inputs = []
+    for name, x in f.arguments.items():
+        shape = tuple(
+            n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
+        )
+        default = pool.place(x) if isinstance(x, SharedVariable) else None
+        inputs.append(ArgumentSpec(name, x.dtype, shape, default))
+    outputs = [
+        OutputSpec(name, x.dtype, shape)
+        for (name, x), shape in zip(f.results.items(), built.output_extents, strict=True)
+    ]
+    return FunctionSpec(
+        name=f.name,
+        dims=tuple(dict.fromkeys(n for a in inputs for n in a.shape if isinstance(n, str))),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        output_kind=_output_kind(f),
+        updates=tuple(f.updates.items()),
+        checks=tuple(Check(kind, message) for kind, message in built.checks),
+        calls_blas=_calls_blas(f.name, lowered.module),
+        allow_input_downcast=f.allow_input_downcast,
+    )
+
+
+def _calls_blas(name: str, module: ModuleOp) -> bool:
+    kernel = next(op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == f"{name}.kernel")
+    return any(isinstance(op, CallOp) and op.callee.string_value().startswith(LIBRARY_PREFIX) for op in kernel.walk())
+
+
+def _output_kind(f: Function) -> OutputKind:
+    kinds: dict[str, OutputKind] = {"single": "single", "list": "list", "dict": "dict", "none": "none"}
+    return kinds[f.output_kind]
+
+
+def stage_text(functions: Sequence[Function], stage: str, options: Options | None = None) -> str:
+    """The text of one stage, tensor and below."""
+    lowered = lower(functions, options or Options())
+    if stage in lowered.texts:
+        return lowered.texts[stage]
+    if stage == "llvm":
+        return str(emit(lowered))
+    library = make_library(lowered, functions[0].name)
+    return lowered.machine.assembly(library.optimised) if stage == "asm" else str(library.optimised)
+
+
+def package_version() -> str:
+    """Version of aotensor, as installed."""
+    try:
+        return version("aotensor")
+    except PackageNotFoundError:
+        return "0+uninstalled"

@@ -1,0 +1,206 @@
+"""Random arguments for a Function: extents that fit together, values from several domains, every memory layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from aotensor.core.dtypes import is_float
+from aotensor.core.types import Array
+from aotensor.driver.function import Function
+from aotensor.graph.variable import SharedVariable
+from aotensor.graph.walk import evaluate_all
+
+Arrays: TypeAlias = dict[str, Array]
+"""Values by argument name."""
+
+_SMALL: Final = (3, 5, 4, 2, 7, 6)
+"""Extents of the first sample: different ones where the types allow."""
+
+_TRIES: Final = 60
+"""How often extents of unknown dims are drawn until the reference accepts them."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Arguments of one call, with a word on what is special about them."""
+
+    note: str
+    arrays: Arrays
+
+
+@dataclass
+class Sampler:
+    """Draws samples for one function.   The same seed gives the same samples."""
+
+    f: Function
+    seed: int = 0
+    rng: np.random.Generator = field(init=False)
+    _pool: tuple[int, ...] = field(init=False)
+    _fixed: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        extents = {n for x in self._state().values() for n in x.get_value(borrow=True).shape}
+        self._pool = tuple(sorted(n for n in extents if n > 0))
+        self._fixed = not all(self._is_accepted(self._sizes_in_order(sizes)) for sizes in (_SMALL, _SMALL[::-1]))
+
+    def samples(self, count: int) -> Iterator[Sample]:
+        """`count` samples: small, extent 1, extent 0, larger, one empty dim, one dim of 1, then random ones."""
+        for number in range(count):
+            sizes, note = self._sizes(number)
+            domain = _DOMAINS[number % len(_DOMAINS)]
+            arrays = {name: self._array(name, sizes, domain, number > 0) for name in self.f.arguments}
+            yield Sample(f"{note}, {domain}" if note else domain, arrays)
+
+    def small(self, domain: str = "normal") -> Sample:
+        """A small sample in plain layout."""
+        sizes = self._accepted(lambda: self._sizes_in_order(_SMALL))
+        return Sample("small", {name: self._array(name, sizes, domain, False) for name in self.f.arguments})
+
+    def perturbed(self, arrays: Mapping[str, Array]) -> Arrays:
+        """The same with every floating value off by one ulp, up or down."""
+        return {name: _nudged(x, self.rng) if x.dtype.kind == "f" else x for name, x in arrays.items()}
+
+    # --- extents ---------------------------------------------------------------------------------------------------
+
+    def _sizes(self, number: int) -> tuple[dict[str, int], str]:
+        keys = self._keys()
+        draw, note = _EXTENTS[number] if number < len(_EXTENTS) else (_random, "random extents")
+        chosen = dict(zip(keys, draw(self.rng, len(keys)), strict=True))
+        sizes = self._accepted(lambda: chosen) if number == 0 or self._fixed else chosen
+        return sizes, note if keys else ""
+
+    def _accepted(self, draw: Callable[[], dict[str, int]]) -> dict[str, int]:
+        """Extents that the reference accepts, if some are found: drawn ones, else combinations of the state's."""
+        drawn = sizes = draw()
+        if not self._fixed:
+            return sizes
+        pool = [*self._pool, *_SMALL[:2]]
+        for _ in range(_TRIES):
+            if self._is_accepted(sizes):
+                return sizes
+            sizes = {key: n if self.rng.random() < 0.5 else int(self.rng.choice(pool)) for key, n in drawn.items()}
+        return drawn
+
+    def _is_accepted(self, sizes: Mapping[str, int]) -> bool:
+        arrays = {name: self._array(name, sizes, "unit", False) for name in self.f.arguments}
+        try:
+            reference_values(self.f, arrays)
+        except Exception:
+            return False
+        return True
+
+    def _sizes_in_order(self, extents: Sequence[int]) -> dict[str, int]:
+        return {key: extents[place % len(extents)] for place, key in enumerate(self._keys())}
+
+    def _keys(self) -> list[str]:
+        """What must be drawn: named dims, and the unknown ones."""
+        return list(dict.fromkeys(key for name in self.f.arguments for key in self._row(name) if isinstance(key, str)))
+
+    def _row(self, name: str) -> list[int | str]:
+        """Extents of one argument: numbers, and keys into what is drawn.
+
+        Unknown dims are all equal, as most programs need; where one does not, each has its own and the state keeps its.
+        """
+        x = self.f.arguments[name]
+        if self._fixed and isinstance(x, SharedVariable):
+            return list(x.get_value(borrow=True).shape)
+        shape = x.tensor_type.shape
+        return [(f"{name}.{axis}" if self._fixed else "?") if n is None else n for axis, n in enumerate(shape)]
+
+    def _state(self) -> dict[str, SharedVariable]:
+        return {name: x for name, x in self.f.arguments.items() if isinstance(x, SharedVariable)}
+
+    # --- values ----------------------------------------------------------------------------------------------------
+
+    def _array(self, name: str, sizes: Mapping[str, int], domain: str, is_arranged: bool) -> Array:
+        shape = tuple(sizes[key] if isinstance(key, str) else key for key in self._row(name))
+        values = _values(self.rng, self.f.arguments[name].dtype, shape, domain)
+        return _arranged(values, int(self.rng.integers(len(_LAYOUTS)))) if is_arranged else values
+
+
+def reference_values(f: Function, arrays: Mapping[str, Array]) -> list[Array]:
+    """All results of a function by the reference, for values of all its arguments. Its shared variables stay untouched.
+
+    Raises: what the reference raises.
+    """
+    with np.errstate(all="ignore"):
+        return evaluate_all(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()})
+
+
+# --- extents of the first samples ----------------------------------------------------------------------------------
+
+
+def _ones_but_one(value: int) -> Callable[[np.random.Generator, int], list[int]]:
+    def draw(rng: np.random.Generator, count: int) -> list[int]:
+        sizes = [int(n) for n in rng.integers(2, 9, count)]
+        if count:
+            sizes[int(rng.integers(count))] = value
+        return sizes
+
+    return draw
+
+
+def _random(rng: np.random.Generator, count: int) -> list[int]:
+    return [int(n) for n in rng.integers(1, 25, count)]
+
+
+_EXTENTS: Final[tuple[tuple[Callable[[np.random.Generator, int], list[int]], str], ...]] = (
+    (lambda _, count: [_SMALL[place % len(_SMALL)] for place in range(count)], "small"),
+    (lambda _, count: [1] * count, "extents 1"),
+    (lambda _, count: [0] * count, "extents 0"),
+    (lambda rng, count: [int(n) for n in rng.integers(17, 41, count)], "larger"),
+    (_ones_but_one(0), "one extent 0"),
+    (_ones_but_one(1), "one extent 1"),
+)
+
+
+# --- values and layouts --------------------------------------------------------------------------------------------
+
+_DOMAINS: Final = ("normal", "unit", "normal", "unit", "wide", "specials", "normal", "specials")
+"""What floats are drawn from. unit: 0.1 to 0.9. specials: normal, with nan, ±inf, ±0 and denormals among them."""
+
+
+def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain: str) -> Array:
+    if dtype == "bool":
+        return np.asarray(rng.integers(0, 2, shape), dtype=dtype)
+    if not is_float(dtype):
+        low = 0 if dtype.startswith("u") or domain == "unit" else -4
+        return np.asarray(rng.integers(low, 4 if domain == "unit" else 6, shape), dtype=dtype)
+    if domain == "unit":
+        return np.asarray(rng.uniform(0.1, 0.9, shape), dtype=dtype)
+    values = np.asarray(rng.normal(0, 8 if domain == "wide" else 1, shape), dtype=dtype)
+    if domain == "specials":
+        special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, np.finfo(dtype).smallest_subnormal], dtype=dtype)
+        values = np.where(rng.random(shape) < 0.2, rng.choice(special, shape), values)
+    return np.asarray(values, dtype=dtype)
+
+
+def _nudged(x: Array, rng: np.random.Generator) -> Array:
+    return np.asarray(x * (1 + np.finfo(x.dtype).eps * rng.choice([-1, 1], x.shape)), dtype=x.dtype)
+
+
+def _sliced(x: Array) -> Array:
+    """Every second element of a larger array."""
+    larger = np.full([2 * n + 1 for n in x.shape], 77, dtype=x.dtype)
+    window = larger[tuple(slice(1, None, 2) for _ in x.shape)]
+    window[...] = x
+    return window
+
+
+_LAYOUTS: Final[tuple[Callable[[Array], Array], ...]] = (
+    np.ascontiguousarray,
+    np.asfortranarray,
+    lambda x: np.flip(np.ascontiguousarray(np.flip(x))),
+    _sliced,
+    lambda x: np.swapaxes(np.swapaxes(x, 0, -1).copy(), 0, -1),
+)
+"""Row-major, column-major, negative strides, gaps, outer axes exchanged: other memory, the same values."""
+
+
+def _arranged(x: Array, layout: int) -> Array:
+    return _LAYOUTS[layout](x) if x.ndim else x

@@ -1,0 +1,68 @@
+"""Test vectors of a library, by the reference: small, seeded, and left out where the reference has no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.agreement import conditioned_tolerance
+from aotensor.driver.function import Function
+from aotensor.driver.samples import Sample, Sampler, reference_values
+from aotensor_runtime.vectors import Vector, pack
+
+_DOMAINS: Final = ("normal", "unit")
+_MAX_ELEMENTS: Final = 2048
+"""Longest vector, in elements of all inputs and outputs of one call."""
+
+
+def make_vectors(functions: Sequence[Function]) -> bytes:
+    """The section for all functions; empty if none of them has vectors."""
+    vectors = [vector for f in functions for vector in _vectors(f)]
+    return pack(vectors) if vectors else b""
+
+
+def _vectors(f: Function) -> Iterator[Vector]:
+    if _static_elements(f) > _MAX_ELEMENTS:
+        return
+    sampler = Sampler(f)
+    for domain in _DOMAINS:
+        sample = Sample("", {name: _rounded(x) for name, x in sampler.small(domain).arrays.items()})
+        outputs = _values(f, sample)
+        if outputs is None:
+            continue
+        nearby = _values(f, Sample("", sampler.perturbed(sample.arrays))) or outputs
+        inputs = tuple(sample.arrays.values())
+        if sum(x.size for x in (*inputs, *outputs)) <= _MAX_ELEMENTS:
+            tolerances = [float(f"{conditioned_tolerance(x, y):.2g}") for x, y in zip(outputs, nearby, strict=True)]
+            yield Vector(f.name, inputs, tuple(map(_shortened, outputs)), tuple(tolerances))
+
+
+def _values(f: Function, sample: Sample) -> list[Array] | None:
+    """The reference's results; None if it raises, or gives nan everywhere."""
+    try:
+        values = [np.asarray(x) for x in reference_values(f, sample.arrays)]
+    except Exception:  # any failure of the reference on random values means: no vector
+        return None
+    floats = [x for x in values if x.dtype.kind == "f" and x.size]
+    return None if floats and all(np.isnan(x).all() for x in floats) else values
+
+
+def _rounded(x: Array) -> Array:
+    """Inputs of three decimals: the same on every machine, whatever its logarithm, and short when compressed."""
+    return np.asarray(np.round(x, 3), dtype=x.dtype) if x.dtype.kind == "f" else x
+
+
+def _shortened(x: Array) -> Array:
+    """Outputs without the digits in which two machines may differ; the tolerance is wider than that."""
+    if x.dtype.kind != "f":
+        return x
+    digits = 12 if x.dtype == np.float64 else 6
+    return np.array([float(f"{v:.{digits}g}") for v in x.ravel().tolist()], dtype=x.dtype).reshape(x.shape)
+
+
+def _static_elements(f: Function) -> int:
+    """Elements of the arguments as far as the types tell."""
+    return sum(int(np.prod([n for n in x.tensor_type.shape if isinstance(n, int)])) for x in f.arguments.values())
