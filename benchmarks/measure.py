@@ -1,0 +1,62 @@
+"""One comparison in a process of its own: values are checked, then the contenders take turns. JSON on stdout.
+
+python benchmarks/measure.py logistic [seconds]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+import case_chain
+import case_logistic
+import case_mlp
+from contenders import Comparison, Contender
+from native import load_kernels
+
+CASES: dict[str, Callable[..., Comparison]] = {
+    "logistic": case_logistic.comparison,
+    "chain-1e6-float64": lambda c: case_chain.comparison(c, 1_000_000, "float64"),
+    "chain-1e6-float32": lambda c: case_chain.comparison(c, 1_000_000, "float32"),
+    "chain-1e3-float64": lambda c: case_chain.comparison(c, 1_000, "float64"),
+    "chain-1e3-float32": lambda c: case_chain.comparison(c, 1_000, "float32"),
+    "mlp": case_mlp.comparison,
+}
+
+
+def interleaved(contenders: dict[str, Contender], seconds: float) -> dict[str, list[float]]:
+    """Seconds per call of every turn. A turn is some 2 ms of one contender; turns go round until time is up."""
+    loops = {}
+    for name, call in contenders.items():
+        once = min(_turn(call, 1) for _ in range(5))
+        loops[name] = max(1, int(0.002 / once))
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    end = perf_counter() + seconds * len(contenders)
+    while perf_counter() < end:
+        for name, call in contenders.items():
+            times[name].append(_turn(call, loops[name]))
+    return times
+
+
+def _turn(call: Contender, loops: int) -> float:
+    start = perf_counter()
+    for _ in range(loops):
+        call()
+    return (perf_counter() - start) / loops
+
+
+def main() -> None:
+    case, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
+    comparison = CASES[case](load_kernels())
+    comparison.check()
+    times = interleaved(comparison.contenders, seconds)
+    best = {name: min(t) for name, t in times.items()}
+    median = {name: sorted(t)[len(t) // 2] for name, t in times.items()}
+    record = {"case": case, "title": comparison.title, "best": best, "median": median, "missing": comparison.missing}
+    print(json.dumps(record | {"turns": min(map(len, times.values()))}))
+
+
+if __name__ == "__main__":
+    main()

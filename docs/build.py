@@ -1,0 +1,42 @@
+"""Makes the pages under docs/cli from the help texts: `python docs/build.py`. A test keeps them equal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from aotensor_cli.main import COMMANDS, group
+
+CLI: Final = Path(__file__).parent / "cli"
+_WIDTH: Final = 100
+
+
+def pages() -> dict[Path, str]:
+    """Path → text of every generated page."""
+    commands = {name: group.get_command(click.Context(group), name) for name in COMMANDS}
+    made = {CLI / f"{name}.md": _page(f"aotensor {name}", command) for name, command in commands.items() if command}
+    listing = "".join(f"- [`aotensor {name}`]({name}.md): {summary}\n" for name, summary in COMMANDS.items())
+    return {CLI / "index.md": _page("aotensor", group) + f"\n{listing}", **made}
+
+
+def _page(name: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH)
+    context.help_option_names = ["-h", "--help"]
+    return f"# {name}\n\n```text\n{command.get_help(context)}\n```\n"
+
+
+def main() -> None:
+    """Write the pages, and take away those that no command has."""
+    wanted = pages()
+    CLI.mkdir(exist_ok=True)
+    for path in CLI.glob("*.md"):
+        if path not in wanted:
+            path.unlink()
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

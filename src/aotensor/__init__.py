@@ -1,0 +1,21 @@
+"""aotensor: symbolic tensor programs and their gradients, compiled ahead of time.
+
+import aotensor as aot
+import aotensor.tensor as at
+
+X, y, w = at.matrix("X", shape=("n", "p")), at.vector("y", shape=("n",)), at.vector("w", shape=("p",))
+loss = at.softplus(-y * (X @ w)).mean()
+f = aot.function([X, y, w], {"loss": loss, "grad_w": aot.grad(loss, w)}, name="logistic")
+aot.compile(f, "build")        # build/liblogistic.so, build/logistic.h
+"""
+
+from __future__ import annotations
+
+from aotensor import errors
+from aotensor.config import config
+from aotensor.driver.api import compile, load
+from aotensor.driver.function import Function, function
+from aotensor.gradient import grad
+from aotensor.graph.variable import shared
+
+__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared"]

@@ -1,0 +1,120 @@
+"""dtype names, promotion and widening, as specified in one table.
+
+A dtype is a plain string, the NumPy name. `index` exists inside the compiler only (extents and loop counters).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from aotensor.errors import UnsupportedError
+
+BOOL: Final = ("bool",)
+SIGNED: Final = ("int8", "int16", "int32", "int64")
+UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
+FLOATS: Final = ("float32", "float64")
+INTEGERS: Final = SIGNED + UNSIGNED
+DISCRETE: Final = BOOL + INTEGERS
+ALL: Final = DISCRETE + FLOATS
+INDEX: Final = "index"
+
+_SIZES: Final = {"bool": 1, "index": 8} | {name: int(name.lstrip("uintfloa")) // 8 for name in INTEGERS + FLOATS}
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes that one element takes in memory (a bool takes one)."""
+    return _SIZES[dtype]
+
+
+def is_float(dtype: str) -> bool:
+    """float32 or float64."""
+    return dtype in FLOATS
+
+
+def is_discrete(dtype: str) -> bool:
+    """bool or an integer."""
+    return dtype in DISCRETE
+
+
+def is_signed(dtype: str) -> bool:
+    """A signed integer; an index counts as one."""
+    return dtype in SIGNED or dtype == INDEX
+
+
+def is_unsigned(dtype: str) -> bool:
+    """An unsigned integer; bool counts as one."""
+    return dtype in UNSIGNED or dtype == "bool"
+
+
+def canonical(dtype: DTypeLike | str) -> str:
+    """The name of a dtype that the compiler supports.
+
+    Raises: UnsupportedError (a TypeError) for float16, complex, object and all other kinds; TypeError if NumPy does
+    not know the name.
+    """
+    if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
+        return dtype
+    name = np.dtype(dtype).name
+    if name not in ALL:
+        raise UnsupportedError(
+            f"dtype {name} is not supported",
+            hint="use bool, int8-int64, uint8-uint64, float32 or float64" + _complex_hint(name),
+        )
+    return name
+
+
+def _complex_hint(name: str) -> str:
+    return "; split a complex value into real and imaginary part" if name.startswith("complex") else ""
+
+
+@cache
+def promote(*dtypes: str) -> str:
+    """The smallest dtype that holds all of `dtypes`, by NumPy's rules for arrays (int64 with float32 is float64)."""
+    return canonical(np.result_type(*dtypes))
+
+
+def float_of(dtype: str) -> str:
+    """dtype of `exp`, `sqrt`, ... of a value: floats keep theirs, integers of up to 16 bits give float32."""
+    if is_float(dtype):
+        return dtype
+    return "float32" if itemsize(dtype) <= 2 else "float64"
+
+
+def sum_of(dtype: str) -> str:
+    """dtype of `sum` and `prod`: integers widen to 64 bits, bool counts in int64, floats keep theirs."""
+    if is_float(dtype):
+        return dtype
+    return "uint64" if dtype in UNSIGNED else "int64"
+
+
+def mean_of(dtype: str) -> str:
+    """dtype of `mean`, `var` and `true_div`: floats keep theirs, all else gives float64."""
+    return dtype if is_float(dtype) else "float64"
+
+
+def accumulator_of(dtype: str) -> str:
+    """dtype in which a sum of `dtype` is accumulated: float64 for every float."""
+    return "float64" if is_float(dtype) else dtype
+
+
+def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
+    """dtype of a Python scalar beside an operand of dtype `other`: literals are weak.
+
+    An int takes the smallest integer type that holds it, so that `x_int8 + 1` stays int8; a float beside a float
+    takes that float's dtype, beside anything else float64.
+    """
+    if isinstance(value, bool):
+        return "bool"
+    if other is not None and is_float(other):
+        return other
+    if isinstance(value, int):
+        for name in SIGNED if value < 0 else ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+            info = np.iinfo(name)
+            if info.min <= value <= info.max:
+                return name
+        raise OverflowError(f"the integer {value} does not fit 64 bits")
+    return "float64"

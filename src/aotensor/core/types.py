@@ -1,0 +1,160 @@
+"""TensorType: dtype, rank and what is known of each dim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aotensor.core import dtypes
+from aotensor.errors import GraphTypeError, GraphValueError
+
+Dim: TypeAlias = int | str | None
+"""An extent: a number, a name (the same name is the same extent everywhere in one function) or unknown."""
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """dtype and dims of a dense tensor; broadcasting happens along dims that are the number 1.
+
+    Raises: UnsupportedError for a dtype that cannot be compiled, GraphValueError for a negative dim,
+    GraphTypeError for a dim that is neither int, str nor None.
+    """
+
+    dtype: str
+    shape: tuple[Dim, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtypes.canonical(self.dtype))
+        object.__setattr__(self, "shape", tuple(_checked_dim(dim) for dim in self.shape))
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    ndim = rank
+
+    @property
+    def static_shape(self) -> tuple[int | None, ...]:
+        """The dims as numbers, None where the extent is known at run time only."""
+        return tuple(dim if isinstance(dim, int) else None for dim in self.shape)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        return tuple(dim == 1 for dim in self.shape)
+
+    def with_dtype(self, dtype: str) -> TensorType:
+        return TensorType(dtype, self.shape)
+
+    def __str__(self) -> str:
+        dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
+        return f"{self.dtype}[{dims}]" if self.shape else self.dtype
+
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Array:
+        """`value` as an array of this type, converted only where nothing is lost.
+
+        strict: accept an array of exactly this dtype and rank, convert nothing.
+        allow_downcast: True permits float64 → float32 and the like; None permits it for Python floats only if exact.
+
+        Raises: GraphTypeError for a dtype, rank or static dim that does not fit.
+        """
+        if strict and not (isinstance(value, np.ndarray) and value.dtype == self.dtype):
+            raise GraphTypeError(f"expected an array of {self}, found {_describe(value)}")
+        array = np.asarray(value)
+        if array.dtype != self.dtype:
+            array = self._convert(value, array, allow_downcast)
+        if array.ndim != self.rank:
+            raise GraphTypeError(f"expected rank {self.rank} ({self}), found rank {array.ndim} ({_describe(value)})")
+        for axis, (dim, extent) in enumerate(zip(self.shape, array.shape, strict=True)):
+            if isinstance(dim, int) and dim != extent:
+                raise GraphTypeError(f"expected extent {dim} along axis {axis} ({self}), found {extent}")
+        return array
+
+    def _convert(self, value: object, array: Array, allow_downcast: bool | None) -> Array:
+        if array.dtype.kind not in "biuf":
+            raise GraphTypeError(f"expected {self}, found {_describe(value)}")
+        converted = array.astype(self.dtype)
+        is_literal = isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+        if allow_downcast or np.can_cast(array.dtype, self.dtype, "safe"):
+            return converted
+        if array.dtype.kind in "iu" and dtypes.is_float(self.dtype):
+            return converted
+        if is_literal and (converted == array or array != array):
+            return converted
+        hint = "pass allow_input_downcast=True or convert it" if array.dtype.kind == "f" else "convert it first"
+        raise GraphTypeError(f"{_describe(value)} does not fit {self} without loss", hint=hint)
+
+
+def _checked_dim(dim: object) -> Dim:
+    if dim is None or (isinstance(dim, str) and dim.isidentifier()):
+        return dim
+    if isinstance(dim, str):
+        raise GraphValueError(f"dim name {dim!r} is no identifier")
+    if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
+        raise GraphTypeError(f"a dim is an int, a name or None, not {dim!r}")
+    if dim < 0:
+        raise GraphValueError(f"dim {dim} is negative")
+    return int(dim)
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}{list(value.shape)}"
+    return f"{type(value).__name__} {value!r:.40}"
+
+
+def merge_dims(dims: Iterable[Dim]) -> Dim:
+    """The dim of a broadcast axis: a number wins over a name, a name over unknown; 1 gives way to all.
+
+    Raises: GraphValueError if two different numbers other than 1 meet.
+    """
+    result: Dim = 1
+    for dim in dims:
+        if dim == 1 or dim == result:
+            continue
+        if result == 1 or result is None or (isinstance(result, str) and isinstance(dim, int)):
+            result = dim
+        elif isinstance(result, int) and isinstance(dim, int):
+            raise GraphValueError(f"extents {result} and {dim} do not broadcast")
+    return result
+
+
+def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """Shape of an elementwise operation: axes align at the right, missing ones count as 1.
+
+    Raises: GraphValueError naming the axis where two extents differ.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    merged: list[Dim] = []
+    for axis in range(rank):
+        try:
+            merged.append(merge_dims(shape[axis] for shape in padded))
+        except GraphValueError as error:
+            raise GraphValueError(f"{error.diagnostic.title} along axis {axis}") from error
+    return tuple(merged)
+
+
+def normalise_axis(axis: int, rank: int) -> int:
+    """A non-negative axis.   Raises: GraphTypeError for a non-integer, AxisOutOfRange (ValueError) otherwise."""
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise GraphTypeError(f"an axis is an int, not {axis!r}")
+    if not -rank <= axis < rank:
+        raise GraphValueError(f"axis {axis} is out of range for rank {rank}")
+    return int(axis) % rank
+
+
+def normalise_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Sorted, distinct, non-negative axes; None means all.   Raises: GraphValueError for a repeated axis."""
+    if axis is None:
+        return tuple(range(rank))
+    axes = [axis] if isinstance(axis, int | np.integer) else list(axis)
+    result = sorted(normalise_axis(one, rank) for one in axes)
+    if len(set(result)) != len(result):
+        raise GraphValueError(f"axis {tuple(axes)} names one axis twice")
+    return tuple(result)

@@ -1,0 +1,152 @@
+"""The exceptions of aotensor.
+
+AotensorError                          everything below; carries a Diagnostic
+├── GraphError                         the user's program is wrong
+│   ├── GraphTypeError   (TypeError)       dtypes, ranks or kinds that do not go together
+│   ├── GraphValueError  (ValueError)      sizes or options that do not go together
+│   ├── GraphIndexError  (IndexError)      an index outside its axis
+│   ├── UnusedInputError (GraphTypeError)  an input that no output needs
+│   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
+│   ├── DisconnectedInputError (ValueError)   the cost does not depend on a wrt
+│   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
+├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
+├── ToolError            (RuntimeError)    a tool is missing or failed: linker, C compiler
+├── InternalError        (RuntimeError)    our own bug
+└── LibraryError, ArgumentError, ...       see aotensor_runtime.errors (re-exported here)
+
+GradientError (Exception)              a derivative that does not agree with finite differences
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aotensor_runtime.errors import (
+    AotensorError,
+    ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    DamagedLibrary,
+    Diagnostic,
+    ForeignLibrary,
+    LibraryError,
+    LibraryNotFound,
+    OutOfMemory,
+    TooNewLibrary,
+    UnsupportedMachine,
+)
+
+__all__ = [
+    "AotensorError",
+    "ArgumentError",
+    "ArgumentIndexError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "DamagedLibrary",
+    "Diagnostic",
+    "DisconnectedInputError",
+    "ForeignLibrary",
+    "GradientError",
+    "GraphError",
+    "GraphIndexError",
+    "GraphTypeError",
+    "GraphValueError",
+    "InternalError",
+    "LibraryError",
+    "LibraryNotFound",
+    "MissingInputError",
+    "NullTypeGradError",
+    "OutOfMemory",
+    "TooNewLibrary",
+    "ToolError",
+    "UnsupportedError",
+    "UnsupportedMachine",
+    "UnusedInputError",
+]
+
+
+class GraphError(AotensorError):
+    """The user's program is wrong."""
+
+
+class GraphTypeError(GraphError, TypeError):
+    """Types, ranks or kinds of values that do not go together."""
+
+
+class GraphValueError(GraphError, ValueError):
+    """Sizes or options that do not go together."""
+
+
+class GraphIndexError(GraphError, IndexError):
+    """An index outside its axis."""
+
+
+class UnusedInputError(GraphTypeError):
+    """An input that no output needs, or that is given twice."""
+
+
+class MissingInputError(GraphTypeError):
+    """An output depends on a variable that is not among the inputs."""
+
+
+class DisconnectedInputError(GraphError, ValueError):
+    """The cost does not depend on a variable that its gradient is asked for."""
+
+
+class NullTypeGradError(GraphError, TypeError):
+    """A gradient that is undefined or not implemented was asked for."""
+
+
+class UnsupportedError(AotensorError, TypeError):
+    """A dtype, op or option that cannot be compiled: which, at what stage, and what would help."""
+
+
+class ToolError(AotensorError, RuntimeError):
+    """An external tool is missing or failed."""
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        command: tuple[str, ...] = (),
+        stderr: str = "",
+        lines: Iterable[str] = (),
+        hint: str | None = None,
+    ) -> None:
+        self.command, self.stderr = command, stderr
+        detail = [f"command: {' '.join(command)}"] if command else []
+        detail += stderr.strip().splitlines()[:8]
+        super().__init__(title, lines=[*lines, *detail], hint=hint)
+
+
+class InternalError(AotensorError, RuntimeError):
+    """A bug of aotensor: a pass that broke its form, a case that its author held impossible."""
+
+
+class GradientError(Exception):
+    """An analytic derivative that does not agree with finite differences.
+
+    arg: position of the argument; err_pos: flat position in it; shape: its shape; val1: analytic; val2: numeric.
+    """
+
+    def __init__(
+        self,
+        arg: int,
+        err_pos: int,
+        shape: tuple[int, ...],
+        val1: float,
+        val2: float,
+        abs_err: float,
+        rel_err: float,
+        abs_tol: float,
+        rel_tol: float,
+    ) -> None:
+        self.arg, self.err_pos, self.shape = arg, err_pos, shape
+        self.val1, self.val2 = val1, val2
+        self.abs_err, self.rel_err, self.abs_tol, self.rel_tol = abs_err, rel_err, abs_tol, rel_tol
+        super().__init__(
+            f"argument {arg}, element {err_pos} of shape {shape}: analytic {val1:g}, numeric {val2:g}\n"
+            f"  absolute error {abs_err:g}, tolerance {abs_tol:g}\n"
+            f"  relative error {rel_err:g}, tolerance {rel_tol:g}"
+        )

@@ -1,0 +1,1 @@
+"""The symbolic graph: variables, ops, and how to walk over it."""

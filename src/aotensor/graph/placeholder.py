@@ -1,0 +1,62 @@
+"""Types of variables that stand for the absence of a gradient: disconnected, or null."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+
+class DisconnectedType:
+    """Type of a gradient term whose input does not influence the output at all."""
+
+    def filter(self, data: object, strict: bool = False, allow_downcast: bool | None = None) -> NoReturn:
+        """Always refused: such a variable has no value.   Raises: AssertionError"""
+        raise AssertionError("a disconnected variable has no value: it may not be used in a computation")
+
+    def filter_variable(self, other: object) -> NoReturn:
+        """Raises: AssertionError"""
+        raise AssertionError("a disconnected variable may not be assigned to")
+
+    def value_eq(self, a: object, b: object) -> NoReturn:
+        """Raises: AssertionError"""
+        raise AssertionError("disconnected variables have no values to compare")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __str__(self) -> str:
+        return "DisconnectedType"
+
+    __repr__ = __str__
+
+
+class NullType:
+    """Type of a gradient that is undefined or not implemented; `why_null` is the reason, told when it is used."""
+
+    def __init__(self, why_null: str = "(no explanation given)") -> None:
+        self.why_null = why_null
+
+    def filter(self, data: object, strict: bool = False, allow_downcast: bool | None = None) -> NoReturn:
+        """Raises: ValueError"""
+        raise ValueError(f"a null variable has no value: {self.why_null}")
+
+    def filter_variable(self, other: object) -> NoReturn:
+        """Raises: ValueError"""
+        raise ValueError(f"a null variable may not be assigned to: {self.why_null}")
+
+    def values_eq(self, a: object, b: object) -> NoReturn:
+        """Raises: ValueError"""
+        raise ValueError("null variables have no values to compare")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __str__(self) -> str:
+        return "NullType"
+
+    __repr__ = __str__

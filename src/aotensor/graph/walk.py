@@ -1,0 +1,114 @@
+"""Walks over a graph, all iterative: a chain of any depth is no danger for Python's stack."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from aotensor.core.types import Array
+from aotensor.errors import AotensorError, GraphValueError, MissingInputError
+from aotensor.graph.op import Apply
+from aotensor.graph.public import public
+from aotensor.graph.variable import Constant, SharedVariable, Variable
+
+
+def toposort(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
+    """The nodes that `outputs` need, each after those it depends on; nothing behind a variable in `stop`.
+
+    The order depends on the graph alone: depth first, inputs from left to right.
+    """
+    blocked = set(stop)
+    order: list[Apply] = []
+    done: set[Apply] = set()
+    stack: list[tuple[Apply, Iterator[Variable]]] = []
+    for output in outputs:
+        _push(output, blocked, done, stack)
+        while stack:
+            node, pending = stack[-1]
+            child = next(pending, None)
+            if child is None:
+                stack.pop()
+                order.append(node)
+            else:
+                _push(child, blocked, done, stack)
+    return order
+
+
+def _push(x: Variable, blocked: set[Variable], done: set[Apply], stack: list[tuple[Apply, Iterator[Variable]]]) -> None:
+    if x.owner is not None and x not in blocked and x.owner not in done:
+        done.add(x.owner)
+        stack.append((x.owner, iter(x.owner.inputs)))
+
+
+def leaves(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Variable]:
+    """Variables without owner (constants included), and those in `stop`, that `outputs` depend on, in order of use."""
+    outputs = list(outputs)
+    blocked = set(stop)
+    found: dict[Variable, None] = {}
+    for node in toposort(outputs, stop):
+        for x in node.inputs:
+            if x.owner is None or x in blocked:
+                found[x] = None
+    for x in outputs:
+        if x.owner is None or x in blocked:
+            found[x] = None
+    return list(found)
+
+
+def replace(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> list[Variable]:
+    """The same graph with some variables replaced by others; what does not depend on them is shared."""
+    mapping: dict[Variable, Variable] = dict(replacements)
+    for node in toposort(outputs, stop=replacements):
+        inputs = [mapping.get(x, x) for x in node.inputs]
+        if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+            copies = node.op.apply(*inputs).outputs
+            for old, new in zip(node.outputs, copies, strict=True):
+                new.name = old.name
+                mapping.setdefault(old, new)
+    return [mapping.get(x, x) for x in outputs]
+
+
+def evaluate_all(outputs: Sequence[Variable], values: Mapping[Variable, object]) -> list[Array]:
+    """Values of several outputs by the reference, each node computed once.
+
+    Raises: MissingInputError for a leaf that has no value, GraphTypeError for one of another type, GraphValueError if
+    the same dim name gets two extents.
+    """
+    known: dict[Variable, Array] = {x: _filtered(x, value) for x, value in values.items()}
+    check_named_dims(list(known.items()))
+    for x in leaves(outputs, stop=known):
+        if isinstance(x, Constant):
+            known[x] = x.data
+        elif isinstance(x, SharedVariable):
+            known.setdefault(x, x.get_value(borrow=True))
+        elif x not in known:
+            raise MissingInputError(f"no value is given for {x}", lines=[x.describe()])
+    for node in toposort(outputs, stop=known):
+        results = node.op.evaluate(node, [known[x] for x in node.inputs])
+        known.update(zip(node.outputs, results, strict=True))
+    return [known[x] for x in outputs]
+
+
+@public
+def evaluate(x: Variable, values: Mapping[Variable, object]) -> Array:
+    """The value of one variable by the reference."""
+    return evaluate_all([x], values)[0]
+
+
+def _filtered(x: Variable, value: object) -> Array:
+    try:
+        return x.tensor_type.filter(value)
+    except AotensorError as error:
+        raise type(error)(f"{x}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
+
+
+def check_named_dims(values: Sequence[tuple[Variable, Array]]) -> dict[str, int]:
+    """The extents of all dim names.   Raises: GraphValueError where one name has two extents."""
+    extents: dict[str, tuple[int, Variable]] = {}
+    for x, array in values:
+        for axis, dim in enumerate(x.tensor_type.shape):
+            if not isinstance(dim, str):
+                continue
+            extent, first = extents.setdefault(dim, (array.shape[axis], x))
+            if extent != array.shape[axis]:
+                raise GraphValueError(f"dim {dim} of {x} is {array.shape[axis]}, but {first} has {dim} = {extent}")
+    return {name: extent for name, (extent, _) in extents.items()}

@@ -1,0 +1,40 @@
+"""`aotensor doctor`, and the pages that are made from the help texts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Call
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_finds_what_is_needed(call: Call) -> None:
+    answer = call("doctor")
+    assert answer.code == 0, answer.out
+    for what in ("llvmlite", "linker", "BLAS", "targets", "cache"):
+        assert what in answer.out
+    tree = json.loads(call("doctor", "--json").out)
+    assert tree["ok"] is True
+    assert {x["verdict"] for x in tree["findings"]} <= {"ok", "optional"}
+
+
+def test_missing_linker_is_4_with_advice(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    answer = call("doctor")
+    assert answer.code == 4
+    assert "hint: linker: install a C compiler" in answer.out
+
+
+def test_pages_are_the_help_texts() -> None:
+    spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
+    assert spec is not None and spec.loader is not None
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    wanted = build.pages()
+    assert {path: path.read_text(encoding="utf-8") for path in (DOCS / "cli").glob("*.md")} == wanted, (
+        "run python docs/build.py"
+    )

@@ -1,0 +1,135 @@
+"""`aotensor inspect`: models and libraries, every stage, and files that are no libraries."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import Call
+
+from aotensor.codegen.container import seal
+from aotensor.driver.function import STAGES
+
+
+def test_summary_of_a_library(call: Call, library: Path) -> None:
+    answer = call("inspect", library)
+    assert (answer.code, answer.err) == (0, "")
+    assert "logistic(X: float64[n, p], y: float64[n], w: float64[p]) -> loss: float64" in answer.out
+    assert "8*n*p + 8*n + 8*p + 8 of inputs and outputs" in answer.out
+    assert "2*n*p" in answer.out
+    assert "libc.so.6" in answer.out
+    assert "lower-to-loops" in answer.out
+
+
+def test_summary_as_json_has_it_all(call: Call, library: Path) -> None:
+    tree = json.loads(call("inspect", library, "--json", "--function", "logistic_grad").out)
+    (function,) = tree["functions"]
+    assert function["name"] == "logistic_grad"
+    assert function["dims"] == ["n", "p"]
+    assert function["estimate"]["flops"].startswith("4*n*p + ")
+    assert tree["size"] == library.stat().st_size
+    assert tree["needed"] == ["libc.so.6"]
+    assert "logistic_grad_call" in tree["symbols"]
+    assert tree["passes"][0]["name"] == "canonicalize"
+
+
+def test_summary_of_a_model_times_the_passes(call: Call, model: Path) -> None:
+    tree = json.loads(call("inspect", f"{model}:twice", "--format", "json").out)
+    assert tree["functions"][0]["estimate"] == {"bytes": "16*p", "flops": "p"}
+    assert all(row["seconds"] >= 0 for row in tree["passes"])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stages_of_a_model(call: Call, model: Path, stage: str) -> None:
+    answer = call("inspect", f"{model}:twice", "--stage", stage)
+    assert answer.code == 0
+    assert "doubled" in answer.out
+
+
+@pytest.mark.parametrize("stage", ["graph", "tensor", "tensor-opt", "loops"])
+def test_stages_of_a_library(call: Call, library: Path, stage: str) -> None:
+    whole = call("inspect", library, "--stage", stage).out
+    one = call("inspect", library, "--stage", stage, "--function", "doubled").out
+    assert 0 < len(one) < len(whole)
+    assert "doubled" in one and "logistic" not in one
+    assert json.loads(call("inspect", library, "--stage", stage, "--json").out) == {"stage": stage, "text": whole}
+
+
+def test_stages_that_do_not_travel(call: Call, library: Path) -> None:
+    answer = call("inspect", library, "--stage", "asm")
+    assert answer.code == 2
+    assert answer.err == f"error: {library}: stage asm does not travel in a library\nhint: inspect the model instead\n"
+
+
+def test_unknown_function(call: Call, library: Path) -> None:
+    answer = call("inspect", library, "--function", "soup")
+    assert answer.code == 2
+    assert "hint: it has logistic, doubled, logistic_grad, logistic_hvp" in answer.err
+
+
+def test_graph_for_graphviz(call: Call, model: Path, library: Path) -> None:
+    answer = call("inspect", f"{model}:twice", "--format", "dot")
+    assert answer.out.startswith("digraph aotensor {")
+    assert '[label="w: float64[p]"]' in answer.out
+    assert call("inspect", library, "--format", "dot").code == 2
+
+
+def test_model_without_linker_is_still_inspected(spawn: Call, model: Path) -> None:
+    answer = spawn("inspect", f"{model}:twice", PATH="")
+    assert answer.code == 0
+    assert "not linked" in answer.out
+    assert "warning: no linker" in answer.err
+
+
+def _truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _foreign(_: bytes) -> bytes:
+    return b"GIF89a"
+
+
+def _other_elf(content: bytes) -> bytes:
+    return content.replace(b".aotensor.manifest", b".somebody.manifest")
+
+
+def _too_new(content: bytes) -> bytes:
+    assert b'"abi":1,' in content
+    return seal(content.replace(b'"abi":1,', b'"abi":9,'))
+
+
+def _big_endian(content: bytes) -> bytes:
+    return content[:5] + struct.pack("B", 2) + content[6:]
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify", "run"])
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (_truncated, "section table"),
+        (_foreign, "not an ELF file"),
+        (_other_elf, "aotensor did not build this file: it has no manifest"),
+        (_too_new, "the library has ABI version 9, this runtime knows 1"),
+        (_big_endian, "not a 64-bit little-endian ELF file"),
+        (lambda _: b"", "not an ELF file"),
+    ],
+)
+def test_files_that_are_no_libraries(
+    call: Call, library: Path, tmp_path: Path, command: str, damage: Callable[[bytes], bytes], reason: str
+) -> None:
+    path = tmp_path / "libbad.so"
+    path.write_bytes(damage(library.read_bytes()))
+    answer = call(command, path)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"error: {path}: {reason}")
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify", "run"])
+def test_library_that_is_not_there(call: Call, tmp_path: Path, command: str) -> None:
+    answer = call(command, tmp_path / "libnone.so")
+    assert answer.code == 2
+    assert answer.err.splitlines()[0] == f"error: {tmp_path / 'libnone.so'}: there is no such file"

@@ -1,0 +1,151 @@
+"""Linking: every linker that is here, what it exports, archives, failures that leave nothing behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from entry_harness import handmade_library, small, small_library
+
+from aotensor.codegen import link as linking
+from aotensor.codegen.container import seal
+from aotensor.codegen.library import Library, write_library
+from aotensor.codegen.link import Linker, archive, find_linkers, is_native_triple, link, version_script, write_file
+from aotensor.codegen.machine import Machine
+from aotensor.errors import ToolError, UnsupportedError
+
+TRIPLE = Machine.host().triple
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return handmade_library()
+
+
+def _link(library: Library, linkers: list[Linker]) -> bytes:
+    return link(library.object_code, triple=TRIPLE, soname=library.soname, exported=library.exported, linkers=linkers)
+
+
+@pytest.mark.parametrize("name", ["cc", "clang", "ld.lld", "ld", "ziglang"])
+def test_every_linker(library: Library, name: str, tmp_path: Path) -> None:
+    linkers = [linker for linker in find_linkers(TRIPLE) if linker.name == name]
+    if not linkers:
+        pytest.skip(f"{name} is not installed")
+    first = seal(_link(library, linkers))
+    assert first == seal(_link(library, linkers))
+    path = tmp_path / "x.so"
+    path.write_bytes(first)
+    dll = ctypes.CDLL(str(path))
+    assert dll.aotensor_abi_version() == 1 and dll.plus_call(None, None, None) == 1
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
+def test_exports_and_needs(library: Library, tmp_path: Path) -> None:
+    path = tmp_path / "x.so"
+    path.write_bytes(library.shared())
+    said = subprocess.run(["nm", "-D", str(path)], check=True, capture_output=True, text=True).stdout.split("\n")
+    defined = {line.split()[-1] for line in said if " T " in line or " D " in line or " B " in line}
+    assert defined == set(library.exported)
+    needed = {line.split()[-1].split("@")[0] for line in said if " U " in line}
+    assert needed <= {"malloc", "free", "memcpy", "memset", "snprintf"}
+
+
+@pytest.mark.skipif(shutil.which("ar") is None, reason="ar is not installed")
+@pytest.mark.parametrize("member", ["short.o", "a_rather_long_member_name.o"])
+def test_archive(library: Library, member: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.a"
+    path.write_bytes(archive(library.object_code, member=member, exported=library.exported))
+    run = {"check": True, "capture_output": True, "cwd": tmp_path}
+    assert subprocess.run(["ar", "t", "x.a"], **run).stdout == member.encode() + b"\n"
+    assert subprocess.run(["ar", "p", "x.a", member], **run).stdout == library.object_code
+    index = subprocess.run(["nm", "--print-armap", "x.a"], **run).stdout.decode()
+    assert all(f"{name} in {member}" in index for name in library.exported)
+
+
+def test_version_script() -> None:
+    assert version_script(["a", "b"]) == "{\n  global:\n    a;\n    b;\n  local: *;\n};\n"
+
+
+def test_no_linker(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(linking.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolError) as caught:
+        library.shared()
+    assert str(caught.value) == (
+        f"no linker for {TRIPLE} was found\n  looked for: cc, clang, ld.lld, ld, ziglang\n"
+        "hint: install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
+    )
+
+
+def test_failing_linker(library: Library, tmp_path: Path) -> None:
+    bad = tmp_path / "bad"
+    bad.write_text("#!/bin/sh\necho 'bad: cannot find -lm' >&2\nexit 3\n")
+    bad.chmod(0o755)
+    with pytest.raises(ToolError, match="the linker bad failed") as caught:
+        _link(library, [Linker("bad", (str(bad),), True, ("-lm",))])
+    assert caught.value.stderr == "bad: cannot find -lm\n" and caught.value.command[0] == str(bad)
+    with pytest.raises(ToolError, match="the linker gone could not be started"):
+        _link(library, [Linker("gone", (str(tmp_path / "gone"),), True, ())])
+
+
+def test_undefined_symbols_are_refused(tmp_path: Path) -> None:
+    if not find_linkers(TRIPLE):
+        pytest.skip("no linker")
+    h = small()
+    from aotensor.codegen.entry.verbs import Code
+    from aotensor.codegen.llvm import function, i32
+
+    code = Code(h.module, "user", i32, [], exported=True)
+    code.give(code.builder.call(function(h.module, "nowhere_to_be_found", i32, []), []))
+    with pytest.raises(ToolError) as caught:
+        h.library().shared()
+    assert "nowhere_to_be_found" in caught.value.stderr
+
+
+def test_other_targets() -> None:
+    assert is_native_triple(TRIPLE) and not is_native_triple("riscv64-unknown-linux-gnu")
+    assert all(linker.name != "cc" for linker in find_linkers("riscv64-unknown-linux-gnu"))
+    with pytest.raises(UnsupportedError, match="shared libraries for arm64-apple-darwin are not supported"):
+        link(b"", triple="arm64-apple-darwin", soname="x", exported=())
+
+
+def test_clang_and_ziglang_get_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(linking.importlib.util, "find_spec", lambda name: object())
+    names = [(linker.name, linker.command) for linker in find_linkers("riscv64-unknown-linux-gnu")]
+    assert names == [
+        ("riscv64-linux-gnu-gcc", ("/bin/riscv64-linux-gnu-gcc",)),
+        ("clang", ("/bin/clang", "--target=riscv64-unknown-linux-gnu")),
+        ("ziglang", (sys.executable, "-m", "ziglang", "cc", "-target", "riscv64-linux-gnu")),
+    ]
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.so"
+    write_file(path, b"old")
+    assert path.read_bytes() == b"old" and os.access(path, os.X_OK)
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["x.so"]
+
+
+def test_nothing_is_written_when_the_link_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aotensor.codegen.library.link", lambda *_, **__: (_ for _ in ()).throw(ToolError("no")))
+    with pytest.raises(ToolError):
+        write_library(small_library(), tmp_path)
+    assert not os.listdir(tmp_path)
+
+
+def test_unwritable_folder(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        write_library(small_library(), tmp_path / "missing")

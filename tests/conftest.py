@@ -1,0 +1,32 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write what tests find into their golden files")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers that are the same in every run."""
+    return np.random.default_rng(20240229)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compare a text with a golden file, or write it there under --update-golden."""
+
+    def check(path: Path, found: str) -> None:
+        if request.config.getoption("--update-golden"):
+            path.write_text(found, encoding="utf-8")
+        assert path.exists(), f"{path.name} is not there: run pytest --update-golden"
+        assert found == path.read_text(encoding="utf-8")
+
+    return check

@@ -1,0 +1,11 @@
+"""Programs that every stage must carry: small, each with one thing that a compiler may get wrong."""
+
+from __future__ import annotations
+
+from corpus import elements, models, reductions, shapes
+from corpus.program import CORPUS, EMPTY, EXTENTS, NEEDS_ELEMENTS, draw, expected, program
+
+__all__ = [
+    "CORPUS", "EMPTY", "EXTENTS", "NEEDS_ELEMENTS", "draw", "elements", "expected", "models", "program", "reductions",
+    "shapes",
+]  # fmt: skip

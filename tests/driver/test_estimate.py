@@ -1,0 +1,69 @@
+"""Counts of floating point operations, against counts by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.graph.variable import Variable
+from aotensor.passes.estimate import Polynomial, count_flops_in_text
+
+
+def _flops(inputs: list[Variable], output: Variable) -> str:
+    f = aot.function(inputs, output, name="f")
+    shapes = [x.tensor_type.shape for x in (*inputs, output)]
+    found = count_flops_in_text(f.ir("loops"), "f.kernel", shapes)
+    assert found is not None
+    assert found.is_exact
+    return str(found.flops)
+
+
+def _vector(name: str) -> Variable:
+    return at.vector(name, shape=("n",))
+
+
+CASES: dict[str, tuple[Callable[[], tuple[list[Variable], Variable]], str]] = {
+    "add": (lambda: (lambda x, y: ([x, y], x + y))(_vector("x"), _vector("y")), "n"),
+    "two ops in one loop": (lambda: (lambda x, y: ([x, y], x * y - x))(_vector("x"), _vector("y")), "2*n"),
+    "inner product": (lambda: (lambda x, y: ([x, y], at.dot(x, y)))(_vector("x"), _vector("y")), "2*n"),
+    "outer product": (
+        lambda: (lambda x, y: ([x, y], at.outer(x, y)))(_vector("x"), at.vector("y", shape=("m",))),
+        "m*n",
+    ),
+    "matrix by vector": (
+        lambda: (lambda X, y: ([X, y], X @ y))(at.matrix("X", shape=("m", "n")), _vector("y")),
+        "2*m*n",
+    ),
+    "products": (
+        lambda: (lambda X, Y: ([X, Y], X @ Y))(at.matrix("X", shape=("m", "n")), at.matrix("Y", shape=("n", "k"))),
+        "2*k*m*n",
+    ),
+    "static": (lambda: (lambda x: ([x], x + 1))(at.vector("x", shape=(12,))), "12"),
+    "copy": (lambda: (lambda X: ([X], X.T))(at.matrix("X", shape=("m", "n"))), "0"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_counts(name: str) -> None:
+    make, expected = CASES[name]
+    assert _flops(*make()) == expected
+
+
+def test_text_that_is_no_ir() -> None:
+    assert count_flops_in_text("soup", "f.kernel", []) is None
+    assert count_flops_in_text("builtin.module {}", "f.kernel", []) is not None
+
+
+def test_polynomials() -> None:
+    n, m = Polynomial.of("n"), Polynomial.of("m")
+    assert str(n * n * Polynomial.of(3) + m * n + Polynomial.of(2)) == "m*n + 3*n*n + 2"
+    assert str(n - n) == "0"
+    quotient = (n * m).over(m)
+    assert quotient is not None and str(quotient) == "n"
+    assert n.over(n + m) is None
+    assert (n - n).number() == 0 and n.number() is None
+    block = Polynomial.of("#1")
+    assert (n * block).has_unknowns() and str((n * block).without_unknowns()) == "n"

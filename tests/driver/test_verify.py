@@ -1,0 +1,192 @@
+"""Verification finds what is wrong: wrong derivatives, wrong values, damaged vectors; and lets pass what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import TensorType
+from aotensor.driver import verify_values
+from aotensor.driver.function import Function
+from aotensor.driver.samples import Sampler, reference_values
+from aotensor.driver.verify_gradients import check_modes, check_slopes
+from aotensor.driver.verify_report import CheckFailed, CheckSkipped, Report
+from aotensor.graph.op import Op
+from aotensor.graph.variable import Variable
+
+
+@dataclass(frozen=True)
+class Cube(Op):
+    """x³, with slopes that may be wrong by a factor."""
+
+    name = "cube"
+    backward: float = 1.0
+    forward: float = 1.0
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Any) -> Any:
+        return x * x * x
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        return [cotangents[0] * 3 * inputs[0] * inputs[0] * self.backward]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        return [tangents[0] * 3 * inputs[0] * inputs[0] * self.forward]
+
+    def lower(self, b: TensorBuilder, *inputs: Any) -> Tensor:
+        raise AssertionError("never compiled")
+
+
+def _cubes(backward: float = 1.0, forward: float = 1.0, dtype: str = "float64") -> Function:
+    x = at.vector("x", dtype=dtype)
+    return aot.function([x], Cube(backward, forward)(x), name="cubes")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_right_derivatives_pass(dtype: str) -> None:
+    f = _cubes(dtype=dtype)
+    assert check_modes(f, 0) == "out"
+    assert check_slopes(f, 0) == "out"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_wrong_pullback_is_found_by_both(dtype: str) -> None:
+    f = _cubes(backward=1.05, dtype=dtype)
+    with pytest.raises(CheckFailed, match="pushforward gives"):
+        check_modes(f, 0)
+    with pytest.raises(CheckFailed, match="finite differences"):
+        check_slopes(f, 0)
+
+
+def test_derivatives_that_are_wrong_in_both_modes_are_found_by_differences() -> None:
+    f = _cubes(backward=1.01, forward=1.01)
+    assert check_modes(f, 0) == "out"
+    with pytest.raises(CheckFailed, match="out by x"):
+        check_slopes(f, 0)
+
+
+def test_nothing_to_differentiate_is_skipped() -> None:
+    i = at.lvector("i")
+    with pytest.raises(CheckSkipped, match="no floating output"):
+        check_slopes(aot.function([i], i + 1), 0)
+
+
+def test_steep_functions_are_noisy_not_wrong() -> None:
+    """sin(1e9·x) changes faster than any step can follow."""
+    x = at.scalar("x")
+    with pytest.raises(CheckSkipped, match="too noisy"):
+        check_slopes(aot.function([x], at.sin(x * 1e9)), 0)
+
+
+def test_samples_cover_shapes_and_layouts() -> None:
+    X, w = at.matrix("X", shape=("n", "p")), at.vector("w", shape=("p",))
+    samples = list(Sampler(aot.function([X, w], X @ w), seed=3).samples(30))
+    shapes = [sample.arrays["X"].shape for sample in samples]
+    assert all(sample.arrays["w"].shape == shape[1:] for sample, shape in zip(samples, shapes, strict=True))
+    assert shapes[:3] == [(3, 5), (1, 1), (0, 0)]
+    assert any(0 in shape and shape != (0, 0) for shape in shapes)
+    larger = [sample.arrays["X"] for sample in samples if min(sample.arrays["X"].shape) > 1]
+    assert any(x.flags.c_contiguous for x in larger)
+    assert any(x.flags.f_contiguous for x in larger)
+    assert any(min(x.strides) < 0 for x in larger)
+    assert any(not x.flags.forc and min(x.strides) > 8 for x in larger)
+    assert any(np.isnan(x).any() for x in larger)
+
+
+def test_samples_repeat_for_the_same_seed() -> None:
+    x = at.matrix("x")
+    f = aot.function([x], x + 1)
+    first, second = ([s.arrays["x"] for s in Sampler(f, seed=5).samples(6)] for _ in range(2))
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second, strict=True))
+
+
+def test_extents_that_only_the_state_allows_are_found() -> None:
+    """A data matrix with unknown dims must fit 5 × 3 weights: extents are looked for until the reference accepts."""
+    x = at.matrix("x", dtype="float64")
+    W = aot.shared(np.ones((5, 3)), name="W")
+    f = aot.function([x], at.dot(x, W) + np.ones(3), name="layer")
+    shapes = [sample.arrays["x"].shape for sample in Sampler(f).samples(8)]
+    assert [shape[1] for shape in shapes] == [5] * 8
+    assert len({shape[0] for shape in shapes}) > 3
+
+
+def test_reference_values_leave_the_state_alone() -> None:
+    count = aot.shared(np.float64(1), name="count")
+    f = aot.function([], count, updates={count: count + 1}, name="step")
+    assert [float(x) for x in reference_values(f, {"count": np.float64(5)})] == [5, 6]
+    assert count.get_value() == 1
+
+
+def test_wrong_values_and_refusals_are_told() -> None:
+    x = at.vector("x", dtype="float64")
+    f = aot.function([x], x + 1, name="f")
+    right = verify_values._compare(f, lambda arrays: [arrays["x"] + 1], 5, 0, None)
+    assert right == "5 samples agree"
+    with pytest.raises(CheckFailed, match=r"sample 0 \(small, normal\): out: .* instead of .* at \[0\], 3 of 3"):
+        verify_values._compare(f, lambda arrays: [arrays["x"] + 1.001], 5, 0, None)
+    with pytest.raises(CheckFailed, match=r"float32\[3\] instead of float64\[3\]"):
+        verify_values._compare(f, lambda arrays: [(arrays["x"] + 1).astype("float32")], 5, 0, None)
+
+    def refuse(_: object) -> list[Any]:
+        raise ValueError("too long")
+
+    with pytest.raises(CheckFailed, match="only this refuses: too long"):
+        verify_values._compare(f, refuse, 5, 0, None)
+
+
+def test_ill_conditioned_values_get_more_room() -> None:
+    """sin(1e6·x) off by what a few ulp of x change: right by condition, wrong by a stated tolerance."""
+    x = at.vector("x", dtype="float64")
+    f = aot.function([x], at.sin(x * 1e6), name="f")
+
+    def shifted(arrays: dict[str, Any]) -> list[Any]:
+        with np.errstate(invalid="ignore"):
+            return [np.sin(arrays["x"] * 1e6 * (1 + 4e-16))]
+
+    verify_values._compare(f, shifted, 4, 0, None)
+    with pytest.raises(CheckFailed):
+        verify_values._compare(f, shifted, 4, 0, 1e-14)
+
+
+def test_report_is_falsy_when_a_check_fails() -> None:
+    report = Report("f")
+    assert report.run("right", lambda: "fine")
+
+    def fail() -> str:
+        raise CheckFailed("wrong")
+
+    def skip() -> str:
+        raise CheckSkipped("no compiler")
+
+    def crash() -> str:
+        raise KeyError("x")
+
+    assert report.run("not made", skip)
+    assert report
+    assert not report.run("wrong", fail)
+    assert not report.run("crash", crash)
+    assert not report
+    assert [x.verdict for x in report.checks] == ["ok", "skipped", "failed", "failed"]
+    assert str(report).splitlines()[0] == "f: 1 ok, 2 failed, 1 skipped"
+    assert "crash     failed   KeyError: 'x'" in str(report)
+    assert report.to_json()["ok"] is False
+
+
+def test_function_verifies_whole() -> None:
+    X, w = at.matrix("X", shape=("n", "p")), at.vector("w", shape=("p",))
+    report = aot.function([X, w], {"norm": at.sqr(X @ w).sum()}, name="norm").verify(samples=6)
+    assert report, str(report)
+    assert {x.verdict for x in report.checks} == {"ok"}

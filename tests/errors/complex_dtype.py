@@ -1,0 +1,5 @@
+"""A dtype that cannot be compiled."""
+
+import aotensor.tensor as at
+
+at.vector("z", dtype="complex128")

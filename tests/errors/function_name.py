@@ -1,0 +1,7 @@
+"""A name that is no C identifier."""
+
+import aotensor as aot
+import aotensor.tensor as at
+
+x = at.vector("x")
+aot.function([x], x, name="my function")

@@ -1,0 +1,5 @@
+"""A library that is not there."""
+
+import aotensor as aot
+
+aot.load("libnone.so")

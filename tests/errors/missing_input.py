@@ -1,0 +1,7 @@
+"""A variable that is needed but is no input."""
+
+import aotensor as aot
+import aotensor.tensor as at
+
+x, y = at.vector("x"), at.vector("y")
+aot.function([x], x + y, name="f")

@@ -1,0 +1,161 @@
+"""Imports go one way; the few that open late are listed; third parties stay where they belong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
+
+import pytest
+from sources import ROOT, Import, Source, sources, target_of
+
+# Each layer imports from itself and from those to its left.
+LAYERS: Final = (
+    "base", "core", "graph", "ops", "sparse", "gradient", "ir", "passes", "codegen", "driver", "tensor", "top", "cli",
+)  # fmt: skip
+
+# Imports inside functions: (importer, what it loads) → why it waits.
+DOORS: Final[Mapping[tuple[str, str], str]] = {
+    ("aotensor.driver.function", "aotensor.driver.compiled"): "xDSL and LLVM load at the first compile",
+    ("aotensor.driver.cache", "aotensor.driver.compiled"): "xDSL and LLVM load at the first compile",
+    ("aotensor.driver.api", "aotensor.driver.compiled"): "xDSL and LLVM load at the first compile",
+    ("aotensor.driver.api", "aotensor_runtime"): "the runtime loads with the first library",
+    ("aotensor.ops.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",
+    ("aotensor_runtime.blas", "scipy.linalg.cython_blas"): "the runtime works with NumPy alone",
+    ("aotensor_cli.main", "aotensor_cli.*"): "a command loads when it runs: --help answers at once",
+    ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
+    ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
+    ("aotensor_cli.doctor", "aotensor.codegen.llvm"): "doctor reports an LLVM that does not load",
+    ("aotensor_cli.doctor", "aotensor.codegen.machine"): "doctor reports an LLVM that does not load",
+    ("aotensor_cli.arrays", "scipy.io"): "half a second, for one file format",
+}
+
+# Third parties that only some layers may see; `tests` and the standard library may be seen by all.
+ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "xdsl": ("aotensor.ir", "aotensor.passes", "aotensor.codegen"),
+    "llvmlite": ("aotensor.codegen.llvm",),
+    "click": ("aotensor_cli",),
+    "rich": ("aotensor_cli",),
+    "scipy": ("aotensor.ops.scipy_reference", "aotensor_runtime.blas", "aotensor_cli.arrays"),
+    "numpy": ("aotensor", "aotensor_cli", "aotensor_runtime"),
+}
+
+# What of the runtime each layer reads; the command line reads all of it.
+RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "base": ("errors",),
+    "codegen": ("abi", "manifest", "container"),
+    "driver": (
+        "", "abi", "container", "elf", "errors", "library", "machine", "manifest", "vectors",
+    ),
+}  # fmt: skip
+
+ALL = pytest.mark.parametrize("source", sources().values(), ids=sources())
+
+
+def layer_of(module: str) -> str:
+    """The layer of a module of aotensor or of its command line."""
+    package, _, rest = module.partition(".")
+    if package == "aotensor_cli":
+        return "cli"
+    inner = rest.split(".")[0]
+    return "base" if inner in ("errors", "config") else inner or "top"
+
+
+def is_inside(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def place(source: Source, item: Import) -> str:
+    return f"{source.where}:{item.line}: {target_of(item)}"
+
+
+@ALL
+def test_imports_go_to_the_left(source: Source) -> None:
+    if source.module.startswith("aotensor_runtime"):
+        outside = [
+            place(source, i) for i in source.imports() if target_of(i).split(".")[0] in ("aotensor", "aotensor_cli")
+        ]
+        assert outside == [], "the runtime stands alone"
+        return
+    own = layer_of(source.module)
+    assert own in LAYERS
+    wrong = [
+        place(source, item)
+        for item in source.imports()
+        if target_of(item).split(".")[0] in ("aotensor", "aotensor_cli")
+        and LAYERS.index(layer_of(target_of(item))) > LAYERS.index(own)
+    ]
+    assert wrong == []
+
+
+@ALL
+def test_the_runtime_is_read_through_few_modules(source: Source) -> None:
+    own = layer_of(source.module)
+    if source.module.startswith("aotensor_runtime") or own == "cli":
+        return
+    allowed = RUNTIME_OF.get(own, ())
+    wrong = [
+        place(source, item)
+        for item in source.imports()
+        if is_inside(target_of(item), "aotensor_runtime")
+        and not item.is_for_types
+        and target_of(item).removeprefix("aotensor_runtime").removeprefix(".") not in allowed
+    ]
+    assert wrong == []
+
+
+@ALL
+def test_third_parties_stay_in_their_layers(source: Source) -> None:
+    wrong = []
+    for item in source.imports():
+        name = target_of(item).split(".")[0]
+        known = name in sys.stdlib_module_names or name in ("aotensor", "aotensor_cli", "aotensor_runtime", "*")
+        if (
+            not known
+            and not item.is_for_types
+            and not any(is_inside(source.module, allowed) for allowed in ONLY_IN.get(name, ()))
+        ):
+            wrong.append(place(source, item))
+    assert wrong == []
+
+
+def test_late_imports_are_the_doors() -> None:
+    late = {(s.module, target_of(i)) for s in sources().values() for i in s.imports() if i.is_late}
+    assert sorted(late - set(DOORS)) == [], "late imports that are not listed"
+    assert sorted(set(DOORS) - late) == [], "doors that nobody uses"
+
+
+def test_there_are_no_cycles() -> None:
+    graph = {
+        source.module: {
+            target_of(item)
+            for item in source.imports()
+            if not item.is_late and not item.is_for_types and target_of(item) in sources()
+        }
+        - {source.module}
+        for source in sources().values()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" ← ".join(error.args[1]))
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("aotensor", ("xdsl", "llvmlite", "scipy", "click")),
+        ("aotensor.tensor", ("xdsl", "llvmlite", "scipy", "click")),
+        ("aotensor_runtime", ("aotensor", "xdsl", "llvmlite", "scipy")),
+        ("aotensor_cli.main", ("aotensor", "xdsl", "llvmlite", "scipy", "numpy")),
+    ],
+)
+def test_what_an_import_does_not_load(module: str, absent: tuple[str, ...]) -> None:
+    """In a fresh process, because this one has loaded everything."""
+    program = f"import sys, {module}; print(*(name for name in {absent} if name in sys.modules))"
+    paths = [str(ROOT / folder) for folder in ("src", "cli", "runtime")]
+    start = f"import sys; sys.path[:0] = {paths}; " + program
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr

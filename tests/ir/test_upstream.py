@@ -1,0 +1,59 @@
+"""MLIR's own tools and our loop level: mlir-opt accepts every module, mlir-runner computes the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from corpus import CORPUS, EXTENTS, draw, expected
+from upstream import MLIR_OPT, MLIR_RUNNER, count_mismatches, printed, rejected
+
+from aotensor.ir.build import Program, build
+from aotensor.ir.context import parse_module
+from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, PassRunner, library_recipe
+
+WHERE = "Debian has it in mlir-22-tools, `.ci/run` installs it"
+SAMPLE = (
+    "scalars_only", "static_ones", "one_value_twice", "input_returned", "constants_returned", "integer_division",
+    "unsigned_wide", "casts", "sums_of_rank_3", "argmax_of_rows", "softmax_rows", "reshape_and_back", "slices",
+    "sums_of_slices", "subtensors_set", "concatenations", "running_sums", "sorting", "dots", "logistic",
+)  # fmt: skip
+
+
+def loop_module(program: Program) -> str:
+    module, _ = build([program])
+    PassRunner(verify=True).run(module, (*TENSOR_RECIPE, *LOOP_RECIPE, *library_recipe(256)))
+    return str(module)
+
+
+@pytest.mark.skipif(MLIR_OPT is None, reason=f"mlir-opt is missing: {WHERE}")
+@pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
+def test_mlir_opt_accepts_every_module(make: Callable[[], Program]) -> None:
+    assert rejected(loop_module(make())) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(MLIR_OPT is None or MLIR_RUNNER is None, reason=f"mlir-runner is missing: {WHERE}")
+@pytest.mark.parametrize("name", SAMPLE)
+def test_mlir_runner_agrees(name: str) -> None:
+    program = CORPUS[name]()
+    text = loop_module(program)
+    for size in ("usual", "large"):
+        arrays = draw([x for _, x in program.inputs], EXTENTS[size])
+        assert count_mismatches(text, program, arrays, expected(program, arrays)) == 0, size
+
+
+@pytest.mark.skipif(MLIR_OPT is None or MLIR_RUNNER is None, reason=f"mlir-runner is missing: {WHERE}")
+def test_the_comparison_sees_a_difference() -> None:
+    program = CORPUS["scalars_only"]()
+    arrays = draw([x for _, x in program.inputs], EXTENTS["usual"])
+    wanted = expected(program, arrays)
+    wanted[1] = wanted[1] * 1.001
+    assert count_mismatches(loop_module(program), program, arrays, wanted) == 1
+
+
+@pytest.mark.skipif(MLIR_OPT is None, reason=f"mlir-opt is missing: {WHERE}")
+@pytest.mark.parametrize("name", ["chain_and_sum", "logistic", "sorting"])
+def test_what_mlir_opt_prints_is_read_back(name: str) -> None:
+    """The other way round: a module in upstream's own style parses here."""
+    parse_module(printed(loop_module(CORPUS[name]()))).verify()

@@ -1,0 +1,106 @@
+"""One row of the case tables: a program, its inputs, and how exactly its results must agree.
+
+`cases_*.py` beside this file hold lists named CASES; test_rules.py runs every row against every rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.graph.variable import Variable
+
+Inputs: TypeAlias = Sequence[Any] | Callable[[np.random.Generator], Sequence[Any]]
+
+
+INF, NAN = np.inf, np.nan
+SPECIALS = np.array([-INF, -2.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.5, INF, NAN])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A program `build(*variables)` at concrete inputs.
+
+    id: unique over all tables, "op-what_is_special".
+    inputs: arrays (or numbers), or a function that draws them; away from kinks unless `numeric` is off.
+    dims: dims of the variables; by default an extent of 1 is static, all others are unknown.
+    wrt: positions to differentiate; by default every floating input. () where no derivative exists.
+    numeric: compare derivatives with central differences too (float64 only): off at kinks and for non-finite values.
+    rtol, atol: of compiled against reference, and of duality; `reason` says why they are wider than the default.
+    specials: expected derivatives at kinks: position → ȳᵀ·J for ȳ of ones.
+    expected: the value itself, where a closed form is known.
+    compiles: whether the compiled library is compared too.
+    """
+
+    id: str
+    build: Callable[..., Variable | Sequence[Variable]]
+    inputs: Inputs = ()
+    dims: Sequence[Sequence[Dim]] | None = None
+    wrt: tuple[int, ...] | None = None
+    numeric: bool = True
+    rtol: float = 1e-12
+    atol: float = 1e-14
+    reason: str = ""
+    specials: dict[int, Any] | None = None
+    expected: Any = None
+    compiles: bool = True
+
+    def draw(self, rng: np.random.Generator) -> list[Array]:
+        """The input arrays. Python floats become float64, ints int64."""
+        return [np.asarray(value) for value in (self.inputs(rng) if callable(self.inputs) else self.inputs)]
+
+    def variables(self, arrays: Sequence[Array]) -> list[Variable]:
+        """One symbol per input, with the dims that the case asks for."""
+        dims = self.dims or [[1 if extent == 1 else None for extent in array.shape] for array in arrays]
+        pairs = zip(arrays, dims, strict=True)
+        return [
+            Variable(TensorType(array.dtype.name, tuple(shape)), name=f"x{position}")
+            for position, (array, shape) in enumerate(pairs)
+        ]
+
+    def outputs(self, variables: Sequence[Variable]) -> list[Variable]:
+        """The program as a list of outputs."""
+        built = self.build(*variables)
+        return [built] if isinstance(built, Variable) else list(built)
+
+    def differentiable(self, arrays: Sequence[Array]) -> tuple[int, ...]:
+        """Positions of the inputs that are differentiated."""
+        if self.wrt is not None:
+            return self.wrt
+        return tuple(position for position, array in enumerate(arrays) if array.dtype.kind == "f")
+
+    def tolerances(self, dtype: str) -> tuple[float, float]:
+        """(rtol, atol) for results of `dtype`: a float32 program rounds 2**29 times more coarsely."""
+        coarser = 2.0**29 if dtype == "float32" else 1.0
+        return min(self.rtol * coarser, 1e-3), min(self.atol * coarser, 1e-5)
+
+
+def between(low: float, high: float, *shape: int) -> Callable[[np.random.Generator], Sequence[Array]]:
+    """Inputs: one array of random numbers in an interval."""
+    return lambda rng: [np.asarray(rng.uniform(low, high, shape))]
+
+
+def normal(*shapes: Sequence[int]) -> Callable[[np.random.Generator], Sequence[Array]]:
+    """Inputs: normally distributed arrays of some shapes."""
+    return lambda rng: [np.asarray(rng.normal(size=shape)) for shape in shapes]
+
+
+def value(id: str, build: Callable[..., Any], inputs: Sequence[Any], expected: Any, **options: Any) -> Case:
+    """A row for the value alone, known in closed form."""
+    return Case(id=id, build=build, inputs=inputs, expected=np.asarray(expected), wrt=(), **options)
+
+
+def kink(id: str, build: Callable[..., Any], inputs: Sequence[Any], **slopes: Any) -> Case:
+    """A row for the slopes at special points: `x0=[…]` for the first input, and so on."""
+    expected = {int(key[1:]): np.asarray(slope, dtype=float) for key, slope in slopes.items()}
+    arrays = [np.asarray(x, dtype=float) for x in inputs]
+    return Case(id=id, build=build, inputs=arrays, numeric=False, specials=expected)
+
+
+def int8(*values: int) -> Array:
+    """A vector of int8."""
+    return np.array(values, "int8")

@@ -1,0 +1,185 @@
+"""What the case tables cannot hold of the elementwise ops: dtypes, literals, equality, text, wrong programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aotensor.tensor as at
+from aotensor.errors import (
+    GraphTypeError,
+    GraphValueError,
+    NullTypeGradError,
+    UnsupportedError,
+)
+from aotensor.gradient import grad
+from aotensor.ops.elementwise import ELEMENTWISE
+
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "float32", "float64")
+FLOATED = ("float32", "float32", "float32", "float64", "float64", "float32", "float64", "float64", "float32", "float64")
+DIVIDED = ("float64",) * 8 + ("float32", "float64")
+
+
+@pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "gammaln", "ceil", "reciprocal"])
+@pytest.mark.parametrize(("dtype", "result"), list(zip(DTYPES, FLOATED, strict=True)))
+def test_float_functions_give_the_dtype_of_the_table(name: str, dtype: str, result: str) -> None:
+    assert getattr(at, name)(at.vector("x", dtype)).dtype == result
+
+
+@pytest.mark.parametrize(("dtype", "result"), list(zip(DTYPES, DIVIDED, strict=True)))
+def test_true_div_gives_the_dtype_of_the_table(dtype: str, result: str) -> None:
+    x = at.vector("x", dtype)
+    assert (x / x).dtype == result
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_abs_and_sqr_keep_the_dtype(dtype: str) -> None:
+    x = at.vector("x", dtype)
+    assert (abs(x).dtype, at.sqr(x).dtype) == (dtype, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_comparisons_give_bool(dtype: str) -> None:
+    x = at.vector("x", dtype)
+    assert {at.eq(x, x).dtype, (x < x).dtype, at.isnan(x).dtype} == {"bool"}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        ("int8", "uint8", "int16"),
+        ("int8", "float32", "float32"),
+        ("int32", "float32", "float64"),
+        ("uint64", "int64", "float64"),
+        ("bool", "bool", "bool"),
+    ],
+)
+def test_mixed_dtypes_promote_as_arrays_do(left: str, right: str, result: str) -> None:
+    assert (at.vector("x", left) + at.vector("y", right)).dtype == result
+
+
+@pytest.mark.parametrize(
+    ("dtype", "literal", "result"),
+    [
+        ("int8", 1, "int8"),
+        ("int8", 300, "int16"),
+        ("uint8", 1, "int16"),
+        ("uint64", 1, "float64"),
+        ("float32", 1.5, "float32"),
+        ("float32", 1, "float32"),
+        ("float32", 10**20, "float32"),
+        ("int32", 1.5, "float64"),
+        ("int64", 1.5, "float64"),
+        ("float32", np.float64(1.5), "float64"),
+    ],
+)
+def test_literals_are_weak(dtype: str, literal: float, result: str) -> None:
+    x = at.vector("x", dtype)
+    assert (x + literal).dtype == result
+    assert (literal + x).dtype == result
+    assert at.switch(x > 0, x, literal).dtype == result
+
+
+def test_literals_keep_full_precision() -> None:
+    x = at.iscalar("x")
+    slope = grad(0.1 * x, x)
+    assert slope.eval({x: 3}) == 0.1
+    y = at.dscalar("y")
+    assert grad(2.0**y, y).eval({y: 0.0}) == np.log(2.0)
+
+
+def test_equal_ops_are_equal_values() -> None:
+    x = at.vector("x")
+    assert at.cast(x, "int8").owner.op == at.cast(x, "int8").owner.op
+    assert at.cast(x, "int8").owner.op != at.cast(x, "int16").owner.op
+    assert (x**3).owner.op != (x**4).owner.op
+    assert len(set(ELEMENTWISE.values())) == len(ELEMENTWISE)
+
+
+def test_text_names_the_parameters() -> None:
+    x = at.vector("x")
+    assert str(at.exp) == "exp"
+    assert str(at.cast(x, "int8").owner.op) == "cast{dtype=int8}"
+    assert str((x**3).owner.op) == "int_pow{exponent=3}"
+
+
+def test_cast_to_its_own_dtype_is_x() -> None:
+    x = at.vector("x", "float32")
+    assert at.cast(x, "float32") is x
+    assert at.cast(x, "floatX").dtype == "float64"
+
+
+@pytest.mark.parametrize("extent", [1, 3])
+def test_an_extent_that_happens_to_differ_is_refused(extent: int) -> None:
+    x, y = at.vector("x"), at.vector("y")
+    with pytest.raises(GraphValueError, match=f"add: extents {extent} and 4 along axis 0 differ"):
+        (x + y).eval({x: np.zeros(extent), y: np.zeros(4)})
+
+
+def test_static_extents_that_differ_are_refused() -> None:
+    x, y = at.vector("x", shape=(3,)), at.vector("y", shape=(4,))
+    with pytest.raises(GraphValueError, match="mul: extents 3 and 4 do not broadcast along axis 0") as caught:
+        x * y
+    assert [line.split(" ")[0] for line in caught.value.diagnostic.lines] == ["x:", "y:"]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda b, x: -b,
+        lambda b, x: at.sign(b),
+        lambda b, x: b - b,
+        lambda b, x: x & x,
+        lambda b, x: ~x,
+        lambda b, x: at.exp(x, x),
+        lambda b, x: at.add(),
+        lambda b, x: at.eq(x, True),
+        lambda b, x: at.exp("x"),
+        lambda b, x: bool(x),
+    ],
+)
+def test_wrong_operands_are_type_errors(build: object) -> None:
+    with pytest.raises(GraphTypeError):
+        build(at.vector("b", "bool"), at.vector("x"))  # type: ignore[operator]
+
+
+def test_unsupported_dtypes_are_refused() -> None:
+    x = at.vector("x")
+    with pytest.raises(UnsupportedError):
+        at.cast(x, "complex128")
+    with pytest.raises(UnsupportedError):
+        x + np.complex128(1j)
+
+
+def test_integers_to_negative_powers_are_refused() -> None:
+    x, y = at.ivector("x"), at.ivector("y")
+    with pytest.raises(GraphValueError, match="power -2"):
+        x**-2
+    with pytest.raises(GraphValueError, match="negative integer power"):
+        (x**y).eval({x: np.int32([2]), y: np.int32([-1])})
+
+
+def test_an_unknown_rounding_mode_is_refused() -> None:
+    with pytest.raises(GraphValueError, match="half_up"):
+        at.round(at.vector("x"), "half_up")
+
+
+def test_the_slope_of_tri_gamma_says_that_it_is_missing() -> None:
+    x = at.scalar("x")
+    with pytest.raises(NullTypeGradError, match="tri_gamma"):
+        grad(at.tri_gamma(x), x)
+
+
+def test_second_derivatives() -> None:
+    x = at.scalar("x")
+    for build, expected in ((at.log, -0.25), (at.sqrt, -0.25 * 2**-1.5), (lambda v: v**3, 12.0), (at.psi, None)):
+        slope = grad(build(x), x)
+        if expected is not None:
+            assert grad(slope, x).eval({x: 2.0}) == pytest.approx(expected, rel=1e-14)
+
+
+def test_infinity_needs_no_warning() -> None:
+    x = at.vector("x")
+    values = (1 / x + at.log(x) + x // 0 + at.exp(x * 1e9)).eval({x: np.array([0.0, -1.0, 1.0])})
+    assert np.isnan(values[:2]).all()
+    assert values[2] == np.inf

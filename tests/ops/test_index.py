@@ -1,0 +1,97 @@
+"""Indexing: what is known when the graph is built, what is refused, and agreement with NumPy on random windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import aotensor.tensor as at
+from aotensor.core.types import TensorType
+from aotensor.errors import UnsupportedError
+from aotensor.graph.variable import Variable
+from aotensor.ops.index import inc_subtensor, set_subtensor
+
+
+def symbol(*dims: Any, dtype: str = "float64") -> Variable:
+    return Variable(TensorType(dtype, dims), name="x")
+
+
+def test_what_a_window_knows() -> None:
+    x = symbol("n", 7, None)
+    k = at.lscalar("k")
+    assert x[0].type.shape == (7, None)
+    assert x[:, 1:].type.shape == ("n", 6, None)
+    assert x[::-1].type.shape == ("n", 7, None)
+    assert x[1:].type.shape == (None, 7, None)
+    assert x[..., :k].type.shape == ("n", 7, None)
+    assert x[:, ::-2, 0].type.shape == ("n", 4)
+    assert x[None, :, None, 3].type.shape == (1, "n", 1, None)
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "text"),
+    [
+        (lambda x: x[:, 7], IndexError, "index 7 is out of range for axis 1 of extent 7"),
+        (lambda x: x[0, -8], IndexError, "index -8"),
+        (lambda x: x[0, 0, 0], IndexError, "3 indices for rank 2"),
+        (lambda x: x[..., ..., 0], IndexError, "one ellipsis"),
+        (lambda x: x[1.0], TypeError, "an integer, a slice"),
+        (lambda x: x[True], TypeError, "an integer, a slice"),
+        (lambda x: x["n"], TypeError, "an integer, a slice"),
+        (lambda x: x[at.dscalar("k")], TypeError, "integer scalar"),
+        (lambda x: x[at.scalar("k", dtype="bool")], TypeError, "integer scalar"),
+        (lambda x: x[1:2.0], TypeError, "an integer, a slice"),
+        (lambda x: x[::0], ValueError, "step of a slice is 0"),
+        (lambda x: x[[0, 1]], UnsupportedError, "array"),
+        (lambda x: x[np.array([True])], UnsupportedError, "array"),
+        (lambda x: x[:: at.lscalar("k")], UnsupportedError, "symbolic step"),
+        (lambda x: inc_subtensor(x, 1.0), TypeError, "only x\\[index\\]"),
+        (lambda x: set_subtensor(x.T, 1.0), TypeError, "only x\\[index\\]"),
+        (lambda x: x[0].set(np.zeros((2, 7))), ValueError, "rank 2 for a window of rank 1"),
+        (lambda x: x[0].set(np.zeros(6)), ValueError, "6 and 7|7 and 6"),
+        (lambda x: x[0, 1:2].set(np.zeros(3)), ValueError, "window of extent 1"),
+        (lambda x: at.cast(x, "int32")[0].set(1.5), TypeError, "does not fit"),
+        (lambda x: at.cast(x, "int32")[0].set(at.dscalar("y")), TypeError, "loses its fraction"),
+    ],
+)
+def test_what_is_refused_when_built(build: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        build(symbol(None, 7))
+
+
+def test_what_is_refused_at_run_time() -> None:
+    x, y, k = symbol(None, None), at.dvector("y"), at.lscalar("k")
+    with pytest.raises(IndexError, match="index 2 is out of range for axis 0 of extent 2"):
+        x[2].eval({x: np.zeros((2, 3))})
+    with pytest.raises(IndexError, match="index -4 is out of range for axis 1 of extent 3"):
+        x[0, k].eval({x: np.zeros((2, 3)), k: -4})
+    with pytest.raises(ValueError, match="a value of extent 2 for axis 0 of a window of extent 3"):
+        x[0].set(y).eval({x: np.zeros((2, 3)), y: np.zeros(2)})
+
+
+def test_a_value_of_extent_1_does_not_broadcast_at_run_time() -> None:
+    x, y = symbol(None), at.dvector("y")
+    with pytest.raises(ValueError, match="a value of extent 1"):
+        x[:].set(y).eval({x: np.zeros(3), y: np.zeros(1)})
+
+
+BOUNDS = st.none() | st.integers(-9, 9)
+
+
+@given(BOUNDS, BOUNDS, st.sampled_from([None, 1, 2, 3, -1, -2, -4]), st.integers(0, 6), st.booleans())
+def test_windows_agree_with_numpy(start: int | None, stop: int | None, step: int | None, n: int, static: bool) -> None:
+    values = np.arange(float(n))
+    x = symbol(n if static else None)
+    symbols = {at.lscalar(name): bound for name, bound in (("a", start), ("b", stop)) if bound is not None}
+    limits = iter(symbols)
+    first, last = (None if bound is None else next(limits) for bound in (start, stop))
+    feed = {x: values, **symbols}
+    for window, given_values in ((slice(start, stop, step), {x: values}), (slice(first, last, step), feed)):
+        np.testing.assert_array_equal(x[window].eval(given_values), values[slice(start, stop, step)])
+        expected = values.copy()
+        expected[slice(start, stop, step)] = -1
+        np.testing.assert_array_equal(x[window].set(-1.0).eval(given_values), expected)

@@ -1,0 +1,119 @@
+"""Reductions: result types, and what is refused, when built and at run time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aotensor.tensor as at
+from aotensor.core.types import TensorType
+from aotensor.errors import UnsupportedError
+from aotensor.gradient import DisconnectedInputError, grad
+from aotensor.graph.variable import Variable
+from aotensor.ops.moments import norm, std, var
+from aotensor.ops.normalise import logsumexp, softmax
+from aotensor.ops.reduce_extremum import argmax, max, min
+from aotensor.ops.sort import median, sort
+
+
+def symbol(dtype: str, *dims: Any) -> Variable:
+    return Variable(TensorType(dtype, dims), name="x")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "total", "average", "largest", "soft"),
+    [
+        ("bool", "int64", "float64", "bool", "float32"),
+        ("int8", "int64", "float64", "int8", "float32"),
+        ("int32", "int64", "float64", "int32", "float64"),
+        ("uint8", "uint64", "float64", "uint8", "float32"),
+        ("uint64", "uint64", "float64", "uint64", "float64"),
+        ("float32", "float32", "float32", "float32", "float32"),
+        ("float64", "float64", "float64", "float64", "float64"),
+    ],
+)
+def test_result_dtypes(dtype: str, total: str, average: str, largest: str, soft: str) -> None:
+    x = symbol(dtype, None)
+    assert [f(x).dtype for f in (at.sum, at.prod, at.cumsum, at.cumprod)] == [total] * 4
+    assert [f(x).dtype for f in (at.mean, var, std, norm, median)] == [average] * 5
+    assert [f(x).dtype for f in (max, min, sort)] == [largest] * 3
+    assert [f(x).dtype for f in (softmax, logsumexp)] == [soft] * 2
+    assert at.any(x).dtype == at.all(x).dtype == "bool"
+    assert argmax(x).dtype == "int64"
+
+
+def test_names_of_the_other_dims_stay() -> None:
+    x = symbol("float64", "n", 3, None)
+    assert x.sum(axis=1).type.shape == ("n", None)
+    assert x.mean(axis=-1, keepdims=True).type.shape == ("n", 3, 1)
+    assert max(x, axis=(0, 2)).type.shape == (3,)
+    assert logsumexp(x, axis=0).type.shape == (3, None)
+    assert softmax(x, axis=0).type.shape == ("n", 3, None)
+    assert x.cumsum(axis=0).type.shape == ("n", 3, None)
+
+
+REDUCTIONS = [at.sum, at.prod, at.mean, at.any, at.all, max, min, argmax, var, std, norm, logsumexp, softmax, median]
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS, ids=lambda f: f.__name__)
+def test_axes_are_checked(reduce: Any) -> None:
+    x = symbol("float64", 2, 3)
+    with pytest.raises(ValueError, match="axis 2 is out of range for rank 2"):
+        reduce(x, axis=2)
+    with pytest.raises(ValueError, match="names one axis twice"):
+        reduce(x, axis=(0, -2))
+    with pytest.raises(TypeError, match="an axis is an int"):
+        reduce(x, axis=[0.5])
+
+
+@pytest.mark.parametrize("kind", [max, min, argmax], ids=lambda f: f.__name__)
+def test_the_extremum_of_nothing(kind: Any) -> None:
+    with pytest.raises(ValueError, match="axis 1 is empty"):
+        kind(symbol("float64", 2, 0), axis=1)
+    x = symbol("float64", None, None)
+    with pytest.raises(ValueError, match="axis 0 is empty"):
+        kind(x, axis=0).eval({x: np.zeros((0, 3))})
+
+
+def test_positions_have_no_gradient() -> None:
+    x = symbol("float64", None)
+    with pytest.raises(DisconnectedInputError):
+        grad(at.cast(argmax(x), "float64"), x)
+
+
+def test_norms_that_do_not_fit() -> None:
+    x = symbol("float64", 2, 3, 4)
+    with pytest.raises(ValueError, match="needs one axis or two"):
+        norm(x, 1)
+    with pytest.raises(ValueError, match="of a vector"):
+        norm(x, "fro", axis=1)
+    with pytest.raises(ValueError, match="of a matrix"):
+        norm(x, 3, axis=(0, 1))
+    with pytest.raises(UnsupportedError, match="singular values"):
+        norm(x, "nuc", axis=(0, 1))
+
+
+def test_logsumexp_in_higher_order(rng: np.random.Generator) -> None:
+    """The Hessian of logsumexp is diag(s) − s·sᵀ."""
+    x = symbol("float64", None)
+    point = rng.normal(size=4)
+    s = np.exp(point) / np.exp(point).sum()
+    slope = grad(logsumexp(x), x)
+    rows = [grad(slope[k], x).eval({x: point}) for k in range(4)]
+    np.testing.assert_allclose(rows, np.diag(s) - np.outer(s, s), rtol=1e-12, atol=1e-15)
+
+
+def test_second_derivative_of_a_product_with_zeros() -> None:
+    x = symbol("float64", None)
+    slope = grad(at.prod(x), x)
+    rows = [grad(slope[k], x).eval({x: [2.0, 0.0, 4.0]}) for k in range(3)]
+    np.testing.assert_array_equal(rows, [[0, 4, 0], [4, 0, 2], [0, 2, 0]])
+
+
+def test_lengths_are_flat_at_0_in_every_order() -> None:
+    x = symbol("float64", None)
+    first = grad(norm(x), x)
+    np.testing.assert_array_equal(first.eval({x: np.zeros(2)}), [0, 0])
+    np.testing.assert_array_equal(grad(at.sum(first), x).eval({x: np.zeros(2)}), [0, 0])

@@ -1,0 +1,168 @@
+"""Every row of the case tables against every rule: types, both modes of differentiation, compiled code."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from case import Case
+from compiled_cases import CompiledCases
+
+import aotensor.tensor  # noqa: F401  (loads all ops)
+from aotensor.core.types import Array
+from aotensor.gradient import Lop, Rop
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import evaluate_all
+
+MODULES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
+CASES: list[Case] = [case for module in MODULES for case in importlib.import_module(module).CASES]
+DIFFERENTIABLE = [case for case in CASES if case.wrt != ()]
+ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+SMOOTH = pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda case: case.id)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> CompiledCases:
+    return CompiledCases([case for case in CASES if case.compiles], tmp_path_factory.mktemp("rows"))
+
+
+def test_ids_are_unique() -> None:
+    ids = [case.id for case in CASES]
+    assert len(set(ids)) == len(ids), sorted({one for one in ids if ids.count(one) > 1})
+
+
+@ALL
+def test_declared_types_hold(case: Case, rng: np.random.Generator) -> None:
+    """dtype, rank and static dims of every output, and the value where the case knows it."""
+    arrays = case.draw(rng)
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    values = _evaluate(outputs, variables, arrays)
+    for output, value in zip(outputs, values, strict=True):
+        assert value.dtype == output.dtype
+        assert value.ndim == output.ndim
+        for known, extent in zip(output.static_shape, value.shape, strict=True):
+            assert known is None or known == extent, (output.type, value.shape)
+    if case.expected is not None:
+        rtol, atol = case.tolerances(outputs[0].dtype)
+        np.testing.assert_allclose(values[0], case.expected, rtol=rtol, atol=atol)
+
+
+@SMOOTH
+def test_modes_are_adjoint(case: Case, rng: np.random.Generator) -> None:
+    """⟨ȳ, J·ẋ⟩ = ⟨Jᵀ·ȳ, ẋ⟩: the two modes agree without any step size; derivatives have the types of their inputs."""
+    arrays = case.draw(rng)
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    wrt = [variables[position] for position in case.differentiable(arrays)]
+    if not wrt:
+        pytest.skip("no floating input")
+    values = _evaluate(outputs, variables, arrays)
+    directions = [_direction(rng, array) for array, x in zip(arrays, variables, strict=True) if x in wrt]
+    weights = [_direction(rng, value) for value in values]
+    pulled = _evaluate(Lop(outputs, wrt, weights), variables, arrays)
+    pushed = _evaluate(Rop(outputs, wrt, directions), variables, arrays)
+    for x, slope, position in zip(wrt, pulled, case.differentiable(arrays), strict=True):
+        assert slope.shape == arrays[position].shape
+        assert slope.dtype.kind == "f"
+        assert x.dtype in (slope.dtype.name, "bool") or x.dtype.lstrip("u").startswith("int")
+    for tangent, value in zip(pushed, values, strict=True):
+        assert tangent.shape == value.shape
+    if all(np.all(np.isfinite(x)) for x in (*pulled, *pushed)):
+        forward, reverse = _inner(weights, pushed), _inner(pulled, directions)
+        floats = [x.dtype for x in (*wrt, *outputs) if x.dtype.startswith("float")]
+        rtol, atol = case.tolerances(min(floats, default="float64"))
+        assert abs(forward - reverse) <= rtol * _size(pulled, directions) + atol
+
+
+@SMOOTH
+def test_slopes_agree_with_differences(case: Case, rng: np.random.Generator) -> None:
+    """⟨Jᵀ·ȳ, ẋ⟩ against (⟨ȳ, f(x + hẋ)⟩ − ⟨ȳ, f(x − hẋ)⟩) / 2h along some random directions."""
+    arrays = case.draw(rng)
+    positions = case.differentiable(arrays)
+    if not case.numeric or not positions or any(arrays[position].dtype != np.float64 for position in positions):
+        pytest.skip("not smooth there, or too coarse a dtype")
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    wrt = [variables[position] for position in positions]
+    weights = [_direction(rng, value) for value in _evaluate(outputs, variables, arrays)]
+    pulled = _evaluate(Lop(outputs, wrt, weights), variables, arrays)
+    for _ in range(3):
+        directions = [_direction(rng, arrays[position]) for position in positions]
+        expected = _inner(pulled, directions)
+        found = _central_difference(outputs, variables, arrays, positions, directions, weights)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-7 * max(_size(pulled, directions), 1.0))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.specials], ids=lambda case: case.id)
+def test_slopes_at_special_points(case: Case, rng: np.random.Generator) -> None:
+    """Documented subgradients and limits: ȳᵀ·J for ȳ of ones, and the same slopes in forward mode."""
+    arrays = case.draw(rng)
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    weights = [np.ones_like(value) for value in _evaluate(outputs, variables, arrays)]
+    assert case.specials is not None
+    for position, slope in case.specials.items():
+        x = variables[position]
+        pulled, pushed = Lop(outputs, x, weights), Rop(outputs, x, np.ones(arrays[position].shape))
+        np.testing.assert_allclose(_evaluate([pulled], variables, arrays)[0], slope, rtol=1e-12, err_msg="reverse")
+        if arrays[position].shape == weights[0].shape and len(weights) == 1:
+            found = _evaluate(list(pushed), variables, arrays)[0]
+            np.testing.assert_allclose(found, np.broadcast_to(slope, found.shape), rtol=1e-12, err_msg="forward")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case.compiles], ids=lambda case: case.id)
+def test_compiled_is_reference(case: Case, compiled: CompiledCases) -> None:
+    """Values and derivatives of the library against the reference, dtypes included."""
+    dtypes = {array.dtype.name for array in case.draw(np.random.default_rng(7))}
+    for found, expected in compiled.results(case):
+        assert found.dtype == expected.dtype
+        coarsest = "float32" if "float32" in dtypes | {expected.dtype.name} else "float64"
+        rtol, atol = case.tolerances(coarsest)
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+def _evaluate(outputs: Sequence[Variable], variables: Sequence[Variable], arrays: Sequence[Array]) -> list[Array]:
+    return evaluate_all(outputs, dict(zip(variables, arrays, strict=True)))
+
+
+def _direction(rng: np.random.Generator, array: Array) -> Array:
+    """Random numbers of the shape of `array`, of its dtype if that is a float."""
+    return np.asarray(rng.uniform(0.5, 1.5, array.shape) * rng.choice([-1.0, 1.0], array.shape)).astype(
+        array.dtype if array.dtype.kind == "f" else "float64"
+    )
+
+
+def _inner(xs: Sequence[Array], ys: Sequence[Array]) -> float:
+    return sum(float(np.sum(np.asarray(x, "float64") * y)) for x, y in zip(xs, ys, strict=True))
+
+
+def _size(xs: Sequence[Array], ys: Sequence[Array]) -> float:
+    """Σ|xᵢ·yᵢ|: what the rounding of an inner product is proportional to."""
+    return sum(float(np.sum(np.abs(x * y))) for x, y in zip(xs, ys, strict=True))
+
+
+def _central_difference(
+    outputs: Sequence[Variable],
+    variables: Sequence[Variable],
+    arrays: Sequence[Array],
+    positions: Sequence[int],
+    directions: Sequence[Array],
+    weights: Sequence[Array],
+    step: float = 2.0**-18,
+) -> float:
+    """Derivative of ⟨ȳ, f⟩ along the directions, by one extrapolation of central differences: error O(step⁴)."""
+
+    def moved(amount: float) -> float:
+        shifted = list(arrays)
+        for position, direction in zip(positions, directions, strict=True):
+            shifted[position] = np.asarray(arrays[position] + amount * direction)
+        return _inner(weights, _evaluate(outputs, variables, shifted))
+
+    coarse = (moved(2 * step) - moved(-2 * step)) / (4 * step)
+    fine = (moved(step) - moved(-step)) / (2 * step)
+    return (4 * fine - coarse) / 3

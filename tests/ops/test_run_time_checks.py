@@ -1,0 +1,71 @@
+"""What cannot be known when the graph is built is checked at run time: the same errors from reference and library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core.types import TensorType
+from aotensor.graph.variable import Variable
+from aotensor.ops.broadcast import broadcast_to, specify_broadcastable, specify_shape
+from aotensor.ops.join import join, split
+from aotensor.ops.reduce_extremum import argmin, max
+
+GRID = np.zeros((2, 3))
+
+CHECKS: list[tuple[str, Any, list[Any], type[Exception], str]] = [
+    ("position", lambda x: x[2], [GRID], IndexError, "index 2 is out of range for axis 0 of extent 2"),
+    ("symbolic", lambda x, k: x[0, k], [GRID, -4], IndexError, "index -4 is out of range for axis 1 of extent 3"),
+    ("inc", lambda x, k: x[k].inc(1), [GRID, 5], IndexError, "index 5 is out of range for axis 0 of extent 2"),
+    ("set", lambda x, y: x[0].set(y), [GRID, np.zeros(2)], ValueError, "extent 2 for axis 0 of a window of extent 3"),
+    ("set-1", lambda x, y: x[0].set(y[:1]), [GRID, np.zeros(2)], ValueError, "extent 1 for axis 0 of a window of ext"),
+    ("reshape", lambda x: x.reshape((4, 2)), [GRID], ValueError, "6 elements do not fit a shape of 8"),
+    ("rest", lambda x: x.reshape((-1, 4)), [GRID], ValueError, "6 elements"),
+    ("negative", lambda x, k: x.reshape((k, -1)), [GRID, -2], ValueError, "extent -2 is negative"),
+    ("no-rest", lambda x, k: x.reshape((k, -1)), [GRID, 0], ValueError, "not determined by 6 elements"),
+    ("squeeze", lambda x: x.squeeze(0), [GRID], ValueError, "axis 0 has extent 2, only extent 1"),
+    ("specify", lambda x: specify_shape(x, (3, None)), [GRID], ValueError, "extent 2 along axis 0 instead of 3"),
+    ("broadcastable", lambda x: specify_broadcastable(x, 1), [GRID], ValueError, "extent 3 along axis 1 instead of 1"),
+    ("broadcast", lambda x: broadcast_to(x, (4, 3)), [GRID], ValueError, "2"),
+    ("join", lambda x: join(0, x, x.T), [GRID], ValueError, "join: extents along axis 1 differ"),
+    ("split", lambda x: split(x, [1, 2])[0], [GRID], ValueError, "parts of 3 in all for an extent of 2"),
+    ("split-negative", lambda x, k: split(x, [3, k])[0], [GRID, -1], ValueError, "extent -1 is negative"),
+    ("dot", at.dot, [GRID, np.zeros(2)], ValueError, "dot: inner dimensions differ"),
+    ("matmul", lambda x, y: x @ y, [np.zeros((2, 3, 4)), np.zeros((5, 4, 3))], ValueError, "batch dimensions differ"),
+    ("max", lambda x: max(x, axis=0), [np.zeros((0, 3))], ValueError, "max: axis 0 is empty"),
+    ("argmin", lambda x: argmin(x, axis=1), [np.zeros((3, 0))], ValueError, "argmin: axis 1 is empty"),
+]
+
+
+def _program(build: Any, values: list[Any]) -> tuple[list[Variable], list[Any], Variable]:
+    arrays = [np.asarray(value) for value in values]
+    symbols = [
+        Variable(TensorType(array.dtype.name, (None,) * array.ndim), name=f"x{position}")
+        for position, array in enumerate(arrays)
+    ]
+    return symbols, arrays, build(*symbols)
+
+
+@pytest.mark.parametrize(("id", "build", "values", "error", "text"), CHECKS, ids=[row[0] for row in CHECKS])
+def test_reference(id: str, build: Any, values: list[Any], error: type[Exception], text: str) -> None:
+    symbols, arrays, output = _program(build, values)
+    with pytest.raises(error, match=text):
+        output.eval(dict(zip(symbols, arrays, strict=True)))
+
+
+@pytest.mark.parametrize(("id", "build", "values", "error", "text"), CHECKS, ids=[row[0] for row in CHECKS])
+def test_compiled(id: str, build: Any, values: list[Any], error: type[Exception], text: str) -> None:
+    symbols, arrays, output = _program(build, values)
+    f = aot.function(symbols, output, name="checked", on_unused_input="ignore")
+    with pytest.raises(error, match=text):
+        f(*arrays)
+
+
+def test_a_symbolic_extent_of_minus_1_is_no_wildcard() -> None:
+    x, k = at.dvector("x"), at.lscalar("k")
+    with pytest.raises(ValueError, match="extent -1 is negative"):
+        x.reshape((k, 2)).eval({x: np.zeros(4), k: -1})

@@ -1,0 +1,16 @@
+// RUN: add-gemm-kernels
+
+// CHECK-LABEL: func.func @f
+// CHECK: func.call @aot_gemm.f64
+func.func @f(%t: i1, %a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>, %blas: memref<1xi8>) {
+  func.call @aot_gemm.f64(%t, %t, %a, %b, %c, %blas) : (i1, i1, memref<?x?xf64>, memref<?x?xf64>, memref<?x?xf64>, memref<1xi8>) -> ()
+  func.return
+}
+
+// The declaration gives way to a kernel that asks BLAS first, whose body codegen adds. No other dtype is called.
+func.func private @aot_gemm.f64(i1, i1, memref<?x?xf64>, memref<?x?xf64>, memref<?x?xf64>, memref<1xi8>)
+
+// CHECK-NOT: @aot_gemm.f32
+// CHECK: func.func private @aot_gemm.f64(%{{.*}}: i1, %{{.*}}: i1, {{.*}}) {
+// CHECK: func.call @aot_blas_gemm.f64
+// CHECK: func.func private @aot_blas_gemm.f64({{.*}}) -> i1{{$}}

@@ -1,0 +1,55 @@
+// RUN: plan-memory
+
+// Two buffers of one size that are never alive together share a place; a third that overlaps both has its own.
+// CHECK-LABEL: func.func @f.kernel
+// CHECK-SAME: %[[WORKSPACE:[0-9a-z]+]]: memref<?xi8>, %detail
+// CHECK-NOT: memref.alloc
+// CHECK: %[[A:.*]] = memref.view %[[WORKSPACE]][%[[P:.*]]][%{{.*}}] {scope = 0 : i64}
+// CHECK: memref.view %[[WORKSPACE]][%[[Q:.*]]][%{{.*}}] {scope = 1 : i64}
+// CHECK: memref.view %[[WORKSPACE]][%[[P]]][%{{.*}}] {scope = 0 : i64}
+// CHECK-NOT: memref.dealloc
+func.func @f.kernel(%x: memref<?xf64>, %y: memref<?xf64>, %workspace: memref<?xi8>, %detail: memref<4xi64>, %blas: memref<1xi8>) -> i32 attributes {dims = [["n"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %a = memref.alloc(%n) : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf64>
+    memref.store %v, %a[%i] : memref<?xf64>
+  }
+  %b = memref.alloc(%n) : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %a[%i] : memref<?xf64>
+    memref.store %v, %b[%i] : memref<?xf64>
+  }
+  %c = memref.alloc(%n) : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %b[%i] : memref<?xf64>
+    memref.store %v, %c[%i] : memref<?xf64>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %c[%i] : memref<?xf64>
+    %w = memref.load %b[%i] : memref<?xf64>
+    %s = arith.addf %v, %w : f64
+    memref.store %s, %y[%i] : memref<?xf64>
+  }
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+
+// The size of the workspace stands behind the extents of the outputs.
+// CHECK-LABEL: func.func @f.extents
+// CHECK: memref.store %{{.*}}, %extents[%{{.*}}] : memref<?xi64>
+// CHECK: %[[BYTES:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK: memref.store %[[BYTES]], %extents[%{{.*}}] : memref<?xi64>
+// CHECK: func.return
+func.func @f.extents(%x: memref<?xf64>, %extents: memref<?xi64>, %detail: memref<4xi64>) -> i32 attributes {dims = [["n"]]} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %size = arith.index_cast %n : index to i64
+  memref.store %size, %extents[%c0] : memref<?xi64>
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+
+// CHECK-LABEL: func.func @f.workspace_bytes(%n: index) -> i64

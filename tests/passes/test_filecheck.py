@@ -1,0 +1,53 @@
+"""Every `*.mlir` beside this file: the passes of its first line run on it, FileCheck compares with its CHECK lines.
+
+    // RUN: canonicalize stabilize
+    // RUN: canonicalize lower-to-loops plan-memory
+
+Several RUN lines would be several files: there is one, and it stands first.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aotensor.ir.context import parse_module
+from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, PassRunner, library_recipe
+
+FILECHECK = shutil.which("FileCheck-22") or shutil.which("FileCheck")
+FILES = sorted(Path(__file__).parent.glob("*.mlir"))
+VECTOR_BITS = 256
+PASSES = {step.name: step for step in (*TENSOR_RECIPE, *LOOP_RECIPE, *library_recipe(VECTOR_BITS))}
+RUN = "// RUN:"
+
+
+def transformed(path: Path) -> str:
+    """The module of a file after its passes, verified behind each and checked to print and parse unchanged."""
+    text = path.read_text()
+    command = text.splitlines()[0]
+    assert command.startswith(RUN), f"{path.name}: the first line names the passes, `{RUN} canonicalize`"
+    module = parse_module(text, path.name)
+    module.verify()
+    PassRunner(verify=True).run(module, [PASSES[name] for name in command.removeprefix(RUN).split()])
+    result = str(module) + "\n"
+    assert str(parse_module(result)) + "\n" == result
+    return result
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_passes_give_what_the_file_says(path: Path) -> None:
+    result = transformed(path)
+    if FILECHECK is None:
+        pytest.skip("FileCheck is missing: Debian has it in mlir-22-tools and llvm-22-tools, `.ci/run` installs it")
+    done = subprocess.run(
+        [FILECHECK, "--strict-whitespace", str(path)], input=result, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr + result
+
+
+def test_every_pass_has_a_file() -> None:
+    used = {name for path in FILES for name in path.read_text().splitlines()[0].removeprefix(RUN).split()}
+    assert sorted(set(PASSES) - used) == []

@@ -1,0 +1,147 @@
+"""The manifest: what is written reads back, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from entry_harness import handmade
+
+from aotensor.codegen.machine import Machine
+from aotensor_runtime import manifest as m
+from aotensor_runtime.abi import Status
+from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, Manifest, OutputSpec
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    host = Machine.host()
+    functions = tuple(handmade().specs)
+    return Manifest(
+        "name", "0.1", 1, "22.1", host.triple, host.cpu, host.features, "contract", functions, "p_", ("a", "b")
+    )
+
+
+def test_round_trip(manifest: Manifest) -> None:
+    text = manifest.to_json()
+    assert Manifest.from_json(text) == manifest == Manifest.from_json(text.encode())
+    assert text.isascii() and "\n" not in text
+
+
+def test_checks_are_numbered_through(manifest: Manifest) -> None:
+    first = manifest.status_of("pick", 1)
+    assert first == Status.CHECK and manifest.status_of("join", 1) == first + 2
+    found = manifest.check(first + 2)
+    assert found is not None and found[0].name == "join"
+    assert manifest.check(first + 3) is None and manifest.check(Status.NULL_POINTER) is None
+    with pytest.raises(KeyError):
+        manifest.status_of("nothing", 1)
+    with pytest.raises(KeyError):
+        manifest.function("nothing")
+
+
+def _set(*path: Any, value: Any) -> Callable[[Any], None]:
+    def change(tree: Any) -> None:
+        for step in path[:-1]:
+            tree = tree[step]
+        tree[path[-1]] = value
+
+    return change
+
+
+F = ("functions", 1)  # affine
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (_set("extra", value=1), "manifest: missing or unknown: extra"),
+        (lambda tree: tree.pop("fp"), "manifest: missing or unknown: fp"),
+        (_set("schema", value=2), "manifest: schema 2 is not 1"),
+        (_set("abi", value=True), "manifest.abi: expected a number"),
+        (_set("abi", value=-1), "manifest.abi: -1 is out of range"),
+        (_set("name", value=""), "manifest.name: expected a name"),
+        (_set("name", value="a\nb"), "manifest.name: expected a name"),
+        (_set("functions", value={}), "manifest.functions: expected a list"),
+        (_set(*F, "name", value="not ok"), "function not ok: the name is not a C identifier"),
+        (_set(*F, "name", value="scale"), "manifest: function scale appears twice"),
+        (_set(*F, "dims", value=["p", "n"]), "dims"),
+        (_set(*F, "inputs", 0, "shape", 0, value=-2), "manifest.functions[1].inputs[0].shape[0]: -2 is out of range"),
+        (_set(*F, "inputs", 0, "shape", 0, value=None), "manifest.functions[1].inputs[0].shape[0]: expected a number"),
+        (_set(*F, "inputs", 0, "dtype", value="f8"), "X has the unknown dtype 'f8'"),
+        (
+            _set(*F, "inputs", 0, "shape", value=[1] * 65),
+            "function affine: dims ('n', 'p') are not those of the inputs",
+        ),
+        (_set(*F, "inputs", 1, "name", value="X"), "function affine: input X appears twice"),
+        (_set(*F, "outputs", 1, "name", value="y"), "function affine: output y appears twice"),
+        (_set(*F, "output_kind", value="tuple"), "manifest.functions[1].output_kind: unknown output kind"),
+        (_set(*F, "output_kind", value="single"), "function affine: 2 outputs do not fit the output kind 'single'"),
+        (_set(*F, "updates", value=[["w", "y"]]), "function affine: the update w = y names no such values"),
+        (_set(*F, "updates", value=[["w"]]), "manifest.functions[1].updates[0]: expected two names"),
+        (_set(*F, "calls_blas", value=1), "manifest.functions[1].calls_blas: expected true or false"),
+        (_set(*F, "checks", value=[{"kind": "x"}]), "manifest.functions[1].checks[0]: missing or unknown: message"),
+    ],
+)
+def test_refusals(manifest: Manifest, change: Callable[[Any], None], text: str) -> None:
+    tree = json.loads(manifest.to_json())
+    change(tree)
+    with pytest.raises(m.ManifestError) as caught:
+        Manifest.from_json(json.dumps(tree))
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, '"x"', b"\xff\xfe{}"])
+def test_not_a_manifest(text: str | bytes) -> None:
+    with pytest.raises(m.ManifestError):
+        Manifest.from_json(text)
+
+
+def test_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(m, "MAX_BYTES", 10)
+    with pytest.raises(m.ManifestError, match="11 bytes are more than the limit of 10"):
+        Manifest.from_json(" " * 11)
+
+
+BASE = FunctionSpec(
+    "f", ("n",), (ArgumentSpec("x", "float64", ("n",), Default((2,), 0, 16)),), (OutputSpec("y", "float64", ("n",)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("default", "text"),
+    [
+        (Default((2, 1), 0, 16), "the default of x has another rank"),
+        (Default((2,), 0, 17), "the default of x has 17 bytes, not 16"),
+    ],
+)
+def test_defaults(default: Default, text: str) -> None:
+    m.validate(BASE)
+    with pytest.raises(m.ManifestError, match=text):
+        m.validate(replace(BASE, inputs=(replace(BASE.inputs[0], default=default),)))
+
+
+def test_defaults_come_last_and_fit() -> None:
+    plain = ArgumentSpec("z", "float64", ("n",))
+    with pytest.raises(m.ManifestError, match="an input without a default follows one with"):
+        m.validate(replace(BASE, inputs=(*BASE.inputs, plain)))
+    fixed = replace(BASE.inputs[0], shape=(3,))
+    with pytest.raises(m.ManifestError, match="the default of x has another shape"):
+        m.validate(replace(BASE, dims=(), inputs=(fixed,)))
+    other = replace(BASE, outputs=(OutputSpec("y", "float32", ("n",)),), updates=(("x", "y"),), output_kind="none")
+    with pytest.raises(m.ManifestError, match="the update x = y changes the dtype"):
+        m.validate(other)
+
+
+def test_pool_gives_every_value_its_own_place() -> None:
+    pool = m.ValuePool()
+    places = [pool.add((0,), b""), pool.add((1,), b"12345678"), pool.add((0,), b"")]
+    assert [place.offset for place in places] == [0, 16, 32]
+    assert pool.data[16:24] == b"12345678"
+
+
+def test_static_text() -> None:
+    assert Check("index", "{found} of {expected}").static_text() == "<found> of <expected>"
