@@ -217,8 +217,8 @@ RECIPES: dict[str, Callable[[], tuple[list[float], float]]] = {
     "special._LOG_ERFC float64": lambda: fit(
         lambda x: mp.log(mp.erfc(x)), (1, mp.mpf("5.95")), range(18), weight=lambda x: mp.erfc(x) / mp.erf(x)
     ),
-    "special._SCALED_ERFC float32": lambda: fit(_scaled_erfc(3), (mp.mpf("0.0755"), mp.mpf("0.257")), range(9)),
-    "special._SCALED_ERFC float64": lambda: fit(_scaled_erfc(3), (mp.mpf("0.033"), mp.mpf("0.257")), range(20)),
+    "special._SCALED_ERFC float32": lambda: fit(_scaled_erfc(2), (mp.mpf("0.0815"), mp.mpf("0.346")), range(9)),
+    "special._SCALED_ERFC float64": lambda: fit(_scaled_erfc(2), (mp.mpf("0.0341"), mp.mpf("0.346")), range(20)),
     "gamma._LOG_GAMMA": lambda: _stirling(_log_gamma_rest, 6),
     "gamma._PSI": lambda: _stirling(lambda z: (mp.log(z) - 1 / (2 * z) - mp.digamma(z)) * z**2, 6),
     "gamma._TRI_GAMMA": lambda: _stirling(lambda z: (mp.psi(1, z) - 1 / z - 1 / (2 * z**2)) * z**3, 6),

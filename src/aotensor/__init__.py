@@ -15,7 +15,7 @@ from aotensor import errors
 from aotensor.config import config
 from aotensor.driver.api import compile, load
 from aotensor.driver.function import Function, function
-from aotensor.gradient import grad
+from aotensor.gradient import grad, subgraph_grad
 from aotensor.graph.variable import shared
 
-__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared"]
+__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared", "subgraph_grad"]

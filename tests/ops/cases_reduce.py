@@ -9,11 +9,11 @@ from case import Case, between, int8, kink, normal, value
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.gradient import grad
-from aotensor.ops.cumulate import diff
-from aotensor.ops.moments import norm, std, var
-from aotensor.ops.normalise import log_softmax, logsumexp, softmax
-from aotensor.ops.reduce_extremum import argmax, argmin, max, max_and_argmax, min, ptp
-from aotensor.ops.sort import argsort, median, sort
+from aotensor.ops.reduce.cumulate import diff
+from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
+from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
+from aotensor.ops.reduce.sort import argsort, median, sort
 
 GRID = np.arange(24.0).reshape(2, 3, 4)
 NAN, INF = np.nan, np.inf

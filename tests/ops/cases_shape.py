@@ -6,9 +6,9 @@ import numpy as np
 from case import Case, int8, normal, value
 
 import aotensor.tensor as at
-from aotensor.ops.broadcast import broadcast_arrays, broadcast_to, specify_broadcastable, specify_shape
-from aotensor.ops.join import concatenate, horizontal_stack, hstack, join, split, stack, vstack
-from aotensor.ops.rearrange import flip, pad, repeat, roll, tile
+from aotensor.ops.shape.broadcast import broadcast_arrays, broadcast_to, specify_broadcastable, specify_shape
+from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vstack
+from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
 
 GRID = np.arange(12.0).reshape(3, 4)
 CUBE = np.arange(24.0).reshape(2, 3, 4)

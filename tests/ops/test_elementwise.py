@@ -13,7 +13,7 @@ from aotensor.errors import (
     UnsupportedError,
 )
 from aotensor.gradient import grad
-from aotensor.ops.elementwise import ELEMENTWISE
+from aotensor.ops.elementwise.base import ELEMENTWISE
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "float32", "float64")
 FLOATED = ("float32", "float32", "float32", "float64", "float64", "float32", "float64", "float64", "float32", "float64")

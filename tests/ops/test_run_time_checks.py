@@ -11,9 +11,9 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.graph.variable import Variable
-from aotensor.ops.broadcast import broadcast_to, specify_broadcastable, specify_shape
-from aotensor.ops.join import join, split
-from aotensor.ops.reduce_extremum import argmin, max
+from aotensor.ops.reduce.extremum import argmin, max
+from aotensor.ops.shape.broadcast import broadcast_to, specify_broadcastable, specify_shape
+from aotensor.ops.shape.join import join, split
 
 GRID = np.zeros((2, 3))
 

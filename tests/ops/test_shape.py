@@ -11,10 +11,10 @@ import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.variable import Constant, Variable
-from aotensor.ops.broadcast import specify_broadcastable, specify_shape
-from aotensor.ops.join import join, split, stack
-from aotensor.ops.rearrange import pad, repeat
-from aotensor.ops.shape import Shape, ShapeI
+from aotensor.ops.shape.broadcast import specify_broadcastable, specify_shape
+from aotensor.ops.shape.extents import Shape, ShapeI
+from aotensor.ops.shape.join import join, split, stack
+from aotensor.ops.shape.rearrange import pad, repeat
 
 
 def symbol(*dims: Any, dtype: str = "float64") -> Variable:

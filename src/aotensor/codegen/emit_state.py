@@ -89,6 +89,7 @@ def element_bytes(kind: MemRefType[Any]) -> int:
 
 
 def dynamic_axes(kind: MemRefType[Any]) -> list[int]:
+    """Axes of a buffer whose extent its type does not tell."""
     return [axis for axis, n in enumerate(kind.get_shape()) if n == DYNAMIC_INDEX]
 
 

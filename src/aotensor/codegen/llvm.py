@@ -42,6 +42,7 @@ f64: Final[Type] = ir.DoubleType()
 
 
 def integer(bits: int) -> Type:
+    """The integer type of that many bits."""
     return ir.IntType(bits)
 
 

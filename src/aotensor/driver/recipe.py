@@ -6,10 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
-
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from typing import TYPE_CHECKING, Final
 
 from aotensor.codegen.blas_call import define_blas_calls
 from aotensor.codegen.emit import emit_module
@@ -25,10 +22,13 @@ from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
-from aotensor.passes.lower_library import PREFIX as LIBRARY_PREFIX
+from aotensor.passes.lower_library import calls_product
 from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner, library_recipe
 from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 IR_SECTIONS: Final = ("graph", "tensor", "tensor-opt", "loops")
 
@@ -183,14 +183,9 @@ def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: 
         output_kind=_output_kind(f),
         updates=tuple(f.updates.items()),
         checks=tuple(Check(kind, message) for kind, message in built.checks),
-        calls_blas=_calls_blas(f.name, lowered.module),
+        calls_blas=calls_product(lowered.module, f.name),
         allow_input_downcast=f.allow_input_downcast,
     )
-
-
-def _calls_blas(name: str, module: ModuleOp) -> bool:
-    kernel = next(op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == f"{name}.kernel")
-    return any(isinstance(op, CallOp) and op.callee.string_value().startswith(LIBRARY_PREFIX) for op in kernel.walk())
 
 
 def _output_kind(f: Function) -> OutputKind:

@@ -11,8 +11,8 @@ import numpy as np
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.driver.function import Function
-from aotensor.graph.variable import SharedVariable
-from aotensor.graph.walk import evaluate_all
+from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor.graph.walk import evaluate_all, leaves, toposort
 
 Arrays: TypeAlias = dict[str, Array]
 """Values by argument name."""
@@ -26,10 +26,14 @@ _TRIES: Final = 60
 
 @dataclass(frozen=True)
 class Sample:
-    """Arguments of one call, with a word on what is special about them."""
+    """Arguments of one call, with a word on what is special about them.
+
+    has_infinities: then nan in the reference, such as inf/inf, is what a formula that does not overflow may improve on.
+    """
 
     note: str
     arrays: Arrays
+    has_infinities: bool = False
 
 
 @dataclass
@@ -54,16 +58,12 @@ class Sampler:
             sizes, note = self._sizes(number)
             domain = _DOMAINS[number % len(_DOMAINS)]
             arrays = {name: self._array(name, sizes, domain, number > 0) for name in self.f.arguments}
-            yield Sample(f"{note}, {domain}" if note else domain, arrays)
+            yield Sample(f"{note}, {domain}" if note else domain, arrays, domain == "infinities")
 
     def small(self, domain: str = "normal") -> Sample:
         """A small sample in plain layout."""
         sizes = self._accepted(lambda: self._sizes_in_order(_SMALL))
         return Sample("small", {name: self._array(name, sizes, domain, False) for name in self.f.arguments})
-
-    def perturbed(self, arrays: Mapping[str, Array]) -> Arrays:
-        """The same with every floating value off by one ulp, up or down."""
-        return {name: _nudged(x, self.rng) if x.dtype.kind == "f" else x for name, x in arrays.items()}
 
     # --- extents ---------------------------------------------------------------------------------------------------
 
@@ -132,6 +132,21 @@ def reference_values(f: Function, arrays: Mapping[str, Array]) -> list[Array]:
         return evaluate_all(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()})
 
 
+def nearby_values(f: Function, arrays: Mapping[str, Array], rng: np.random.Generator) -> list[Array]:
+    """The same with every input and every intermediate value off by one ulp, up or down: how far rounding carries.
+
+    Raises: what the reference raises.
+    """
+    known: dict[Variable, Array] = {f.arguments[name]: _nudged(x, rng) for name, x in arrays.items()}
+    targets = list(f.results.values())
+    known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
+    with np.errstate(all="ignore"):
+        for node in toposort(targets, stop=known):
+            results = node.op.evaluate(node, [known[x] for x in node.inputs])
+            known.update((x, _nudged(value, rng)) for x, value in zip(node.outputs, results, strict=True))
+    return [known[x] for x in targets]
+
+
 # --- extents of the first samples ----------------------------------------------------------------------------------
 
 
@@ -161,8 +176,8 @@ _EXTENTS: Final[tuple[tuple[Callable[[np.random.Generator, int], list[int]], str
 
 # --- values and layouts --------------------------------------------------------------------------------------------
 
-_DOMAINS: Final = ("normal", "unit", "normal", "unit", "wide", "specials", "normal", "specials")
-"""What floats are drawn from. unit: 0.1 to 0.9. specials: normal, with nan, ±inf, ±0 and denormals among them."""
+_DOMAINS: Final = ("normal", "unit", "normal", "unit", "wide", "specials", "normal", "infinities")
+"""What floats are drawn from. unit: 0.1 to 0.9. specials: nan, ±0 and denormals among normal ones; infinities: ±inf."""
 
 
 def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain: str) -> Array:
@@ -174,13 +189,16 @@ def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain
     if domain == "unit":
         return np.asarray(rng.uniform(0.1, 0.9, shape), dtype=dtype)
     values = np.asarray(rng.normal(0, 8 if domain == "wide" else 1, shape), dtype=dtype)
-    if domain == "specials":
-        special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, np.finfo(dtype).smallest_subnormal], dtype=dtype)
+    if domain in ("specials", "infinities"):
+        tiny = np.finfo(dtype).smallest_subnormal
+        special = np.array([np.nan, 0.0, -0.0, tiny] if domain == "specials" else [np.inf, -np.inf], dtype=dtype)
         values = np.where(rng.random(shape) < 0.2, rng.choice(special, shape), values)
     return np.asarray(values, dtype=dtype)
 
 
 def _nudged(x: Array, rng: np.random.Generator) -> Array:
+    if x.dtype.kind != "f":
+        return x
     return np.asarray(x * (1 + np.finfo(x.dtype).eps * rng.choice([-1, 1], x.shape)), dtype=x.dtype)
 
 

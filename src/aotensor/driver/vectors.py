@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.driver.agreement import conditioned_tolerance
 from aotensor.driver.function import Function
-from aotensor.driver.samples import Sample, Sampler, reference_values
+from aotensor.driver.samples import Sampler, nearby_values, reference_values
 from aotensor_runtime.vectors import Vector, pack
 
 _DOMAINS: Final = ("normal", "unit")
@@ -29,21 +30,21 @@ def _vectors(f: Function) -> Iterator[Vector]:
         return
     sampler = Sampler(f)
     for domain in _DOMAINS:
-        sample = Sample("", {name: _rounded(x) for name, x in sampler.small(domain).arrays.items()})
-        outputs = _values(f, sample)
-        if outputs is None:
+        arrays = {name: _rounded(x) for name, x in sampler.small(domain).arrays.items()}
+        outputs = _values(partial(reference_values, f, arrays))
+        nearby = _values(partial(nearby_values, f, arrays, sampler.rng))
+        if outputs is None or nearby is None:
             continue
-        nearby = _values(f, Sample("", sampler.perturbed(sample.arrays))) or outputs
-        inputs = tuple(sample.arrays.values())
+        inputs = tuple(arrays.values())
         if sum(x.size for x in (*inputs, *outputs)) <= _MAX_ELEMENTS:
             tolerances = [float(f"{conditioned_tolerance(x, y):.2g}") for x, y in zip(outputs, nearby, strict=True)]
             yield Vector(f.name, inputs, tuple(map(_shortened, outputs)), tuple(tolerances))
 
 
-def _values(f: Function, sample: Sample) -> list[Array] | None:
+def _values(evaluate: Callable[[], list[Array]]) -> list[Array] | None:
     """The reference's results; None if it raises, or gives nan everywhere."""
     try:
-        values = [np.asarray(x) for x in reference_values(f, sample.arrays)]
+        values = [np.asarray(x) for x in evaluate()]
     except Exception:  # any failure of the reference on random values means: no vector
         return None
     floats = [x for x in values if x.dtype.kind == "f" and x.size]

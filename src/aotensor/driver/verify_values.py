@@ -11,7 +11,7 @@ from aotensor.core.types import Array
 from aotensor.driver.agreement import disagreements
 from aotensor.driver.build import Build
 from aotensor.driver.function import Function
-from aotensor.driver.samples import Arrays, Sampler, reference_values
+from aotensor.driver.samples import Arrays, Sampler, nearby_values, reference_values
 from aotensor.driver.verify_report import CheckFailed, CheckSkipped
 from aotensor.errors import GraphError
 from aotensor.ir.context import parse_module
@@ -54,7 +54,7 @@ def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: f
             refused += 1
             continue
         nearby = _Nearby(f, sampler, sample.arrays, expected)
-        problem = disagreements(list(f.results), found, expected, rtol, nearby)
+        problem = disagreements(list(f.results), found, expected, rtol, nearby, sample.has_infinities)
         if problem:
             raise CheckFailed(f"{where}: {problem}")
     if refused == samples:
@@ -63,7 +63,7 @@ def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: f
 
 
 class _Nearby:
-    """The reference at neighbouring inputs, computed when it is first asked for."""
+    """The reference with other roundings, computed when it is first asked for."""
 
     def __init__(self, f: Function, sampler: Sampler, arrays: Arrays, expected: Sequence[Array]) -> None:
         self._f, self._sampler, self._arrays, self._expected = f, sampler, arrays, expected
@@ -71,8 +71,7 @@ class _Nearby:
 
     def __call__(self) -> Sequence[Array]:
         if self._values is None:
-            arrays = self._sampler.perturbed(self._arrays)
-            found = _outcome(lambda x: reference_values(self._f, x), arrays)
+            found = _outcome(lambda x: nearby_values(self._f, x, self._sampler.rng), self._arrays)
             self._values = self._expected if isinstance(found, str) else found
         return self._values
 

@@ -20,8 +20,8 @@ from aotensor.gradient.terms import checked_terms, connection_pattern
 from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
-from aotensor.ops.arithmetic import add
-from aotensor.ops.compare import cast
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.compare import cast
 
 
 def pushforward(

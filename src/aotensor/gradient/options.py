@@ -118,4 +118,5 @@ def check_like(found: Variable, x: Variable, what: str) -> None:
 
 
 def is_float(x: Variable) -> bool:
+    """True if the elements of `x` are floats."""
     return dtypes.is_float(x.dtype)

@@ -23,8 +23,8 @@ from aotensor.gradient.terms import Pattern, check_connection, checked_terms, co
 from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
-from aotensor.ops.arithmetic import add
-from aotensor.ops.compare import cast
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.compare import cast
 
 
 class Sweep:

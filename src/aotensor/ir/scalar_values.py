@@ -13,11 +13,11 @@ from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
-import aotensor.ops.special  # noqa: F401  (puts sigmoid, softplus, ... into the table)
+import aotensor.ops.elementwise.special  # noqa: F401  (puts sigmoid, softplus, ... into the table)
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.types import f32, f64
-from aotensor.ops.elementwise import ELEMENTWISE
+from aotensor.ops.elementwise.base import ELEMENTWISE
 
 Rule: TypeAlias = "Callable[..., Any]"
 

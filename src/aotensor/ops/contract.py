@@ -16,12 +16,12 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.arithmetic import add, mul
-from aotensor.ops.axes import squeeze
 from aotensor.ops.diagonal import diagonal
+from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import zero_gradient
-from aotensor.ops.reduce import sum as sum_over
-from aotensor.ops.shape import ravel
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import squeeze
+from aotensor.ops.shape.extents import ravel
 
 
 @dataclass(frozen=True)

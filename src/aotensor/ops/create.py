@@ -17,12 +17,12 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.arithmetic import add, mul
-from aotensor.ops.compare import cast, saturated
-from aotensor.ops.elementwise import unbroadcast
+from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.compare import cast, saturated
 from aotensor.ops.linear import LinearOp, zero_gradient
-from aotensor.ops.reduce import sum as sum_over
-from aotensor.ops.shape import SymbolicExtent, as_extents, dim_of, extent_of
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, extent_of
 
 _LONGEST = 2.0**48
 """Elements that no array has: a longer range is a mistake, and would overflow on the way."""

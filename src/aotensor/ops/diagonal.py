@@ -16,10 +16,10 @@ from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.axes import dimshuffle
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
 from aotensor.ops.linear import ConstantOp, LinearOp
-from aotensor.ops.shape import SymbolicExtent, dim_of, extent_of, extents_of
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import SymbolicExtent, dim_of, extent_of, extents_of
 
 _MATRIX = "needs a rank of at least 2"
 

@@ -15,7 +15,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.compare import cast, clip
+from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.linear import zero_gradient
 
 

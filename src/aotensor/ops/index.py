@@ -15,11 +15,11 @@ from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, Un
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.axes import DimShuffle, dimshuffle
 from aotensor.ops.create import zeros_like
-from aotensor.ops.elementwise import unbroadcast
+from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.linear import LinearOp, zero_gradient
-from aotensor.ops.shape import Shape, SymbolicExtent, as_extent, shape_i
+from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, shape_i
 from aotensor.ops.window import (
     INPUT,
     Entries,

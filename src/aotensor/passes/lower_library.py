@@ -31,6 +31,14 @@ def lower_product(
     b.builder.insert(func.CallOp(symbol, operands, []))
 
 
+def calls_product(module: ModuleOp, name: str) -> bool:
+    """True if the kernel of function `name` calls a matrix product."""
+    kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    kernel = next(op for op in kernels if op.sym_name.data == f"{name}.kernel")
+    calls = (op for op in kernel.walk() if isinstance(op, func.CallOp))
+    return any(op.callee.string_value().startswith(PREFIX) for op in calls)
+
+
 def _dynamic(b: LoopBuilder, buffers: Buffers, x: SSAValue) -> SSAValue:
     """The buffer with both extents dynamic, so that one kernel serves all products."""
     shape = [b.index(n) for n in buffers.shape(x)]

@@ -10,42 +10,43 @@ from math import e, inf, nan, pi
 from numpy import newaxis
 
 from aotensor.core.types import TensorType
+from aotensor.gradient import grad
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor, constant, shared
-from aotensor.ops.arithmetic import (
+from aotensor.ops.elementwise.arithmetic import (
     abs, add, fill, floor_div, hypot, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg, pow, power,
     reciprocal, relu, second, sgn, sign, sqr, square, sub, true_div,
 )
-from aotensor.ops.axes import (
+from aotensor.ops.shape.axes import (
     atleast_1d, atleast_2d, atleast_3d, dimshuffle, expand_dims, matrix_transpose, moveaxis, shape_padaxis,
     shape_padleft, shape_padright, squeeze, swapaxes, transpose,
 )
-from aotensor.ops.broadcast import broadcast_arrays, broadcast_to, specify_broadcastable, specify_shape
-from aotensor.ops.compare import (
+from aotensor.ops.shape.broadcast import broadcast_arrays, broadcast_to, specify_broadcastable, specify_shape
+from aotensor.ops.elementwise.compare import (
     and_, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, clip, eq, equal, floor, ge, greater,
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
     rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, where, xor,
 )
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
-from aotensor.ops.cumulate import cumprod, cumsum, diff
+from aotensor.ops.reduce.cumulate import cumprod, cumsum, diff
 from aotensor.ops.diagonal import (
     diag, diagonal, extract_diag, eye, identity, identity_like, tri, tril, tril_indices, triu, triu_indices,
 )
-from aotensor.ops.elementary import (
+from aotensor.ops.elementwise.elementary import (
     arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, cbrt, cos, cosh, deg2rad, exp, exp2, expm1, log, log10,
     log1p, log2, rad2deg, sin, sinh, sqrt, tan, tanh,
 )
 from aotensor.ops.index import inc_subtensor, set_subtensor
-from aotensor.ops.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
-from aotensor.ops.moments import norm, std, var
-from aotensor.ops.normalise import log_softmax, logsumexp, softmax
-from aotensor.ops.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
-from aotensor.ops.rearrange import flip, pad, repeat, roll, tile
-from aotensor.ops.reduce import all, any, mean, prod, sum
-from aotensor.ops.reduce_extremum import argmax, argmin, max, max_and_argmax, min, ptp
-from aotensor.ops.shape import flatten, ravel, reshape, shape, shape_i, size
-from aotensor.ops.sort import argsort, median, sort
-from aotensor.ops.special import (
+from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
+from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
+from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
+from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
+from aotensor.ops.reduce.sums import all, any, mean, prod, sum
+from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
+from aotensor.ops.shape.extents import flatten, ravel, reshape, shape, shape_i, size
+from aotensor.ops.reduce.sort import argsort, median, sort
+from aotensor.ops.elementwise.special import (
     digamma, erf, erfc, expit, gammaln, log1mexp, log1pexp, logaddexp, logit, psi, sigmoid, softplus, tri_gamma,
     xlog1py, xlogx, xlogy,
 )
@@ -72,7 +73,7 @@ __all__ = [
     "e", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
     "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "flatten", "flip", "floor",
     "floor_div", "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
-    "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "greater", "greater_equal", "gt",
+    "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
     "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices", "imatrix",
     "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
     "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "join", "lcol", "lcols",

@@ -25,6 +25,7 @@ class Arrays:
 
 
 def define_arrays(module: Module) -> Arrays:
+    """Add the functions on array descriptors to a module."""
     return Arrays(
         define_bytes(module),
         define_is_packed(module),

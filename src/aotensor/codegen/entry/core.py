@@ -33,6 +33,7 @@ class Core:
 
 
 def define_core(constants: Constants) -> Core:
+    """Add the fixed functions that every entry point calls."""
     shared = Shared(constants)
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)

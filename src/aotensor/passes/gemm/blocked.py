@@ -36,6 +36,7 @@ _BLOCK_COLUMNS: Final = 3072
 
 
 def blocked_symbol(tile: Tile) -> str:
+    """Symbol of the kernel that works in cache blocks."""
     return f"aot_gemm_blocked.{tile.suffix}"
 
 

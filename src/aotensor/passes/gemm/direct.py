@@ -25,6 +25,7 @@ _DOT_ROWS, _DOT_COLUMNS = 2, 4  # of a tile of dot products
 
 
 def direct_symbol(tile: Tile) -> str:
+    """Symbol of the kernel that reads its operands in place."""
     return f"aot_gemm_direct.{tile.suffix}"
 
 

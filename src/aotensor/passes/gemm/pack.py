@@ -22,6 +22,7 @@ _BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
 
 
 def pack_symbol(tile: Tile, width: int) -> str:
+    """Symbol of the function that packs panels of `width` rows."""
     return f"aot_gemm_pack{width}.{tile.suffix}"
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.graph.variable import Variable
-from aotensor.ops.compare import and_, gt, lt, neq, or_, switch
-from aotensor.ops.elementwise import Elementwise, elementwise
+from aotensor.ops.elementwise.base import Elementwise, elementwise
+from aotensor.ops.elementwise.compare import and_, gt, lt, neq, or_, switch
 
 
 def _unary(name: str, doc: str, slope: Callable[..., Variable], reference: Any = None) -> Elementwise:

@@ -15,9 +15,9 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.axes import atleast_1d, atleast_2d, expand_dims
 from aotensor.ops.linear import zero_gradient
-from aotensor.ops.shape import as_extents, dim_of, extent_of
+from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
+from aotensor.ops.shape.extents import as_extents, dim_of, extent_of
 from aotensor.ops.window import Line, gather
 
 

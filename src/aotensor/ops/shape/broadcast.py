@@ -12,10 +12,10 @@ from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.arithmetic import second
 from aotensor.ops.create import alloc
+from aotensor.ops.elementwise.arithmetic import second
 from aotensor.ops.linear import LinearOp
-from aotensor.ops.shape import SymbolicExtent, as_extent, as_extents, dim_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, dim_of
 
 
 @dataclass(frozen=True)

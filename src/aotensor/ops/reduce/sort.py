@@ -15,12 +15,12 @@ from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axi
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.axes import transpose
-from aotensor.ops.compare import cast, isnan, switch
+from aotensor.ops.elementwise.compare import cast, isnan, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import LinearOp, zero_gradient
-from aotensor.ops.reduce import Axes, finished
-from aotensor.ops.shape import extent_of, extents_of, product, ravel, reshape
+from aotensor.ops.reduce.sums import Axes, finished
+from aotensor.ops.shape.axes import transpose
+from aotensor.ops.shape.extents import extent_of, extents_of, product, ravel, reshape
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.compare import and_, cast, eq, ge, isnan, le, or_, switch
-from aotensor.ops.elementary import log
-from aotensor.ops.elementwise import Elementwise, Row, elementwise
-from aotensor.ops.signatures import counting, floating, last, numeric, quotient, signed
+from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
+from aotensor.ops.elementwise.compare import and_, cast, eq, ge, isnan, le, or_, switch
+from aotensor.ops.elementwise.elementary import log
+from aotensor.ops.elementwise.signatures import counting, floating, last, numeric, quotient, signed
 
 _MAX_UNROLLED_POWER = 16
 """Largest literal exponent that becomes multiplications, each of which rounds once."""

@@ -11,10 +11,10 @@ import numpy as np
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
-from aotensor.ops.compare import eq, gt, lt, or_, switch
-from aotensor.ops.elementary import exp, expm1, inside, log, log1p
-from aotensor.ops.elementwise import Elementwise, elementwise, not_implemented
-from aotensor.ops.scipy_reference import scipy_special
+from aotensor.ops.elementwise.base import Elementwise, elementwise, not_implemented
+from aotensor.ops.elementwise.compare import eq, gt, lt, or_, switch
+from aotensor.ops.elementwise.elementary import exp, expm1, inside, log, log1p
+from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 # --- logistic --------------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,11 @@ from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.axes import reexpand
-from aotensor.ops.compare import cast
-from aotensor.ops.cumulate import exclusive_products
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import DiscreteOp, LinearOp, zero_gradient
-from aotensor.ops.shape import extents_of, product
+from aotensor.ops.reduce.cumulate import exclusive_products
+from aotensor.ops.shape.axes import reexpand
+from aotensor.ops.shape.extents import extents_of, product
 
 Axes = int | Sequence[int] | None
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarVerbs
-from aotensor.ops.elementary import exp
-from aotensor.ops.elementwise import elementwise
-from aotensor.ops.scipy_reference import scipy_special
-from aotensor.ops.special import psi
+from aotensor.ops.elementwise.base import elementwise
+from aotensor.ops.elementwise.elementary import exp
+from aotensor.ops.elementwise.scipy_reference import scipy_special
+from aotensor.ops.elementwise.special import psi
 
 _ROOT_PI = sqrt(pi)
 

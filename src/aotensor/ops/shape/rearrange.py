@@ -11,12 +11,12 @@ from aotensor.core.types import normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.axes import expand_dims, shape_padleft
-from aotensor.ops.compare import cast
 from aotensor.ops.create import alloc
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import set_subtensor, subtensor
-from aotensor.ops.join import join
-from aotensor.ops.shape import SymbolicExtent, as_extent, extent_of, extents_of, product, ravel, reshape
+from aotensor.ops.shape.axes import expand_dims, shape_padleft
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, extents_of, product, ravel, reshape
+from aotensor.ops.shape.join import join
 
 
 @public

@@ -16,10 +16,10 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.axes import expand_dims, moveaxis, transpose
-from aotensor.ops.compare import cast, neq, switch
+from aotensor.ops.elementwise.compare import cast, neq, switch
 from aotensor.ops.linear import ConstantOp, LinearOp, zero_gradient
-from aotensor.ops.shape import extents_of, product, ravel, reshape
+from aotensor.ops.shape.axes import expand_dims, moveaxis, transpose
+from aotensor.ops.shape.extents import extents_of, product, ravel, reshape
 
 
 def _reversed(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:

@@ -16,15 +16,15 @@ from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.arithmetic import abs as absolute
-from aotensor.ops.arithmetic import sqr
-from aotensor.ops.axes import reexpand
-from aotensor.ops.compare import cast, eq, gt, neq, switch
-from aotensor.ops.elementwise import Elementwise, Row
-from aotensor.ops.reduce import Axes, count, finished, mean, without_axes
-from aotensor.ops.reduce import sum as sum_over
-from aotensor.ops.reduce_extremum import max as max_over
-from aotensor.ops.reduce_extremum import min as min_over
+from aotensor.ops.elementwise.arithmetic import abs as absolute
+from aotensor.ops.elementwise.arithmetic import sqr
+from aotensor.ops.elementwise.base import Elementwise, Row
+from aotensor.ops.elementwise.compare import cast, eq, gt, neq, switch
+from aotensor.ops.reduce.extremum import max as max_over
+from aotensor.ops.reduce.extremum import min as min_over
+from aotensor.ops.reduce.sums import Axes, count, finished, mean, without_axes
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import reexpand
 
 root: Final = Elementwise(
     Row(

@@ -19,8 +19,8 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.elementwise.signatures import Signature, floating
 from aotensor.ops.linear import zero_gradient
-from aotensor.ops.signatures import Signature, floating
 
 Partial: TypeAlias = Callable[..., Variable] | None
 """g ↦ ∂f/∂xᵢ·g as `lambda g, *inputs, y: ...`, the map that both modes apply; None is zero."""

@@ -14,8 +14,8 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.elementwise import Elementwise, Row, elementwise
-from aotensor.ops.signatures import bitwise, choice, comparison, floating, numeric
+from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
+from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
 
 # --- conversion ------------------------------------------------------------------------------------------------------
 

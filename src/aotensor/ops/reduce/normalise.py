@@ -15,10 +15,10 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.axes import reexpand
-from aotensor.ops.compare import cast
-from aotensor.ops.reduce import Axes, finished, without_axes
-from aotensor.ops.reduce import sum as sum_over
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.reduce.sums import Axes, finished, without_axes
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import reexpand
 
 
 def _checked(x: TensorType) -> TensorType:

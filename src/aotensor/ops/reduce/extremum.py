@@ -15,12 +15,12 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.axes import reexpand, transpose
-from aotensor.ops.compare import switch
+from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import ConstantOp, DiscreteOp, zero_gradient
-from aotensor.ops.reduce import Axes, finished, without_axes
-from aotensor.ops.reduce import sum as sum_over
-from aotensor.ops.shape import extents_of, product, reshape
+from aotensor.ops.reduce.sums import Axes, finished, without_axes
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import reexpand, transpose
+from aotensor.ops.shape.extents import extents_of, product, reshape
 
 _VERB: Final = {"max": "maximum", "min": "minimum", "argmax": "maximum", "argmin": "minimum"}
 _BOOL_VERB: Final = {"max": "or", "min": "and"}

@@ -1,0 +1,1 @@
+"""Elementwise ops: one row per function, in tables by section of the specification."""

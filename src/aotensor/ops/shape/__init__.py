@@ -1,0 +1,1 @@
+"""Ops that move elements without computing: extents, axes, broadcasting, joining, rearranging."""
