@@ -51,11 +51,16 @@ def _fold_generic(op: linalg.GenericOp) -> None:
     value = yielded.operands[0]
     if isinstance(value, BlockArgument) and value.block is op.body.block and value.index < len(op.inputs):
         source, source_map = op.inputs[value.index], op.indexing_maps.data[value.index].data
-        for use in list(op.results[0].uses):
-            _redirect(use.operation, op.results[0], source, source_map)
+        for user in _users(op.results[0]):
+            _redirect(user, op.results[0], source, source_map)
     elif not _is_local(value, op.body.block):
-        for use in list(op.results[0].uses):
-            _use_scalar(use.operation, op.results[0], value)
+        for user in _users(op.results[0]):
+            _use_scalar(user, op.results[0], value)
+
+
+def _users(x: SSAValue) -> list[Operation]:
+    """Operations that use a value, each once."""
+    return list(dict.fromkeys(use.operation for use in x.uses))
 
 
 def _hoist_invariant(op: linalg.GenericOp) -> None:

@@ -48,7 +48,7 @@ _SCALED_ERFC: Final = {
     ),
 }  # fmt: skip
 _OFFSET: Final = 2.0
-_ERFC_IS_ZERO: Final = {"float32": 10.2, "float64": 27.2}
+_ERFC_IS_ZERO: Final = {"float32": 10.2, "float64": 27.3}
 
 
 def erf(x: Value) -> Value:

@@ -10,6 +10,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.rewriter import InsertPoint
 
+from aotensor.core import dtypes
 from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
@@ -28,16 +29,17 @@ from aotensor.passes.scalar_math.value import FormulaBuilder, Value
 
 @dataclass(frozen=True, slots=True)
 class ScalarFunction:
-    """A function of one or two floats of one dtype."""
+    """A function of one or two floats of one dtype, which is one of `dtypes`."""
 
     formula: Callable[..., Value]
     operands: int = 1
+    dtypes: tuple[str, ...] = dtypes.FLOATS
 
 
 _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     exponential.exp, exponential.exp2, exponential.expm1, exponential.tanh, exponential.sigmoid,
     logarithm.log, logarithm.log2, logarithm.log10, logarithm.log1p, logarithm.log1mexp, logarithm.softplus,
-    power.cbrt, trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.far_angle,
+    power.cbrt, trigonometric.sin, trigonometric.cos, trigonometric.tan,
     inverse_trigonometric.arcsin, inverse_trigonometric.arccos, inverse_trigonometric.arctan,
     special.erf, special.erfc, gamma.gammaln, gamma.psi, gamma.tri_gamma,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
@@ -47,6 +49,7 @@ _TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (power.pow, 
 FUNCTIONS: Final[Mapping[str, ScalarFunction]] = {
     **{formula.__name__: ScalarFunction(formula) for formula in _ONE_OPERAND},
     **{formula.__name__: ScalarFunction(formula, operands=2) for formula in _TWO_OPERANDS},
+    "far_angle": ScalarFunction(trigonometric.far_angle, dtypes=("float64",)),  # called by sin, cos and tan alone
 }
 
 _DTYPES: Final = {"f32": "float32", "f64": "float64"}
@@ -59,9 +62,9 @@ def define(symbol: str) -> func.FuncOp:
     """
     prefix, _, rest = symbol.partition(".")
     name, _, suffix = rest.rpartition(".")
-    if prefix != "aot" or name not in FUNCTIONS or suffix not in _DTYPES:
+    function, dtype = FUNCTIONS.get(name), _DTYPES.get(suffix)
+    if prefix != "aot" or function is None or dtype not in function.dtypes:
         raise InternalError(f"expand-math: there is no scalar function {symbol}")
-    function, dtype = FUNCTIONS[name], _DTYPES[suffix]
     kind = element_type(dtype)
     op = func.FuncOp(symbol, ([kind] * function.operands, [kind]), visibility="private")
     builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from aotensor.passes.scalar_math.value import FORMATS, Value, fma, polynomial, rarely, where
@@ -121,7 +122,7 @@ def _window(shift: Value) -> tuple[Value, Value, Value]:
         words = [where(is_set, words[i + (1 << power)], words[i]) for i in range(count)]
     offset = shift & 63
     rest = 63 - offset
-    first, second, third = ((a << offset) | (b >> 1 >> rest) for a, b in zip(words, words[1:], strict=False))
+    first, second, third = ((a << offset) | (b >> 1 >> rest) for a, b in pairwise(words))
     return first, second, third
 
 

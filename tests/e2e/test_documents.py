@@ -1,0 +1,41 @@
+"""What the documents name is there: files behind links, stages, passes, commands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+from programs import ROOT
+
+from aotensor.driver.function import STAGES
+from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, library_recipe
+from aotensor_cli.main import group
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = LINK.findall(document.read_text())
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_every_stage_and_pass_is_described() -> None:
+    text = (ROOT / "docs" / "ir.md").read_text()
+    passes = [step.name for step in (*TENSOR_RECIPE, *LOOP_RECIPE, *library_recipe(256))]
+    assert [name for name in (*STAGES, *passes) if f"`{name}`" not in text] == []
+
+
+def test_readme_shows_the_commands_that_exist() -> None:
+    shown = set(re.findall(r"^aotensor (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert shown == set(group.list_commands(click.Context(group)))
+
+
+def test_every_decision_has_its_parts() -> None:
+    for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        text = path.read_text()
+        assert text.startswith(f"# {path.name[:4]} ")
+        assert all(f"**{part}.**" in text for part in ("Context", "Choice", "Cost")), path.name

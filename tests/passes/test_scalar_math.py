@@ -1,0 +1,191 @@
+"""The scalar functions on arrays, through the whole road: errors in ulp over the whole range, and special values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special
+from scalar_math_cases import CASES, NO_LONG_DOUBLE, power_corners, power_operands
+from scalar_math_harness import DTYPES, WIDE, Array, corners, library, multiprecision, ulps
+
+from aotensor.passes.scalar_math.table import FUNCTIONS
+
+HAS_LONG_DOUBLE = np.finfo(np.longdouble).nmant > 60
+CPUS = pytest.mark.parametrize("cpu", ["host", "generic"])
+EACH = pytest.mark.parametrize("dtype", DTYPES)
+SPECIAL_FUNCTIONS = {
+    "gammaln": scipy.special.gammaln,
+    "psi": scipy.special.psi,
+    "tri_gamma": lambda x: scipy.special.polygamma(1, x),
+}
+
+
+def check_errors(name: str, dtype: str, x: Array, cpu: str) -> None:
+    """All results at x are within the bound of the case."""
+    case = CASES[name]
+    with np.errstate(all="ignore"):
+        expected = case.reference(x.astype(WIDE[dtype]))
+    errors = ulps(library(cpu)(name, x), expected)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= case.bound, f"{name} {dtype} {cpu}: {errors[worst]:.2f} ulp at {x[worst]!r}"
+
+
+def skip_without_reference(name: str, dtype: str) -> None:
+    if dtype == "float64" and (name in NO_LONG_DOUBLE or not HAS_LONG_DOUBLE):
+        pytest.skip("no reference beyond float64; the test against mpmath covers it")
+
+
+@EACH
+@pytest.mark.parametrize("name", CASES)
+def test_error_over_the_whole_range(name: str, dtype: str, rng: np.random.Generator) -> None:
+    skip_without_reference(name, dtype)
+    check_errors(name, dtype, CASES[name].points(dtype, 4000, rng), "host")
+
+
+@pytest.mark.slow
+@CPUS
+@EACH
+@pytest.mark.parametrize("name", CASES)
+def test_error_at_many_points(name: str, dtype: str, cpu: str, rng: np.random.Generator) -> None:
+    skip_without_reference(name, dtype)
+    check_errors(name, dtype, CASES[name].points(dtype, 400_000, rng), cpu)
+
+
+def check_against_mpmath(name: str, count: int, cpu: str, rng: np.random.Generator) -> None:
+    """float64 where mpmath is quick: not at integers beyond all exponents."""
+    case = CASES[name]
+    assert case.exact is not None
+    x = np.concatenate([rng.uniform(low, high, count) for low, high in ((-4.0, 4.0), (0.0, 1.0), *case.ranges)])
+    x = np.concatenate([x, np.exp2(rng.uniform(-80, 8, count)) * rng.choice([-1.0, 1.0], count)])
+    found = library(cpu)(name, x)
+    defined = np.isfinite(found) & (found != 0)
+    errors = ulps(found[defined], multiprecision(case.exact, x[defined]))
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= case.bound, f"{name} {cpu}: {errors[worst]:.2f} ulp at {x[defined][worst]!r}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_error_against_mpmath(name: str, rng: np.random.Generator) -> None:
+    check_against_mpmath(name, 60, "host", rng)
+
+
+@pytest.mark.slow
+@CPUS
+@pytest.mark.parametrize("name", CASES)
+def test_error_against_mpmath_at_many_points(name: str, cpu: str, rng: np.random.Generator) -> None:
+    check_against_mpmath(name, 2000, cpu, rng)
+
+
+def check_power(dtype: str, cpu: str, count: int, rng: np.random.Generator) -> None:
+    x, y = power_operands(dtype, count, rng)
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype(WIDE[dtype]), y.astype(WIDE[dtype]))
+    errors = ulps(library(cpu)("pow", x, y), expected)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= 2, f"{errors[worst]:.2f} ulp at {x[worst]!r}, {y[worst]!r}"
+
+
+@EACH
+def test_error_of_power(dtype: str, rng: np.random.Generator) -> None:
+    check_power(dtype, "host", 5000, rng)
+
+
+@pytest.mark.slow
+@CPUS
+@EACH
+def test_error_of_power_at_many_points(dtype: str, cpu: str, rng: np.random.Generator) -> None:
+    check_power(dtype, cpu, 300_000, rng)
+
+
+@CPUS
+@EACH
+def test_power_at_the_corners(dtype: str, cpu: str) -> None:
+    """Signs, zeros, infinities and nan are those of C's pow."""
+    x, y = power_corners(dtype)
+    found = library(cpu)("pow", x, y)
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal)
+    signed = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[signed]), np.signbit(expected[signed]))
+
+
+@EACH
+def test_small_powers_of_integers_are_exact(dtype: str) -> None:
+    x, y = (a.ravel().astype(dtype) for a in np.meshgrid(np.arange(-12.0, 13.0), np.arange(0.0, 6.0)))
+    np.testing.assert_array_equal(
+        library("host")("pow", x, y), np.array([float(int(a) ** int(b)) for a, b in zip(x, y, strict=True)], dtype)
+    )
+
+
+@CPUS
+@EACH
+def test_arctan2(dtype: str, cpu: str, rng: np.random.Generator) -> None:
+    sizes = np.exp2(rng.uniform(-140, 120, (2, 20_000)) * rng.choice([0.02, 1.0], (2, 20_000)))
+    y, x = (sizes * rng.choice([-1, 1], sizes.shape)).astype(dtype)
+    grid = np.meshgrid(*[np.append(corners(dtype), np.array([1, -1, 2], dtype))] * 2)
+    y, x = np.append(y, grid[0]), np.append(x, grid[1])
+    with np.errstate(all="ignore"):
+        expected = np.arctan2(y.astype(WIDE[dtype]), x.astype(WIDE[dtype]))
+    found = library(cpu)("arctan2", y, x)
+    assert ulps(found, expected).max() <= 3
+    signed = ~np.isnan(found)
+    np.testing.assert_array_equal(np.signbit(found[signed]), np.signbit(expected[signed]))
+
+
+@CPUS
+@EACH
+@pytest.mark.parametrize("name", [name for name in CASES if name != "log1mexp"])
+def test_corners_are_exact(name: str, dtype: str, cpu: str) -> None:
+    """nan, ±∞, ±0 and what they give, with the sign of zeros; the other corners are covered by the errors above."""
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
+    with np.errstate(all="ignore"):
+        expected = CASES[name].reference(x.astype(WIDE["float32"])).astype(dtype)
+    found = library(cpu)(name, x)
+    np.testing.assert_allclose(found, expected, rtol=2 * np.finfo(dtype).eps)
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
+
+
+@EACH
+def test_values_that_people_expect_exactly(dtype: str) -> None:
+    ones = np.ones(1, dtype)
+    for name, x, value in (
+        ("exp", 0.0, 1.0), ("exp2", 10.0, 1024.0), ("log2", 8.0, 3.0), ("log10", 1000.0, 3.0), ("log", 1.0, 0.0),
+        ("cos", 0.0, 1.0), ("cosh", 0.0, 1.0), ("sigmoid", 0.0, 0.5), ("cbrt", 27.0, 3.0), ("erfc", 0.0, 1.0),
+        ("arccos", 1.0, 0.0), ("tanh", 30.0, 1.0), ("erf", -7.0, -1.0), ("sigmoid", 50.0, 1.0),
+    ):  # fmt: skip
+        assert library("host")(name, ones * np.array(x, dtype))[0] == value, name
+
+
+@EACH
+@pytest.mark.parametrize("name", SPECIAL_FUNCTIONS)
+def test_gamma_functions(name: str, dtype: str, rng: np.random.Generator) -> None:
+    """1e-14 of the larger of 1 and the result (float32: half an ulp more), and the poles of SciPy."""
+    x = np.concatenate([rng.uniform(-20, 30, 4000), np.exp2(rng.uniform(-60, 100, 2000)), rng.uniform(0.9, 2.1, 500)])
+    poles = np.array([0.0, -0.0, -1.0, -2.0, -(2.0**60), np.inf, -np.inf, np.nan])
+    x = np.append(x, poles).astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = SPECIAL_FUNCTIONS[name](x.astype(np.float64))
+    found = library("host")(name, x).astype(np.float64)
+    tolerance = 2e-14 if dtype == "float64" else 1.2e-7
+    # at random negative numbers the reference itself loses digits next to the poles
+    kept = (x > 0) | (np.abs(np.nan_to_num(x) - np.round(np.nan_to_num(x))) > 1e-2) | ~np.isfinite(expected)
+    np.testing.assert_allclose(found[kept], expected[kept], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float64"])
+@pytest.mark.parametrize("name", SPECIAL_FUNCTIONS)
+def test_gamma_functions_against_mpmath(name: str, dtype: str, rng: np.random.Generator) -> None:
+    import mpmath as mp
+
+    exact = {"gammaln": lambda x: mp.re(mp.loggamma(x)), "psi": mp.digamma, "tri_gamma": lambda x: mp.psi(1, x)}[name]
+    x = np.concatenate(
+        [rng.uniform(-20, 30, 150), np.exp2(rng.uniform(-100, 8, 50)), rng.uniform(0.9, 2.1, 50)]
+    ).astype(dtype)
+    np.testing.assert_allclose(library("host")(name, x), multiprecision(exact, x).astype(dtype), rtol=1e-14, atol=1e-14)
+
+
+def test_every_function_is_checked() -> None:
+    checked = {*CASES, *SPECIAL_FUNCTIONS, "pow", "arctan2", "far_angle"}
+    assert checked == set(FUNCTIONS)
