@@ -71,7 +71,8 @@ def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
     """What the loop's attributes ask of LLVM.
 
     novector: no vectorisation. unroll = N: N iterations at once. lane_bits = N: fill vectors with elements of N bits,
-    although wider ones occur (LLVM would count on the widest).
+    although wider ones occur (LLVM would count on the widest). interleave = N: N vectors at once. masked: the last,
+    shorter vector under a mask, no loop for the rest.
     """
     properties: dict[str, Value | Node] = {}
     if "novector" in op.attributes:
@@ -80,6 +81,12 @@ def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
     if isinstance(lane, IntegerAttr):
         count = max(e.vector_bits // lane.value.data, 1)
         properties["llvm.loop.vectorize.width"] = llvm.constant(llvm.i32, count)
+    interleave = op.attributes.get("interleave")
+    if isinstance(interleave, IntegerAttr):
+        properties["llvm.loop.interleave.count"] = llvm.constant(llvm.i32, interleave.value.data)
+    if "masked" in op.attributes:
+        properties["llvm.loop.vectorize.predicate.enable"] = llvm.constant(llvm.i1, 1)
+        properties["llvm.loop.interleave.count"] = llvm.constant(llvm.i32, 1)
     unroll = op.attributes.get("unroll")
     if isinstance(unroll, IntegerAttr):
         properties["llvm.loop.unroll.count"] = llvm.constant(llvm.i32, unroll.value.data)

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
-from aotensor.ir.types import f32, f64, i64
 from aotensor.ir.verbs import Extent, Verbs
 
 
@@ -51,8 +50,6 @@ class LoopBuilder(Verbs):
         op = scf.ForOp(low.ssa, high.ssa, stride.ssa, [c.ssa for c in carried], Region(block))
         if not is_vectorisable:
             op.attributes["novector"] = UnitAttr()
-        elif _computes_in_float32(block):
-            op.attributes["lane_bits"] = IntegerAttr(32, i64)
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 
@@ -131,12 +128,6 @@ class LoopBuilder(Verbs):
         self.builder.insert(op)
         result: SSAValue = op.result
         return result
-
-
-def _computes_in_float32(block: Block) -> bool:
-    """True for an innermost loop that computes in float32, but for a sum in float64 that runs along."""
-    kinds = [op.results[0].type for op in block.ops if len(op.results) == 1]
-    return not any(op.regions for op in block.ops) and kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
 
 
 def memref_type_of(element: Attribute, shape: Sequence[int | None]) -> MemRefType[Attribute]:

@@ -19,6 +19,7 @@ from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.lower_to_loops import lower_to_loops
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
+from aotensor.passes.vectorize import vectorize
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ TENSOR_RECIPE: Final = (
 LOOP_RECIPE: Final = (
     Pass("lower-to-loops", lower_to_loops, TENSOR_FORM, LOOP_FORM),
     Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
+    Pass("vectorize", vectorize, LOOP_FORM, LOOP_FORM),
 )
 
 

@@ -104,7 +104,7 @@ def inverse_power_of_two(n_bits: Value, x: Value) -> Value:
 
 
 def exp(x: Value) -> Value:
-    """e**x. 2**n is applied in two factors, so that results round once into the subnormal range. Bound: 1 ulp."""
+    """e**x. 2**n is applied in two factors, so that results round once into the subnormal range. Bound: 2 ulp."""
     limits = _RANGES[x.dtype]
     x = at_most(limits.highest, at_least(limits.lowest, x))
     reduced, half = reduce(x), nearest_half(x)

@@ -73,7 +73,7 @@ def _angle(height: Value, width: Value, precision: str) -> Value:
 
 
 def arcsin(x: Value) -> Value:
-    """Inverse sine: of s = |x| ≤ ½, and π/2 − 2·arcsin(s) with s² = (1 − |x|)/2 above. Bound: 2 ulp."""
+    """Inverse sine: of s = |x| ≤ ½, and π/2 − 2·arcsin(s) with s² = (1 − |x|)/2 above. Bound: 3 ulp."""
     is_outer, inner = _arcsin_of_half(abs(x).cast("float64"), x.dtype)
     outer = 0.5 * _PI[0] - (2.0 * inner - 0.5 * _PI[1])
     return where(is_outer, outer, inner).cast(x.dtype).with_sign_of(x)

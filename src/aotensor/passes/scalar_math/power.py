@@ -39,7 +39,7 @@ _SCALE: Final = (0.9617966860532761, 7.872699542894897e-09)
 
 
 def pow(x: Value, y: Value) -> Value:
-    """x**y, with all special cases of C99 (Annex F). Bound: 1 ulp.
+    """x**y, with all special cases of C99 (Annex F). Bound: 2 ulp.
 
     |x|**y = 2**(y·log₂|x|). In float64 the logarithm and the product carry some 68 bits.
     """

@@ -169,17 +169,17 @@ def _trigonometric(x: Value, *, is_cosine: bool) -> Value:
 
 
 def sin(x: Value) -> Value:
-    """Sine; float32 goes by float64. Bound: 1 ulp."""
+    """Sine; float32 goes by float64. Bound: 2 ulp."""
     return _trigonometric(x, is_cosine=False)
 
 
 def cos(x: Value) -> Value:
-    """Cosine; float32 goes by float64. Bound: 1 ulp."""
+    """Cosine; float32 goes by float64. Bound: 2 ulp."""
     return _trigonometric(x, is_cosine=True)
 
 
 def tan(x: Value) -> Value:
-    """sin/cos of the reduced angle, or −cos/sin in odd quadrants; float32 goes by float64. Bound: 3 ulp."""
+    """sin/cos of the reduced angle, or −cos/sin in odd quadrants; float32 goes by float64. Bound: 4 ulp."""
     angle = reduce_angle(x.cast("float64"))
     is_even = (angle.n & 1).eq(0)
     sine, cosine = angle.sine(x.dtype), angle.cosine(x.dtype)

@@ -1,0 +1,85 @@
+"""Say how innermost loops are to be vectorised, where LLVM's own judgement is known to be worse.
+
+    scf.for %i = 0 to %n {                  scf.for %i = 0 to %m { … } {interleave = 4, lane_bits = 32}
+      … func.call @aot.exp.f32 …      →     scf.for %i = %m to %n { … } {interleave = 1, lane_bits = 32, masked}
+      %s = arith.addf … : f64
+    }
+
+Polynomials are chains of dependent operations: four vectors at once keep the units busy that one leaves idle. A loop
+that computes in float32 beside a sum in float64 is cut into vectors of float32; LLVM finds no vectors for the rest of
+such a loop, so the rest becomes a loop of its own under a mask.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import func, math, scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import f32, f64, i64
+
+INTERLEAVE: Final = 4  # vectors
+WIDEST: Final = 16 * INTERLEAVE  # float32 elements that one iteration may take: vectors of 512 bits
+_CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
+
+
+def vectorize(module: ModuleOp) -> None:
+    """Annotate the innermost loops of every kernel."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
+            for op in list(function.walk()):
+                if isinstance(op, scf.ForOp) and _is_innermost(op) and "novector" not in op.attributes:
+                    _annotate(op)
+
+
+def _is_innermost(op: scf.ForOp) -> bool:
+    return not any(inner.regions for inner in op.body.block.ops)
+
+
+def _annotate(op: scf.ForOp) -> None:
+    is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
+    if is_narrow:
+        op.attributes["lane_bits"] = IntegerAttr(32, i64)
+    if is_long and is_narrow:
+        _split_off_rest(op)
+    if is_long:
+        op.attributes["interleave"] = IntegerAttr(INTERLEAVE, i64)
+
+
+def _computes_in_float32(body: Block) -> bool:
+    """True for a loop that computes in float32, but for a sum in float64 that runs along."""
+    kinds = [op.results[0].type for op in body.ops if len(op.results) == 1]
+    return kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
+
+
+def _calls_functions(body: Block) -> bool:
+    return any(_is_elementary(op) for op in body.ops)
+
+
+def _is_elementary(op: Operation) -> bool:
+    return isinstance(op, func.CallOp) or (op.name.startswith("math.") and not isinstance(op, _CHEAP))
+
+
+def _split_off_rest(op: scf.ForOp) -> None:
+    """Let the loop run over whole groups of vectors, and a copy of it, masked, over what is left."""
+    rest = op.clone()
+    rest.attributes["masked"] = UnitAttr()
+    block = op.parent
+    assert block is not None
+    block.insert_op_after(rest, op)
+    b = LoopBuilder(Builder(InsertPoint.before(op)))
+    low, high = Scalar(op.lb, "index"), Scalar(op.ub, "index")
+    groups = b.div(b.sub(high, low), b.index(WIDEST))
+    middle = b.add(low, b.mul(groups, b.index(WIDEST)))
+    op.operands[1] = middle.ssa
+    for old, new in zip(op.results, rest.results, strict=True):
+        old.replace_all_uses_with(new)
+    rest.operands[0] = middle.ssa
+    for position, result in enumerate(op.results):
+        rest.operands[3 + position] = result
