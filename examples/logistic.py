@@ -10,15 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from timeit import repeat
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, minimize
-from scipy.special import expit
 
 import aotensor as aot
 import aotensor.tensor as at
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 Array: TypeAlias = NDArray[np.float64]
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
@@ -55,6 +56,7 @@ def compiled_objective(data: Array, labels: Array) -> Objective:
 
 def scipy_objective(data: Array, labels: Array) -> Objective:
     """Value and gradient as one writes them with NumPy and SciPy."""
+    from scipy.special import expit
 
     def objective(weights: Array) -> tuple[float, Array]:
         margin = labels * (data @ weights)
@@ -67,6 +69,8 @@ def scipy_objective(data: Array, labels: Array) -> Objective:
 
 def fit(objective: Objective, p: int) -> tuple[OptimizeResult, float]:
     """The minimum from w = 0, and the best time of twenty fits in seconds."""
+    from scipy.optimize import minimize  # here, as `aotensor compile` runs this file and has no use for it
+
     best = float("inf")
     for _ in range(20):
         start = perf_counter()

@@ -124,7 +124,7 @@ class _Importer:
         return self.numbered[key]
 
     def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
-        self.builder.where = f"{node.op.name}" + (f" at {node.outputs[0].site}" if node.outputs[0].site else "")
+        self.builder.where = _place(node)
         try:
             verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
             lowered: Any = node.op.lower(verbs, *operands)
@@ -206,6 +206,13 @@ def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
 def dim_name(argument: str, axis: int, dim: Dim) -> str:
     """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
     return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"
+
+
+def _place(node: Apply) -> str:
+    """`add(x, y) at model.py:12`, in front of the messages of checks."""
+    operands = ", ".join(map(str, node.inputs))
+    site = node.outputs[0].site
+    return f"{node.op.name}({operands})"[:LONGEST_FORMULA] + (f" at {site}" if site else "")
 
 
 def _ssa_type(type: TensorType) -> Attribute:

@@ -244,7 +244,8 @@ class TensorBuilder:
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
-        text = f"{self.where}: {message}" if self.where else message
+        name = self.where.split("(")[0]
+        text = f"{self.where}: {message.removeprefix(f'{name}: ')}" if self.where else message
         self.checks.append((kind, text))
         self._insert(
             CheckOp(
