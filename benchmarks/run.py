@@ -30,6 +30,16 @@ ONE_CORE = {
     "JAX_PLATFORMS": "cpu",
 }
 
+HEADER = """Microseconds per call for value and gradient on one core ({machine}): the shortest of many turns
+that the contenders take one after the other. The values of all were compared first.
+
+In brackets: how many times as long as aotensor. JAX, PyTensor and NumPy make new outputs at each call and are compared
+with `lib.f(...)`, which does too. C is called on fixed buffers, with arguments converted beforehand, and compared with
+`bound`. It is compiled by `gcc -O3 -march=native -ffast-math`, with the same fusion (`benchmarks/kernels.c`).
+PyTensor runs with its Numba backend.
+
+"""
+
 
 def measure(case: str, seconds: float, core: int) -> dict[str, Any]:
     """The record that measure.py prints."""
@@ -44,7 +54,7 @@ def measure(case: str, seconds: float, core: int) -> dict[str, Any]:
 
 
 def table(records: list[dict[str, Any]]) -> str:
-    """Shortest times in microseconds; in brackets, how many times as long as aotensor."""
+    """Shortest times in microseconds; in brackets, how many times as long as aotensor, called in the same way."""
     lines = ["| case | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
     for record in records:
         best = record["best"]
@@ -53,11 +63,16 @@ def table(records: list[dict[str, Any]]) -> str:
             if name not in best:
                 cells.append("-")
             elif name.startswith("aotensor"):
-                cells.append(f"{1e6 * best[name]:.4g}")
+                cells.append(_microseconds(best[name]))
             else:
-                cells.append(f"{1e6 * best[name]:.4g} ({best[name] / best['aotensor']:.2f})")
+                ours = best["aotensor, bound" if name == "C" else "aotensor"]
+                cells.append(f"{_microseconds(best[name])} ({best[name] / ours:.2f})")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{1e6 * seconds:.0f}" if seconds > 1e-4 else f"{1e6 * seconds:.3g}"
 
 
 def machine() -> str:
@@ -82,9 +97,8 @@ def main() -> None:
     for name, why in {k: v for r in records for k, v in r["missing"].items()}.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
     if set(arguments.cases.split(",")) == set(CASES):
-        header = f"Microseconds per call, one core of {machine()}; in brackets: times as long as aotensor.\n\n"
         (HERE / "results").mkdir(exist_ok=True)
-        (HERE / "results" / "speed.md").write_text(header + text + "\n")
+        (HERE / "results" / "speed.md").write_text(HEADER.format(machine=machine()) + text + "\n")
         (HERE / "results" / "speed.json").write_text(json.dumps({"machine": machine(), "cases": records}, indent=1))
 
 

@@ -65,6 +65,7 @@ def environment(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     return os.environ | {"PATH": path, "NO_COLOR": "1", "COLUMNS": "200"}
 
 
+@pytest.mark.slow
 def test_tutorial(environment: dict[str, str]) -> None:
     names: dict[str, Any] = {"__name__": "tutorial"}
     printed = ""

@@ -266,8 +266,10 @@ class TensorBuilder:
             condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
             self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first)
             assert isinstance(other, Scalar)
-            self._equal[other.ssa] = first
-            chosen = first
+            if first == 1:  # what is 1 at run time only does not broadcast from here on
+                chosen = other
+            else:
+                self._equal[other.ssa] = chosen = first
         assert chosen is not None
         return chosen
 

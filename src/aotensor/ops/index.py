@@ -131,9 +131,9 @@ class IncSubtensor(Op):
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:
         lines = lower_window(b, self.entries, x, symbols)
         extents = [line.extent for line in lines if line.extent is not None]
+        value = _fitted(b, b.cast(y, x.dtype), extents)
         if 0 in extents:
             return x
-        value = _fitted(b, b.cast(y, x.dtype), extents)
         if not self.is_set:
             value = b.map(lambda v, old, new: v.add(old, new), gather(b, x, lines), value, dtype=x.dtype)
         upwards = [_upwards(b, line) for line in lines]

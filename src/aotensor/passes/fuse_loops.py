@@ -141,8 +141,10 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
 
     def release(op: Operation) -> None:
         item = waiting.pop(op)
-        for d in _dependences(op, dict.fromkeys(waiting, 0)):
-            release(d)
+        needed = _dependences(op, dict.fromkeys(waiting, 0))
+        for d in [w for w in waiting if w in needed]:  # in program order: a set of operations has none
+            if d in waiting:
+                release(d)
         order.append(item)
 
     for item in items:

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.types import i1, i8
+from aotensor.passes.collapse import Buffers
 from aotensor.passes.contraction import MatrixProduct
-from aotensor.passes.lower_nest import Buffers
 
 PREFIX: Final = "aot_gemm"
 

@@ -9,34 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
 from aotensor.passes.block_rows import block_size
+from aotensor.passes.collapse import Buffers, Collapse
 from aotensor.passes.fuse_loops import Leaf, Loop, Node
-from aotensor.passes.statements import ExtentKey, Statement, position_of
+from aotensor.passes.statements import Statement, position_of
 from aotensor.passes.storage import Result, Storage
 
 JAM: Final = 4  # rows
 LARGEST_JAMMED_BODY: Final = 40  # operations
-
-
-class Buffers(Protocol):
-    """What the emitter of nests needs to know of the function around it."""
-
-    root: Instance
-
-    def resolve(self, key: ExtentKey) -> Extent: ...
-    def scalar(self, x: SSAValue) -> Scalar: ...
-    def buffer(self, x: SSAValue) -> SSAValue: ...
-    def shape(self, x: SSAValue) -> list[Extent]: ...
 
 
 @dataclass
@@ -69,6 +59,7 @@ class NestEmitter:
         self.buffers = buffers
         #: where the loops over the rows of one block begin and end
         self.ranges: dict[Loop, tuple[Extent, Extent]] = {}
+        self.collapse = Collapse(b, buffers, storage)
 
     def emit(self, nodes: Sequence[Node], instances: Sequence[Instance]) -> None:
         for node in nodes:
@@ -88,6 +79,9 @@ class NestEmitter:
         extent = self.buffers.resolve(loop.extent)
         if loop.is_over_blocks:
             self._emit_range(loop, instances, 0, extent, block_size(self.b, self._inner_extent(loop)))
+        elif loop not in self.ranges and (chain := self.collapse.chain(loop)):
+            with self.collapse.over(chain) as total:
+                self._emit_range(loop, instances, 0, total, 1)
         elif len(instances) == 1 and self._is_worth_jamming(loop, extent):
             low, high = self.ranges.get(loop, (0, extent))
             whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), JAM), JAM))
@@ -114,7 +108,8 @@ class NestEmitter:
         slots = [(instances[0], x) for x in common] + [(i, x) for i in instances for x in own]
 
         def body(counter: Scalar, arguments: list[Scalar]) -> list[Scalar]:
-            inner = [Instance({**i.counters, loop: counter}, dict(i.values), i.shared) for i in instances]
+            bound = dict.fromkeys(self.collapse.active or [loop], counter)
+            inner = [Instance({**i.counters, **bound}, dict(i.values), i.shared) for i in instances]
             for (outer, x), argument in zip(slots, arguments, strict=True):
                 inner[_index(instances, outer)].accumulate(x, argument)
             if jam > 1:
@@ -122,7 +117,7 @@ class NestEmitter:
             if loop.is_over_blocks:
                 end = self.b.imin(self.b.iadd(counter, step), stop)
                 self.ranges.update((phase, (counter, end)) for phase in loop.phases)
-            self.emit(loop.body, inner)
+            self.emit(self.collapse.active[-1].body if self.collapse.active else loop.body, inner)
             return [inner[_index(instances, outer)].accumulator(x) for outer, x in slots]
 
         results = self.b.loop(start, stop, [i.accumulator(x) for i, x in slots], body, step)
@@ -212,7 +207,7 @@ class NestEmitter:
         mapping: dict[SSAValue, SSAValue] = {}
         arguments = statement.op.body.block.args
         for argument, (x, m) in zip(arguments, statement.reads, strict=False):
-            mapping[argument] = self._read(x, m, counters, instance).ssa
+            mapping[argument] = self._read(statement, x, m, counters, instance).ssa
         for argument, (x, _) in zip(arguments[len(statement.reads) :], statement.writes, strict=True):
             if argument.uses:
                 mapping[argument] = self._read_accumulator(self.storage.results[x], instance).ssa
@@ -223,19 +218,21 @@ class NestEmitter:
     def _counters(self, statement: Statement, instance: Instance) -> dict[int, Scalar]:
         return {loop.dims[statement]: instance.counters[loop] for loop in self.storage.paths[statement]}
 
-    def _read(self, x: SSAValue, map: AffineMap, counters: dict[int, Scalar], instance: Instance) -> Scalar:
+    def _read(
+        self, statement: Statement, x: SSAValue, map: AffineMap, counters: dict[int, Scalar], instance: Instance
+    ) -> Scalar:
         result = self.storage.results.get(x)
         if result is not None and x in instance.values and result.in_register:
             return instance.values[x]
-        where = [_index_of(e, counters) for e in map.results]
-        if result is not None:
-            where = [where[p] for p in self.storage.kept_positions(result)]
-        return self.b.fetch(self.buffers.buffer(x), where, "raw")
+        kept = self.storage.kept_positions(result) if result is not None else range(len(map.results))
+        buffer, where = self._element(statement, self.buffers.buffer(x), [map.results[p] for p in kept], counters)
+        return self.b.fetch(buffer, where, "raw")
 
     def _read_accumulator(self, result: Result, instance: Instance) -> Scalar:
         if result.in_register:
             return instance.accumulator(result.value)
-        return self.b.fetch(self.buffers.buffer(result.value), self._where(result, instance), "raw")
+        buffer, where = self._place(result, instance)
+        return self.b.fetch(buffer, where, "raw")
 
     def _write(self, result: Result, instance: Instance, value: Scalar) -> None:
         if result.is_reduction and result.in_register:
@@ -247,13 +244,21 @@ class NestEmitter:
             self._store(result, instance, value)
 
     def _store(self, result: Result, instance: Instance, value: Scalar) -> None:
-        self.b.store(value, self.buffers.buffer(result.value), self._where(result, instance))
+        self.b.store(value, *self._place(result, instance))
 
-    def _where(self, result: Result, instance: Instance) -> list[Extent]:
+    def _place(self, result: Result, instance: Instance) -> tuple[SSAValue, list[Extent]]:
+        """Where one element of a result lies."""
         statement = result.statement
         counters = {loop.dims[statement]: c for loop, c in instance.counters.items() if statement in loop.dims}
         write = statement.write_map(result.value)
-        return [_index_of(write.results[p], counters) for p in self.storage.kept_positions(result)]
+        expressions = [write.results[p] for p in self.storage.kept_positions(result)]
+        return self._element(statement, self.buffers.buffer(result.value), expressions, counters)
+
+    def _element(
+        self, statement: Statement, buffer: SSAValue, expressions: Sequence[AffineExpr], counters: dict[int, Scalar]
+    ) -> tuple[SSAValue, list[Extent]]:
+        view, expressions = self.collapse.element(statement, buffer, expressions)
+        return view, [_index_of(e, counters) for e in expressions]
 
     def _copy_body(
         self, statement: Statement, counters: dict[int, Scalar], mapping: dict[SSAValue, SSAValue]

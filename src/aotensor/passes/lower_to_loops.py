@@ -27,10 +27,11 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.ir.verbs import Extent
 from aotensor.passes.block_rows import block_rows
+from aotensor.passes.collapse import Buffers
 from aotensor.passes.contraction import matrix_product
 from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.lower_library import lower_product
-from aotensor.passes.lower_nest import JAM, Buffers, Instance, NestEmitter
+from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
 from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_sort
 from aotensor.passes.statements import ExtentKey, Extents
 from aotensor.passes.storage import Storage, plan_storage

@@ -45,6 +45,7 @@ class PassRecord:
 TENSOR_RECIPE: Final = (
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
+    Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
 )
 
 

@@ -103,19 +103,24 @@ def inverse_power_of_two(n_bits: Value, x: Value) -> Value:
     return (n_bits.like(x.format.one_bits) - (n_bits << x.format.fraction_bits)).bitcast(x.dtype)
 
 
+def times_power_of_two(x: Value, n_bits: Value, half: Value) -> Value:
+    """x·2**n with one rounding, for half ≈ n/2: 2**n itself may be subnormal or too large."""
+    return x * power_of_two(half, x) * power_of_two(n_bits - half, x)
+
+
 def exp(x: Value) -> Value:
     """e**x. 2**n is applied in two factors, so that results round once into the subnormal range. Bound: 2 ulp."""
     limits = _RANGES[x.dtype]
     x = at_most(limits.highest, at_least(limits.lowest, x))
     reduced, half = reduce(x), nearest_half(x)
-    return (reduced.expm1() + 1.0) * power_of_two(half, x) * power_of_two(reduced.n_bits - half, x)
+    return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
 
 
 def exp_and_complement(x: Value) -> tuple[Value, Value]:
     """e**x for x ≤ 0, and 1 − e**x for x > −1, from one reduction."""
     x = at_least(_RANGES[x.dtype].lowest, x)
     reduced, half = reduce(x), nearest_half(x)
-    power = (reduced.expm1() + 1.0) * power_of_two(half, x) * power_of_two(reduced.n_bits - half, x)
+    power = times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
     return power, -reduced.scaled_expm1(power_of_two(reduced.n_bits, x), 1.0)
 
 
@@ -147,7 +152,7 @@ def exp2_split(x: Value, low: Value) -> Value:
     half = fma(x, 0.5, form.round_shift).bits()
     y = y + low
     root = fma(y, polynomial(y, _EXP2_TAIL[x.dtype]), 1.0)
-    return root * power_of_two(half, x) * power_of_two(n_bits - half, x)
+    return times_power_of_two(root, n_bits, half)
 
 
 def tanh(x: Value) -> Value:

@@ -1,0 +1,83 @@
+// RUN: vectorize
+
+// A loop with an elementary function is interleaved; one without is LLVM's business.
+// CHECK-LABEL: func.func @long.kernel
+// CHECK: math.exp
+// CHECK: } {interleave = 4 : i64}
+// CHECK-NOT: interleave
+// CHECK: func.return
+func.func @long.kernel(%x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf64>
+    %e = math.exp %v : f64
+    memref.store %e, %y[%i] : memref<?xf64>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %y[%i] : memref<?xf64>
+    %e = arith.mulf %v, %v : f64
+    memref.store %e, %y[%i] : memref<?xf64>
+  }
+  func.return
+}
+
+// float32 beside a sum in float64: vectors of float32, and a masked loop for the rest that takes over the sum.
+// CHECK-LABEL: func.func @narrow.kernel
+// CHECK: %[[WHOLE:.*]] = scf.for %{{.*}} = %c0 to %[[END:[a-z0-9_]+]]
+// CHECK: } {{{.*}}lane_bits = 32 : i64
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} = %[[END]] to %n {{.*}}iter_args(%{{.*}} = %[[WHOLE]])
+// CHECK: } {{{.*}}masked
+// CHECK: memref.store %[[ALL]], %s[]
+func.func @narrow.kernel(%x: memref<?xf32>, %y: memref<?xf32>, %s: memref<f64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %t = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> (f64) {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %e = math.exp %v : f32
+    %f = arith.mulf %e, %v : f32
+    %g = arith.addf %f, %e : f32
+    memref.store %g, %y[%i] : memref<?xf32>
+    %w = arith.extf %g : f32 to f64
+    %b = arith.addf %a, %w : f64
+    scf.yield %b : f64
+  }
+  memref.store %t, %s[] : memref<f64>
+  func.return
+}
+
+// Outer loops, and functions that are no kernels, stay as they are.
+// CHECK-LABEL: func.func @outer.kernel
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: } {interleave
+// CHECK-NOT: } {
+// CHECK-LABEL: func.func @other
+// CHECK-NOT: interleave
+func.func @outer.kernel(%x: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %v = memref.load %x[%j] : memref<?xf64>
+      %e = math.exp %v : f64
+      memref.store %e, %x[%j] : memref<?xf64>
+    }
+  }
+  func.return
+}
+func.func @other(%x: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf64>
+    %e = math.exp %v : f64
+    memref.store %e, %x[%i] : memref<?xf64>
+  }
+  func.return
+}
