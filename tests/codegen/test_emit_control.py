@@ -230,7 +230,7 @@ func.func @kernel(%x: memref<?xf64>, %y: memref<3xf64>) {
   func.return
 }"""
     llvm = str(emit_module(parse(text), Machine.host()))
-    assert 'define internal double @"inner"(double %".1") nounwind' in llvm
+    assert 'define internal double @"inner"(double %".1") noinline nounwind' in llvm
     assert 'define internal double @"aot.id.f64"(double %".1") alwaysinline nounwind' in llvm
     kernel = next(line for line in llvm.splitlines() if '@"kernel"' in line)
     assert kernel.startswith('define hidden void @"kernel"(')

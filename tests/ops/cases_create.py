@@ -87,6 +87,9 @@ SMOOTH = [
     Case(id="diagonal-batch", build=lambda x: x.diagonal(0, -2, -1), inputs=between(-1, 1, 2, 3, 3)),
     Case(id="mask-of-triangle", build=lambda x, y: at.tril(x) * at.tri(3, 3, 1) + y * at.eye(3),
          inputs=normal((3, 3), (3, 3))),
+    Case(id="fill-diagonal", build=at.fill_diagonal, inputs=lambda rng: [rng.normal(size=(3, 5)), np.array(2.5)]),
+    Case(id="fill-diagonal-above", build=lambda a, v: at.fill_diagonal(a, v, offset=1),
+         inputs=lambda rng: [rng.normal(size=(4, 2)), np.array(-1.0)]),
 ]  # fmt: skip
 
 CASES: list[Case] = [*VALUES, *SMOOTH]

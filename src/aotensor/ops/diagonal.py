@@ -17,6 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
+from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, dim_of, extent_of, extents_of
@@ -284,3 +285,20 @@ def diag(x: Any, k: int = 0) -> Variable:
     extent = extent_of(x, 0)
     side = extent if offset == 0 else extent + (offset if offset > 0 else -offset)
     return place_diagonal(x, [side, side], offset)
+
+
+@public
+def fill_diagonal(a: Any, val: Any, offset: int = 0) -> Variable:
+    """`a` with `val` on its diagonal, or on the one `offset` places above it.   a: (n, m), val: () → (n, m), dtype of a
+
+    Raises: GraphTypeError if `a` is no matrix, `val` no scalar, or `val` does not fit the dtype of `a` without loss.
+    """
+    a, val = as_tensor(a), as_tensor(val)
+    if a.ndim != 2 or val.ndim != 0:
+        lines = [a.describe(), val.describe()]
+        raise GraphTypeError("fill_diagonal: needs a matrix and a scalar", lines=lines)
+    if dtypes.promote(a.dtype, val.dtype) != a.dtype:
+        lines = [a.describe(), val.describe()]
+        raise GraphTypeError(f"fill_diagonal: {val.dtype} does not fit {a.dtype}", lines=lines, hint="cast it first")
+    rows, columns = extents_of(a)
+    return switch(eye(rows, columns, offset, dtype="bool"), cast(val, a.dtype), a)

@@ -30,7 +30,8 @@ from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from aotensor.ops.reduce.cumulate import cumprod, cumsum, diff
 from aotensor.ops.diagonal import (
-    diag, diagonal, extract_diag, eye, identity, identity_like, tri, tril, tril_indices, triu, triu_indices,
+    diag, diagonal, extract_diag, eye, fill_diagonal, identity, identity_like, tri, tril, tril_indices, triu,
+    triu_indices,
 )
 from aotensor.ops.elementwise.elementary import (
     arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, cbrt, cos, cosh, deg2rad, exp, exp2, expm1, log, log10,
@@ -71,8 +72,9 @@ __all__ = [
     "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
     "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
     "e", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
-    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "flatten", "flip", "floor",
-    "floor_div", "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
+    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatten", "flip",
+    "floor", "floor_div",
+    "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
     "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices", "imatrix",
     "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",

@@ -30,7 +30,6 @@ class Format:
     exponent_bits: int
     bias: int
     smallest_normal: float
-    largest: float
     tiny: float  # |x| below it: 1 + x rounds to 1, and x + x²/2 to x
 
     @property
@@ -53,8 +52,8 @@ class Format:
 
 
 FORMATS: Final = {
-    "float32": Format("uint32", 23, 8, 127, 2.0**-126, 2.0**128 - 2.0**104, 2.0**-26),
-    "float64": Format("uint64", 52, 11, 1023, 2.0**-1022, float.fromhex("0x1.fffffffffffffp1023"), 2.0**-55),
+    "float32": Format("uint32", 23, 8, 127, 2.0**-126, 2.0**-26),
+    "float64": Format("uint64", 52, 11, 1023, 2.0**-1022, 2.0**-55),
 }
 
 
@@ -197,9 +196,6 @@ class Value:
 
     def sqrt(self) -> Value:
         return Value(self.builder, self.builder.math("sqrt", self.scalar))
-
-    def floor(self) -> Value:
-        return Value(self.builder, self.builder.math("floor", self.scalar))
 
     def with_sign_of(self, other: Value) -> Value:
         return Value(self.builder, self.builder.math2("copysign", self.scalar, other.scalar))
