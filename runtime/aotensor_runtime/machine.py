@@ -68,7 +68,7 @@ def check_architecture(elf: ElfFile) -> None:
 
 def check_features(manifest: Manifest, machine: int) -> None:
     """Raises: UnsupportedMachine naming the CPU features that the library needs and this machine lacks."""
-    present, names = _cpu_flags(), _FLAGS.get(machine, {})
+    present, names = cpu_flags(), _FLAGS.get(machine, {})
     if not present:
         return
     needed = {name[1:] for name in manifest.features.split(",") if name.startswith("+")}
@@ -85,7 +85,7 @@ def check_features(manifest: Manifest, machine: int) -> None:
 
 
 @cache
-def _cpu_flags() -> frozenset[str]:
+def cpu_flags() -> frozenset[str]:
     """Flags of the first CPU in /proc/cpuinfo; none if that is not there."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from aotensor.config import config
 from aotensor.graph.variable import Constant
 from aotensor.graph.walk import leaves
 from aotensor_runtime import LibraryFunction, load
+from aotensor_runtime.machine import cpu_flags
 
 if TYPE_CHECKING:
     from aotensor.driver.function import Function
@@ -72,8 +71,7 @@ def _key(f: Function) -> str:
 
 
 def _machine() -> str:
-    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
-    return f"{platform.machine()} {platform.system()} {sorted(k for k, has in features.items() if has)}"
+    return f"{platform.machine()} {platform.system()} {sorted(cpu_flags())}"
 
 
 def _compiler() -> str:

@@ -155,18 +155,10 @@ def _span(op: memref.AllocOp, positions: dict[Operation, int], ends: dict[Operat
             if isinstance(user, memref.ReinterpretCastOp | memref.SubviewOp | memref.CastOp):
                 pending.append(user.results[0])
                 continue
-            while user.parent is not home and _is_loop(user.parent_op(), home):
-                parent = user.parent_op()
-                assert parent is not None
-                user = parent
             outermost = _outermost_loop(user, home)
             first = positions[outermost] if first is None else min(first, positions[outermost])
             last = max(last, ends[outermost])
     return (positions[op] if first is None else first, last)
-
-
-def _is_loop(op: Operation | None, home: Block | None) -> bool:
-    return op is not None and isinstance(op, scf.ForOp | scf.WhileOp) and op.parent is not None and home is not None
 
 
 def _outermost_loop(user: Operation, home: Block | None) -> Operation:
