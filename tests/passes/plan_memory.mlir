@@ -40,7 +40,10 @@ func.func @f.kernel(%x: memref<?xf64>, %y: memref<?xf64>, %workspace: memref<?xi
 // The size of the workspace stands behind the extents of the outputs.
 // CHECK-LABEL: func.func @f.extents
 // CHECK: memref.store %{{.*}}, %extents[%{{.*}}] : memref<?xi64>
-// CHECK: %[[BYTES:.*]] = arith.index_cast %{{.*}} : index to i64
+// A size that does not fit 63 bits becomes 2^62, which no machine can allocate.
+// CHECK: %[[LARGEST:.*]] = arith.constant 4611686018427387904 : index
+// CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[LARGEST]] : index
+// CHECK: %[[BYTES:.*]] = arith.index_cast %[[SAFE]] : index to i64
 // CHECK: memref.store %[[BYTES]], %extents[%{{.*}}] : memref<?xi64>
 // CHECK: func.return
 func.func @f.extents(%x: memref<?xf64>, %extents: memref<?xi64>, %detail: memref<4xi64>) -> i32 attributes {dims = [["n"]]} {

@@ -36,6 +36,7 @@ from aotensor.ir.types import index
 from aotensor.ir.verbs import Extent
 
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
+LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
 def plan_memory(module: ModuleOp) -> None:
@@ -82,9 +83,24 @@ def _place_buffers(kernel: func.FuncOp) -> SSAValue:
         for n in place.extents:
             size = b.imul(size, n)
         total = b.iadd(total, _aligned(b, size))
+    total = _saturated(b, total, places)
     for op, place in zip(buffers, chosen, strict=True):
         _replace(op, workspace, b.index(place.offset).ssa, places.index(place))
     return b.index(total).ssa
+
+
+def _saturated(b: LoopBuilder, total: Extent, places: Sequence[_Place]) -> Extent:
+    """The total, or what no machine has where the true one does not fit 63 bits: allocating it fails, as it must."""
+    if isinstance(total, int):
+        return total
+    estimate = b.constant(0.0, "float64")
+    for place in places:
+        size = b.constant(place.itemsize, "float64")
+        for n in place.extents:
+            size = b.mul(size, b.cast(b.index(n), "float64"))
+        estimate = b.add(estimate, size)
+    fits = b.compare("lt", estimate, b.constant(float(LARGEST_WORKSPACE), "float64"))
+    return b.select(fits, total, b.index(LARGEST_WORKSPACE))
 
 
 def _aligned(b: LoopBuilder, size: Extent) -> Extent:
