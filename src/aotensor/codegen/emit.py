@@ -17,6 +17,7 @@ from aotensor.codegen.emit_alias import read_only, view_scopes
 from aotensor.codegen.emit_state import Emitter, Handler, element_bytes, flat_types
 from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare
 from aotensor.errors import InternalError
 
 SCALAR_FUNCTION_PREFIX: Final = "aot."
@@ -70,7 +71,9 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         function.linkage = "internal"
     elif symbol not in exported:
         function.linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
-    if scalar:
+    if symbol in RARE_FUNCTIONS:
+        mark_rare(function)
+    elif scalar:
         llvm.mark_function(function, "alwaysinline")
     elif private:
         llvm.mark_function(function, "noinline")  # library kernels: big, and called with big work

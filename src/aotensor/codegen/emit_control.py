@@ -12,10 +12,14 @@ from xdsl.ir import Operation
 from aotensor.codegen import llvm
 from aotensor.codegen.emit_state import Emitter, Handler, register_type
 from aotensor.codegen.llvm import Node, Value
+from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare_call
 
 
 def _call(e: Emitter, op: func.CallOp) -> None:
-    result = e.builder.call(e.functions[op.callee.root_reference.data], e.flatten(op.arguments))
+    symbol = op.callee.root_reference.data
+    result = e.builder.call(e.functions[symbol], e.flatten(op.arguments))
+    if symbol in RARE_FUNCTIONS:
+        mark_rare_call(result, symbol)
     if op.res:
         e.bind(op.res, [result])
 
