@@ -2,7 +2,7 @@
 
 // A check becomes a branch: the rest of the function stands where the check has passed, else its number is returned.
 // CHECK-LABEL: func.func @checked.kernel
-// CHECK-SAME: %[[DETAIL:[0-9]+]]: memref<4xi64>
+// CHECK-SAME: %[[DETAIL:[0-9a-z]+]]: memref<4xi64>
 // CHECK: %[[OK:.*]] = arith.cmpi eq
 // CHECK: %[[STATUS:.*]] = scf.if %[[OK]] -> (i32) {
 // CHECK: scf.for

@@ -146,6 +146,7 @@ class _Importer:
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
         main.attributes["dims"] = self._dim_names()
+        main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
         self.module.body.block.add_op(main)
         self.module.body.block.add_op(_extents_function(main, extents))
         for op in list(self.block.ops):

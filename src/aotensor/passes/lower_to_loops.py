@@ -16,7 +16,15 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, tensor
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -73,6 +81,8 @@ class _FunctionLowering(Buffers):
         block = Block(arg_types=[*inputs, *extra])
         for old, new in zip(arguments, block.args, strict=False):
             new.name_hint = old.name_hint
+        for new, hint in zip(block.args[len(inputs) :], self._extra_names(), strict=True):
+            new.name_hint = hint
         self.arguments = list(block.args)
         self.outputs = list(block.args[len(inputs) : len(inputs) + len(results)])
         self.detail = block.args[-1] if self.is_extents else block.args[-2]
@@ -85,6 +95,15 @@ class _FunctionLowering(Buffers):
         lowered = func.FuncOp(name, ([*inputs, *extra], [i32]), Region(block))
         lowered.attributes["dims"] = self.function.attributes["dims"]
         return lowered
+
+    def _extra_names(self) -> list[str | None]:
+        """Names of the arguments behind the inputs, for those who read the IR."""
+        if self.is_extents:
+            return ["extents", "detail"]
+        given = self.function.attributes.get("results")
+        names = [n.data for n in given if isinstance(n, StringAttr)] if isinstance(given, ArrayAttr) else []
+        outputs = [n if n.isidentifier() else None for n in names] or [None] * len(self._returned())
+        return [*outputs, "workspace", "detail", "blas"]
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -136,7 +155,9 @@ class _FunctionLowering(Buffers):
         for old, new in zip(arguments, self.arguments, strict=False):
             if isinstance(old.type, TensorType):
                 self.buffers[old] = new
-                self.shape(old)  # extents are read once, at the top
+                for n, name in zip(self.shape(old), _dim_names(self.function, old), strict=True):
+                    if isinstance(n, Scalar) and n.ssa.name_hint is None:
+                        n.ssa.name_hint = name  # extents are read once, at the top
             elif old.uses:
                 self.root.values[old] = self.b.fetch(new, [], "raw")
 
@@ -253,6 +274,14 @@ class _FunctionLowering(Buffers):
     def _copy(self, x: SSAValue, target: SSAValue) -> None:
         source = self.buffer(x)
         self.b.nest(self.shape(x), lambda where: self.b.store(self.b.fetch(source, where, "raw"), target, where))
+
+
+def _dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
+    assert isinstance(argument, BlockArgument) and isinstance(argument.type, TensorType)
+    table = function.attributes.get("dims")
+    if not isinstance(table, ArrayAttr):
+        return [None] * len(argument.type.get_shape())
+    return [name.data or None for name in table.data[argument.index]]
 
 
 def _argument_type(type: Attribute) -> Attribute:

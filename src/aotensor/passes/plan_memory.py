@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.transforms.dead_code_elimination import dce
 
 from aotensor.errors import InternalError
 from aotensor.ir.loop_builder import LoopBuilder
@@ -51,6 +52,7 @@ def plan_memory(module: ModuleOp) -> None:
     for function in functions.values():
         if not function.is_declaration:
             _free_the_rest(function)
+    dce(module)  # what only the size of the workspace needed
 
 
 @dataclass(eq=False)
