@@ -33,7 +33,7 @@ from aotensor_cli.render import progress, show_json, show_table
     "Texts go to stdout unless -o is given.",
 )  # fmt: skip
 @machine_options
-@click.option("--threads/--no-threads", default=True, help="Permit the use of several cores; kernels of this version use one.")
+@click.option("--threads/--no-threads", default=True, help="Permit several cores; kernels of this version use one.")
 @click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
 @click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
