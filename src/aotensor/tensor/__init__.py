@@ -10,7 +10,7 @@ from math import e, inf, nan, pi
 from numpy import newaxis
 
 from aotensor.core.types import TensorType
-from aotensor.gradient import grad
+from aotensor.gradient import grad, hessian, jacobian
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor, constant, shared
 from aotensor.ops.elementwise.arithmetic import (
     abs, add, fill, floor_div, hypot, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg, pow, power,
@@ -76,9 +76,10 @@ __all__ = [
     "floor", "floor_div",
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
-    "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices", "imatrix",
-    "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
-    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "join", "lcol", "lcols",
+    "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
+    "imatrix", "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
+    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "lcol",
+    "lcols",
     "le", "less", "less_equal", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
