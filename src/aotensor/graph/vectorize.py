@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from aotensor.core.types import TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
+from aotensor.graph.walk import replace as replaced
 from aotensor.graph.walk import toposort
 
 
@@ -27,6 +30,31 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
             for old, new in zip(node.outputs, _batched(node, known), strict=True):
                 known.setdefault(old, new)
     return [known.get(x, x) for x in outputs]
+
+
+def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
+    """`outputs` with variables replaced by others that have any number of new leading axes; container as outputs.
+
+    The axes of different replacements align at the right of these new ones, and have the same extents. What no
+    replacement with a new axis reaches keeps its rank.
+
+    Raises: GraphValueError for a replacement of lower rank; the errors of `batch`.
+    """
+    single = isinstance(outputs, Variable)
+    results = replaced([outputs] if single else outputs, {x: new for x, new in replace.items() if new.ndim == x.ndim})
+    current = {x: x for x, new in replace.items() if new.ndim != x.ndim}
+    while current:
+        further = {x: _with_one_axis_more(current[x], replace[x]) for x in current}
+        results = batch(results, {current[x]: further[x] for x in current})
+        current = {x: new for x, new in further.items() if new is not replace[x]}
+    return results[0] if single else tuple(results) if isinstance(outputs, tuple) else results
+
+
+def _with_one_axis_more(x: Variable, last: Variable) -> Variable:
+    """The replacement itself where it has one axis more than x, or less; else a symbol on the way there."""
+    if last.ndim <= x.ndim + 1:
+        return last
+    return Variable(TensorType(last.dtype, last.tensor_type.shape[last.ndim - x.ndim - 1 :]))
 
 
 def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variable]:
