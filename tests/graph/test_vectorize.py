@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
 import aotensor.tensor as at
 from aotensor.errors import UnsupportedError
+from aotensor.graph.op import Op
 from aotensor.graph.vectorize import batch
 
-E = np.array([1.0, 2.0, 3.0])
+WITHOUT_RULE = {"Arange"}
+"""Ops whose result would have another extent for every sample."""
+
+
+def _ops(base: type[Op] = Op) -> list[type[Op]]:
+    """All op classes of the package that can be made."""
+    below = [op for one in base.__subclasses__() for op in _ops(one)]
+    own = [base] if base.__module__.startswith("aotensor.") and not inspect.isabstract(base) else []
+    return own + below
+
+
+def test_every_op_has_a_rule() -> None:
+    assert {op.__name__ for op in _ops() if op.batch is Op.batch} == WITHOUT_RULE
+    assert len(_ops()) > 30
+    x = at.dscalar("x")
+    with pytest.raises(UnsupportedError, match="arange: has no rule for a batch"):
+        batch([at.arange(x, 3)], {x: at.dvector("v")})
 
 
 def test_batch_checks_its_samples() -> None:
