@@ -12,9 +12,11 @@ from case import Case
 from compiled_cases import CompiledCases
 
 import aotensor.tensor  # noqa: F401  (loads all ops)
-from aotensor.core.types import Array
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import UnsupportedError
 from aotensor.gradient import Lop, Rop
 from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import evaluate_all
 
 MODULES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
@@ -22,6 +24,9 @@ CASES: list[Case] = [case for module in MODULES for case in importlib.import_mod
 DIFFERENTIABLE = [case for case in CASES if case.wrt != ()]
 ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 SMOOTH = pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda case: case.id)
+
+STEERED = {"arange-slopes", "arange-start", "arange-float32", "reshape-vector"}
+"""Rows where an extent or the bound of a range would differ from sample to sample: refused."""
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +119,39 @@ def test_slopes_at_special_points(case: Case, rng: np.random.Generator) -> None:
             np.testing.assert_allclose(found, np.broadcast_to(slope, found.shape), rtol=1e-12, err_msg="forward")
 
 
+@ALL
+def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
+    """Three samples of all inputs at once, and of each input alone, against the samples one by one."""
+    arrays = case.draw(rng)
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    values = dict(zip(variables, arrays, strict=True))
+    sampled = [x for x, array in values.items() if array.ndim or array.dtype.kind == "f"]
+    refusals = 0
+    for chosen in [sampled, *([x] for x in sampled if len(sampled) > 1)]:
+        try:
+            _check_batch(case, outputs, values, {x: _samples(rng, values[x]) for x in chosen})
+        except UnsupportedError:
+            refusals += 1
+    assert (refusals > 0) == (case.id in STEERED)
+
+
+@SMOOTH
+def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Generator) -> None:
+    """Jᵀ·ȳ for three ȳ at once, J·ẋ for three ẋ: what Jacobians are made of."""
+    arrays = case.draw(rng)
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    values = dict(zip(variables, arrays, strict=True))
+    wrt = [variables[position] for position in case.differentiable(arrays)]
+    if not wrt:
+        pytest.skip("no floating input")
+    cotangents = _slots(rng, outputs, _evaluate(outputs, variables, arrays))
+    tangents = _slots(rng, wrt, [values[x] for x in wrt])
+    _check_batch(case, Lop(outputs, wrt, list(cotangents)), values, cotangents)
+    _check_batch(case, Rop(outputs, wrt, list(tangents)), values, tangents)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.compiles], ids=lambda case: case.id)
 def test_compiled_is_reference(case: Case, compiled: CompiledCases) -> None:
@@ -128,6 +166,36 @@ def test_compiled_is_reference(case: Case, compiled: CompiledCases) -> None:
 
 def _evaluate(outputs: Sequence[Variable], variables: Sequence[Variable], arrays: Sequence[Array]) -> list[Array]:
     return evaluate_all(outputs, dict(zip(variables, arrays, strict=True)))
+
+
+def _samples(rng: np.random.Generator, array: Array) -> Array:
+    """Three arrays of the same elements, the first one in their order."""
+    return np.stack([array, *(rng.permutation(array.ravel()).reshape(array.shape) for _ in range(2))])
+
+
+def _slots(rng: np.random.Generator, xs: Sequence[Variable], arrays: Sequence[Array]) -> dict[Variable, Array]:
+    """A symbol for a derivative of each x, and three directions for it."""
+    slots: dict[Variable, Array] = {}
+    for x, array in zip(xs, arrays, strict=True):
+        dtype = x.dtype if array.dtype.kind == "f" else "float64"
+        slot = Variable(TensorType(dtype, x.tensor_type.shape))
+        slots[slot] = np.stack([_direction(rng, array) for _ in range(3)])
+    return slots
+
+
+def _check_batch(
+    case: Case, outputs: Sequence[Variable], values: dict[Variable, Array], samples: dict[Variable, Array]
+) -> None:
+    """The outputs for all samples against each sample alone; `values` are the inputs that are not sampled."""
+    symbols = {x: Variable(TensorType(x.dtype, (None, *x.tensor_type.shape))) for x in samples}
+    whole = batch(outputs, symbols)
+    found = evaluate_all(whole, values | {symbols[x]: array for x, array in samples.items()})
+    alone = [evaluate_all(outputs, values | {x: array[k] for x, array in samples.items()}) for k in range(3)]
+    for array, new, old, *singles in zip(found, whole, outputs, *alone, strict=True):
+        expected = np.stack(singles) if new.ndim > old.ndim else singles[0]
+        assert array.dtype == expected.dtype
+        rtol, atol = case.tolerances(array.dtype.name)
+        np.testing.assert_allclose(array, expected, rtol=rtol, atol=atol)
 
 
 def _direction(rng: np.random.Generator, array: Array) -> Array:

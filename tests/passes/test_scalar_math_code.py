@@ -64,6 +64,15 @@ def test_the_pass_is_deterministic_and_has_no_effect_twice() -> None:
     assert str(module) == text
 
 
+def test_a_declaration_that_nothing_calls_goes() -> None:
+    module = parse_module(
+        "func.func private @aot.softplus.f64(f64) -> f64\nfunc.func private @other(f64) -> f64", "declarations"
+    )
+    expand_math(module)
+    assert "softplus" not in str(module)
+    assert "@other" in str(module)
+
+
 def test_unknown_functions_are_refused() -> None:
     with pytest.raises(InternalError, match=r"no scalar function aot\.nothing\.f64"):
         expanded("  %y = func.call @aot.nothing.f64(%x) : (f64) -> f64")

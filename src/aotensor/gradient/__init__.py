@@ -1,13 +1,14 @@
 """Gradients of symbolic programs: users' names.
 
-`grad` and `Lop` sweep backwards over pullbacks, `Rop` forwards over pushforwards; both give graphs again, which are
-differentiated and compiled like any other.
+`grad` and `Lop` sweep backwards over pullbacks, `Rop` forwards over pushforwards, `jacobian` and `hessian` for all rows
+at once; they give graphs again, which are differentiated and compiled like any other.
 """
 
 from __future__ import annotations
 
 from aotensor.errors import DisconnectedInputError, GradientError, NullTypeGradError
 from aotensor.gradient.forward import Rop, hessian_vector_product, pushforward
+from aotensor.gradient.jacobians import hessian, jacobian
 from aotensor.gradient.numeric import numeric_grad, verify_grad
 from aotensor.gradient.options import as_list_or_tuple, format_as
 from aotensor.gradient.placeholders import disconnected_type, null_type
@@ -61,7 +62,9 @@ __all__ = [
     "grad_scale",
     "grad_sources_inputs",
     "grad_undefined",
+    "hessian",
     "hessian_vector_product",
+    "jacobian",
     "null_type",
     "numeric_grad",
     "pullback",

@@ -11,7 +11,7 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphError, GraphTypeError
+from aotensor.errors import GraphError, GraphTypeError, UnsupportedError
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.variable import Variable, as_tensor
 
@@ -80,6 +80,13 @@ class Op(ABC):
     @abstractmethod
     def lower(self, b: TensorBuilder, *inputs: Any) -> Tensor | tuple[Tensor, ...]:
         """The op in tensor IR."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        """The outputs of `node` on inputs of which those marked have one new leading axis, the samples.
+
+        An output has that axis too, unless it is the same for all samples.   Raises: UnsupportedError without a rule.
+        """
+        raise UnsupportedError(f"{self.name}: has no rule for a batch of samples", lines=[repr(node)])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""

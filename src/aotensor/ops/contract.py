@@ -13,7 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
@@ -95,6 +95,12 @@ class Contract(Op):
         terms = [] if is_disconnected(tx) else [self(tx, y)]
         terms += [] if is_disconnected(ty) else [self(x, ty)]
         return [sum_terms(terms, add)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        left, right, out = self.parts()
+        sample = next(letter for letter in string.ascii_lowercase if letter not in left + right + out)
+        first, second = (sample + axes if on else axes for on, axes in zip(is_batched, (left, right), strict=True))
+        return Contract(f"{first},{second}->{sample}{out}").apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor) -> Tensor:
         common = dtypes.promote(x.dtype, y.dtype)

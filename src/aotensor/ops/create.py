@@ -17,12 +17,13 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.batching import aligned, check_steering
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast, saturated
 from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
-from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, extent_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, extent_of, extents_of
 
 _LONGEST = 2.0**48
 """Elements that no array has: a longer range is a mistake, and would overflow on the way."""
@@ -52,6 +53,13 @@ class Alloc(LinearOp):
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return unbroadcast(cotangent, inputs[0])
 
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        v, *extents = inputs
+        pending = iter(extents)
+        shape = [dim if isinstance(dim, int) else next(pending) for dim in self.dims]
+        return [alloc(aligned(v, len(shape)), [extent_of(v, 0), *shape])]
+
     def lower(self, b: TensorBuilder, v: Tensor, *extents: Tensor) -> Tensor:
         return b.broadcast(v, lowered_extents(b, self.dims, extents))
 
@@ -74,6 +82,15 @@ class FullLike(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return unbroadcast(cotangent, inputs[0])
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        v, x = inputs
+        if not is_batched[0]:
+            return self.apply(v, x).outputs
+        wide = aligned(v, node.outputs[0].ndim)
+        if is_batched[1]:
+            return self.apply(wide, x).outputs
+        return [alloc(wide, [extent_of(v, 0), *extents_of(x)])]
 
     def lower(self, b: TensorBuilder, v: Tensor, x: Tensor) -> Tensor:
         return b.broadcast(v, x.extents)

@@ -14,8 +14,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.batching import TrailingOp, check_steering
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
 from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.linear import ConstantOp, LinearOp
@@ -42,6 +44,10 @@ class Band(ConstantOp):
         rows, columns = known_extents(self.name, self.dims, extents)
         make = np.eye if self.predicate == "eq" else np.tri
         return make(rows, columns, self.offset).astype(self.dtype)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=0)
+        return node.outputs
 
     def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:
         def element(s: ScalarVerbs, i: Scalar, j: Scalar) -> Scalar:
@@ -96,7 +102,7 @@ def tri(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Va
 
 
 @dataclass(frozen=True)
-class Triangle(LinearOp):
+class Triangle(TrailingOp, LinearOp):
     """x with zeros above diagonal `offset` (lower) or below it (upper).   (…, n, m) → (…, n, m)"""
 
     name: ClassVar[str] = "triangle"
@@ -157,7 +163,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Co
 
 
 @dataclass(frozen=True)
-class ExtractDiagonal(LinearOp):
+class ExtractDiagonal(TrailingOp, LinearOp):
     """y[…, p] = x[…, p + max(−offset, 0), p + max(offset, 0)], empty for a diagonal outside.   (…, n, m) → (…, l)"""
 
     name: ClassVar[str] = "extract_diagonal"
@@ -199,7 +205,7 @@ def _diagonal_length(b: TensorBuilder, offset: int, rows: Extent, columns: Exten
 
 
 @dataclass(frozen=True)
-class PlaceDiagonal(LinearOp):
+class PlaceDiagonal(TrailingOp, LinearOp):
     """Zeros with d on diagonal `offset` of the last two axes: d, *extents → matrix.   (…, l) → (…, n, m)
 
     dims: (n, m), each a number, or a name or None for the next extent.

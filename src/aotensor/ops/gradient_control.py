@@ -15,6 +15,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.batching import aligned, all_batched
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.linear import zero_gradient
 
@@ -27,6 +28,12 @@ class ViewOp(Op):
 
     def reference(self, x: Array, *options: Array) -> Array:
         return x.copy()
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        rank = node.inputs[0].ndim
+        x = all_batched(inputs, is_batched)[0]
+        options = (aligned(o, rank) if on else o for o, on in zip(inputs[1:], is_batched[1:], strict=True))
+        return self.apply(x, *options).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *options: Tensor) -> Tensor:
         return x

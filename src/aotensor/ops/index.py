@@ -15,6 +15,7 @@ from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, Un
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.linear import LinearOp, zero_gradient
@@ -51,6 +52,10 @@ class Subtensor(LinearOp):
         x, *symbols = inputs
         zeros = zeros_like(x, cotangent.dtype)
         return IncSubtensor(self.entries, is_set=True)(zeros, cotangent, *symbols)  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return Subtensor((Slice(), *self.entries)).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *symbols: Tensor) -> Tensor:
         return gather(b, x, lower_window(b, self.entries, x, symbols))
@@ -127,6 +132,14 @@ class IncSubtensor(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[position < 2] for position in range(len(node.inputs))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=2)
+        x, y, *symbols = inputs
+        rank = node.inputs[0].ndim - sum(isinstance(entry, Position) for entry in self.entries)
+        samples = x if is_batched[0] else repeated(x, y)
+        value = aligned(y, rank) if is_batched[1] else y
+        return IncSubtensor((Slice(), *self.entries), self.is_set).apply(samples, value, *symbols).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:
         lines = lower_window(b, self.entries, x, symbols)

@@ -28,13 +28,15 @@ _EXPANDED: Final[dict[type[Operation], str]] = {
     math.ErfOp: "erf",
 }  # fmt: skip
 _SUFFIXES: Final[dict[type, str]] = {Float32Type: "f32", Float64Type: "f64"}
+_PREFIX: Final = "aot."
 
 
 def expand_math(module: ModuleOp) -> None:
     """Replace math operations by calls of `@aot.*` functions, and define all of those that are called.
 
     The definitions stand at the end of the module, in order of their first call. A declaration gives way to its
-    definition. sqrt, floor, ceil, trunc, roundeven, absf, copysign and fma stay what they are.
+    definition, or goes if no call is left: earlier passes drop values of which only the extents are used. sqrt, floor,
+    ceil, trunc, roundeven, absf, copysign and fma stay what they are.
 
     Raises: InternalError if a function is called that the library does not have.
     """
@@ -53,9 +55,12 @@ def expand_math(module: ModuleOp) -> None:
             definition = define(symbol)
             module.body.block.add_op(definition)
             wanted += [callee for callee in _called_functions(definition) if callee not in wanted]
+    for symbol in present.keys() - defined - set(wanted):
+        if symbol.startswith(_PREFIX):
+            Rewriter.erase_op(present[symbol])
 
 
 def _called_functions(root: Operation) -> list[str]:
     """Symbols that begin with `aot.`, each once, in order of their first call."""
     called = (op.callee.root_reference.data for op in root.walk() if isinstance(op, func.CallOp))
-    return list(dict.fromkeys(symbol for symbol in called if symbol.startswith("aot.")))
+    return list(dict.fromkeys(symbol for symbol in called if symbol.startswith(_PREFIX)))

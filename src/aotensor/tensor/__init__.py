@@ -10,8 +10,9 @@ from math import e, inf, nan, pi
 from numpy import newaxis
 
 from aotensor.core.types import TensorType
-from aotensor.gradient import grad
+from aotensor.gradient import grad, hessian, jacobian
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor, constant, shared
+from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.elementwise.arithmetic import (
     abs, add, fill, floor_div, hypot, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg, pow, power,
     reciprocal, relu, second, sgn, sign, sqr, square, sub, true_div,
@@ -76,9 +77,10 @@ __all__ = [
     "floor", "floor_div",
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
-    "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices", "imatrix",
-    "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
-    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "join", "lcol", "lcols",
+    "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
+    "imatrix", "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
+    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "lcol",
+    "lcols",
     "le", "less", "less_equal", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
@@ -90,7 +92,8 @@ __all__ = [
     "sinh", "size", "softmax", "softplus", "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
     "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "tan", "tanh", "tensor", "tensor3",
     "tensor4", "tensor5", "tensor_copy", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril",
-    "tril_indices", "triu", "triu_indices", "true_div", "trunc", "var", "vector", "vectors", "vertical_stack", "vstack",
+    "tril_indices", "triu", "triu_indices", "true_div", "trunc", "var", "vector", "vectorize_graph", "vectors",
+    "vertical_stack", "vstack",
     "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx",
     "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5",
     "zvector",

@@ -19,6 +19,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.batching import aligned
 from aotensor.ops.elementwise.signatures import Signature, floating
 from aotensor.ops.linear import zero_gradient
 
@@ -159,6 +160,10 @@ class Elementwise(Op):
         if partial is not_implemented:
             return null_gradient(self, position, inputs[position], "not implemented")
         return partial(g, *values, y) if partial is not None else None
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        rank = node.outputs[0].ndim
+        return self.apply(*(aligned(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
 
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> Tensor:
         operands, result = self.row.signature(*(x.dtype for x in inputs))

@@ -13,9 +13,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
-from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.op import is_disconnected
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.batching import AxisOp, TrailingOp
 from aotensor.ops.elementwise.compare import cast, neq, switch
 from aotensor.ops.linear import ConstantOp, LinearOp, zero_gradient
 from aotensor.ops.shape.axes import expand_dims, moveaxis, transpose
@@ -42,7 +43,7 @@ def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class CumSum(LinearOp):
+class CumSum(AxisOp, LinearOp):
     """y[k] = Σ x[i] over i ≤ k along an axis, or over i ≥ k if reverse; computed and given in `dtype`."""
 
     name: ClassVar[str] = "cumsum"
@@ -70,7 +71,7 @@ class CumSum(LinearOp):
 
 
 @dataclass(frozen=True)
-class CumProd(Op):
+class CumProd(AxisOp):
     """y[k] = Π x[i] over i ≤ k along an axis (i < k if exclusive; i ≥ k, i > k if reverse), in `dtype`.
 
     Derivatives never divide, so they hold at zeros; they take n² products per line of n elements.
@@ -134,7 +135,7 @@ class CumProd(Op):
 
 
 @dataclass(frozen=True)
-class PairMask(ConstantOp):
+class PairMask(TrailingOp, ConstantOp):
     """m[j, k] = (j predicate k) for positions along the last axis of x.   x: (…, n) → bool (n, n)"""
 
     name: ClassVar[str] = "pair_mask"

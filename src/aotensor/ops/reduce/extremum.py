@@ -12,9 +12,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
-from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.op import is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import ConstantOp, DiscreteOp, zero_gradient
 from aotensor.ops.reduce.sums import Axes, finished, without_axes
@@ -50,7 +51,7 @@ def _lower_check(b: TensorBuilder, kind: str, axes: Sequence[int], x: Tensor) ->
 
 
 @dataclass(frozen=True)
-class Extremum(Op):
+class Extremum(AxisOp):
     """The largest or smallest element over axes; nan if there is one.
 
     Slopes: every tied element gets the full cotangent; a nan result sends it to the first nan.
@@ -95,7 +96,7 @@ class Extremum(Op):
 
 
 @dataclass(frozen=True)
-class ExtremumMask(DiscreteOp):
+class ExtremumMask(AxisOp, DiscreteOp):
     """Which elements of x carry the slope of its extremum y over `axes`: those equal to it, or the first nan."""
 
     name: ClassVar[str] = "extremum_mask"
@@ -140,7 +141,7 @@ class ExtremumMask(DiscreteOp):
 
 
 @dataclass(frozen=True)
-class ArgExtremum(ConstantOp):
+class ArgExtremum(AxisOp, ConstantOp):
     """int64 position of the first extremum along an axis, the first nan if there is one. It has no gradient."""
 
     kind: str

@@ -13,9 +13,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.op import is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.base import Elementwise, Row
@@ -38,7 +39,7 @@ root: Final = Elementwise(
 
 
 @dataclass(frozen=True)
-class SquaredDeviations(Op):
+class SquaredDeviations(AxisOp):
     """y = Σ (x − mean x)² over axes, computed in float64, given in the dtype of x."""
 
     name: ClassVar[str] = "squared_deviations"

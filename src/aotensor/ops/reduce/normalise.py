@@ -12,9 +12,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
-from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.op import is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.reduce.sums import Axes, finished, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -47,7 +48,7 @@ def _exp_shifted(v: ScalarVerbs, x: Scalar, m: Scalar) -> Scalar:
 
 
 @dataclass(frozen=True)
-class Softmax(Op):
+class Softmax(AxisOp):
     """y = exp(x) / Σ exp(x) over axes.
 
     Where infinities decide: nan, as the formula has it; if `at_limits`, what the slopes of logsumexp are: all −inf give
@@ -104,7 +105,7 @@ class Softmax(Op):
 
 
 @dataclass(frozen=True)
-class LogSoftmax(Op):
+class LogSoftmax(AxisOp):
     """y = x − log Σ exp(x) over axes."""
 
     name: ClassVar[str] = "log_softmax"
@@ -143,7 +144,7 @@ class LogSoftmax(Op):
 
 
 @dataclass(frozen=True)
-class LogSumExp(Op):
+class LogSumExp(AxisOp):
     """y = log Σ exp(x) over axes; −inf for nothing or only −inf, inf if one is inf."""
 
     name: ClassVar[str] = "logsumexp"

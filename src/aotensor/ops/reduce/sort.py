@@ -12,9 +12,10 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, isnan, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import LinearOp, zero_gradient
@@ -24,7 +25,7 @@ from aotensor.ops.shape.extents import extent_of, extents_of, product, ravel, re
 
 
 @dataclass(frozen=True)
-class Sort(Op):
+class Sort(AxisOp):
     """x → (x ascending along an axis, the int64 permutation that does it). Stable; nan comes last."""
 
     name: ClassVar[str] = "sort"
@@ -65,7 +66,7 @@ class Sort(Op):
 
 
 @dataclass(frozen=True)
-class Permute(LinearOp):
+class Permute(AxisOp, LinearOp):
     """y[…, k, …] = x[…, p[…, k, …], …] along an axis, for a p that holds a permutation in every line."""
 
     name: ClassVar[str] = "permute_along_axis"

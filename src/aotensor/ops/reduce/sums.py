@@ -12,9 +12,10 @@ from numpy.typing import DTypeLike
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
-from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.op import is_disconnected
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import DiscreteOp, LinearOp, zero_gradient
 from aotensor.ops.reduce.cumulate import exclusive_products
@@ -41,7 +42,7 @@ def finished(reduced: Variable, axes: Sequence[int], x: Variable, keepdims: bool
 
 
 @dataclass(frozen=True)
-class Sum(LinearOp):
+class Sum(AxisOp, LinearOp):
     """y = Σ x over axes, accumulated in `acc_dtype`, given in `dtype`. An empty sum is 0."""
 
     name: ClassVar[str] = "sum"
@@ -67,7 +68,7 @@ class Sum(LinearOp):
 
 
 @dataclass(frozen=True)
-class Prod(Op):
+class Prod(AxisOp):
     """y = Π x over axes, accumulated in `acc_dtype`, given in `dtype`. An empty product is 1.
 
     no_zeros_in_input: derivatives may divide by x.
@@ -115,7 +116,7 @@ class Prod(Op):
 
 
 @dataclass(frozen=True)
-class Quantifier(DiscreteOp):
+class Quantifier(AxisOp, DiscreteOp):
     """any or all of the booleans of x over axes; nothing gives false, or true."""
 
     kind: str

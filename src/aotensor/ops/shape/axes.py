@@ -11,6 +11,7 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.linear import LinearOp
@@ -52,6 +53,10 @@ class DimShuffle(LinearOp):
         position = {axis: k for k, axis in enumerate(self.pattern) if axis is not None}
         inverse = tuple(position.get(axis) for axis in range(inputs[0].ndim))
         return DimShuffle(inverse)(cotangent)  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        pattern = (0, *(None if axis is None else axis + 1 for axis in self.pattern))
+        return DimShuffle(pattern).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v = b.scalars

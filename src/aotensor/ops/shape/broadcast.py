@@ -10,8 +10,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import second
 from aotensor.ops.linear import LinearOp
@@ -49,6 +51,10 @@ class SpecifyShape(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return cotangent
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return SpecifyShape((None, *self.dims), (False, *self.is_given)).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> Tensor:
         v = b.scalars

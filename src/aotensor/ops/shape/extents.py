@@ -13,8 +13,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.batching import check_steering, moved
 from aotensor.ops.linear import ConstantOp, LinearOp
 
 SymbolicExtent = int | Variable
@@ -38,6 +40,9 @@ class Shape(ConstantOp):
     def reference(self, x: Array) -> Array:
         return np.array([x.shape[axis] for axis in self.selected(x.ndim)], dtype=np.int64)
 
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return Shape(tuple(axis + 1 for axis in self.selected(node.inputs[0].ndim))).apply(*inputs).outputs
+
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         extents = [x.extents[axis] for axis in self.selected(len(x.extents))]
         if all(isinstance(extent, int) for extent in extents):
@@ -60,6 +65,9 @@ class ShapeI(ConstantOp):
 
     def reference(self, x: Array) -> Array:
         return np.array(x.shape[self.axis], dtype=np.int64)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return moved(self).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v = b.scalars
@@ -193,6 +201,17 @@ class Reshape(LinearOp):
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return reshape(cotangent, extents_of(inputs[0]))
 
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        x, *sizes = inputs
+        pending = iter(sizes)
+        target = [dim if isinstance(dim, int) else next(pending) for dim in self.dims]
+        if -1 in self.dims:
+            position = self.dims.index(-1)
+            others = product(extent for k, extent in enumerate(target) if k != position)
+            target[position] = _share(product(extents_of(x)[1:]), others)
+        return [reshape(x, [extent_of(x, 0), *target])]
+
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> Tensor:
         v = b.scalars
         total: Extent = 1
@@ -218,6 +237,13 @@ class Reshape(LinearOp):
 
 _MISFIT = "reshape: {found} elements do not fit a shape of {expected}"
 _NO_REST = "reshape: an extent of −1 is not determined by {found} elements beside others of product 0"
+
+
+def _share(total: SymbolicExtent, known: SymbolicExtent) -> SymbolicExtent:
+    """total // known in the graph, a number where both are."""
+    if isinstance(total, int) and isinstance(known, int):
+        return total // known
+    return lookup("int_div")(total, known)  # type: ignore[no-any-return]
 
 
 def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:

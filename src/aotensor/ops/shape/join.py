@@ -15,6 +15,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import AxisOp, check_steering, moved
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
 from aotensor.ops.shape.extents import as_extents, dim_of, extent_of
@@ -22,7 +23,7 @@ from aotensor.ops.window import Line, gather
 
 
 @dataclass(frozen=True)
-class Join(Op):
+class Join(AxisOp):
     """Tensors of one rank one after another along an axis, in their promoted dtype; other extents are equal."""
 
     name: ClassVar[str] = "join"
@@ -138,6 +139,10 @@ class Split(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[position == 0] * len(node.outputs) for position in range(len(node.inputs))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return moved(self).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:
         v = b.scalars

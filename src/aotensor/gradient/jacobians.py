@@ -1,0 +1,141 @@
+"""Jacobians and Hessians: one sweep for all rows, which are the samples of a batch over the rows of an identity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aotensor.config import config
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.gradient.forward import push
+from aotensor.gradient.options import as_constants, as_variables, is_float, like, on_disconnection
+from aotensor.gradient.reverse import grad, pullback
+from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.variable import Variable, constant
+from aotensor.graph.vectorize import batch
+from aotensor.graph.walk import toposort
+from aotensor.ops.batching import repeated
+from aotensor.ops.diagonal import eye
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.gradient_control import GradClip
+from aotensor.ops.shape.axes import moveaxis
+from aotensor.ops.shape.extents import extents_of, product, reshape
+
+
+def jacobian(
+    expression: Variable,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
+    """∂expression[i, …]/∂x[j, …] for each x in wrt, of shape expression.shape + x.shape; container as wrt.
+
+    expression: a variable of any rank; for a scalar this is the gradient. A discrete one gives zeros.
+    consider_constant, disconnected_inputs: as in `grad`; where nothing connects, "ignore" gives zeros.
+    Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
+    rows, where x is known to be the smaller one.
+
+    Raises: GraphTypeError for an expression or wrt that is no variable; the errors of `grad`; UnsupportedError for an
+    op that has no batch rule.
+    """
+    if not isinstance(expression, Variable):
+        raise GraphTypeError(f"expression is a variable, not {type(expression).__name__} {expression!r:.40}")
+    policy = on_disconnection("disconnected_inputs", disconnected_inputs)
+    targets = as_variables(wrt, "wrt")
+    stop = as_constants(consider_constant)
+    columns = {x: _by_columns(expression, x) for x in targets if not stop and _is_forward_shorter(expression, x)}
+    others = [x for x in targets if columns.get(x) is None]
+    rows = iter(_by_rows(expression, others, stop, policy) if others else [])
+    return like(wrt, [next(rows) if columns.get(x) is None else columns[x] for x in targets])
+
+
+def hessian(
+    cost: Variable,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
+    """∂²cost/∂x[i]∂x[j] for each vector x in wrt, of shape (n, n), without the blocks of two of them; container as wrt.
+
+    consider_constant: as in `grad`, for both derivatives.
+    disconnected_inputs: as in `grad`, for the first derivative; where the second one vanishes it is zeros.
+
+    Raises: GraphTypeError for a cost or wrt that is no variable, GraphValueError for a cost that is no scalar or an x
+    that is no vector; the errors of `jacobian`.
+    """
+    if not isinstance(cost, Variable):
+        raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
+    if cost.ndim != 0:
+        raise GraphValueError("hessian: cost is a scalar", lines=[cost.describe()], hint="take the sum or the mean")
+    targets = as_variables(wrt, "wrt")
+    for x in targets:
+        if x.ndim != 1:
+            raise GraphValueError("hessian: wrt holds vectors", lines=[x.describe()], hint="flatten it")
+    stop = as_constants(consider_constant)
+    slopes = grad(cost, targets, stop, disconnected_inputs, add_names=False)
+    return like(wrt, [jacobian(slope, x, stop, "ignore") for slope, x in zip(slopes, targets, strict=True)])
+
+
+def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
+    """Is x certain to be smaller? Not where the two modes mean different things, as a clipped cotangent does."""
+    if expression.ndim == 0:
+        return False
+    size, rows = _static_size(x), _static_size(expression)
+    is_smaller = size is not None and (size == 1 if rows is None else size < rows)
+    return is_smaller and not any(isinstance(node.op, GradClip) for node in toposort([expression], stop=[x]))
+
+
+def _static_size(x: Variable) -> int | None:
+    extents = [extent for extent in x.static_shape if extent is not None]
+    return math.prod(extents) if len(extents) == x.ndim else None
+
+
+def _by_rows(
+    expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str
+) -> list[Variable]:
+    """Jacobians by a backward sweep: the rows of an identity are the cotangents."""
+    dtype = _float_of(expression)
+    if expression.ndim == 0:
+        return list(pullback(expression, list(targets), constant(1, dtype=dtype), stop, policy))
+    slot = Variable(TensorType(dtype, expression.tensor_type.shape))
+    terms = pullback(expression, list(targets), slot, stop, policy)
+    rows = _samples(terms, slot, _identity(expression, dtype))
+    if expression.ndim == 1:
+        return rows
+    shape = extents_of(expression)
+    return [reshape(row, [*shape, *extents_of(x)]) for row, x in zip(rows, targets, strict=True)]
+
+
+def _by_columns(expression: Variable, x: Variable) -> Variable | None:
+    """The Jacobian by a forward sweep, the rows of an identity being the tangents; None if there is no derivative."""
+    dtype = _float_of(x)
+    slot = Variable(TensorType(dtype, x.tensor_type.shape)) if x.ndim else constant(1, dtype=dtype)
+    (tangent,) = push([expression], [x], [slot])
+    if is_disconnected(tangent) or is_null(tangent):
+        return None
+    if is_float(x):
+        tangent = cast(tangent, dtype)
+    if x.ndim == 0:
+        return tangent
+    (columns,) = _samples([tangent], slot, _identity(x, dtype))
+    split = reshape(columns, [*extents_of(x), *extents_of(expression)])
+    return moveaxis(split, range(x.ndim), range(expression.ndim, expression.ndim + x.ndim))
+
+
+def _samples(terms: Sequence[Variable], slot: Variable, identity: Variable) -> list[Variable]:
+    """The terms for every row of the identity in the place of `slot`."""
+    found = batch(terms, {slot: identity})
+    return [new if new.ndim > old.ndim else repeated(new, identity) for new, old in zip(found, terms, strict=True)]
+
+
+def _identity(x: Variable, dtype: str) -> Variable:
+    """(x.size, …) ones and zeros: row i is 1 at element i of x, in C order, and has the shape of x."""
+    extents = extents_of(x)
+    rows = eye(product(extents), dtype=dtype)
+    return rows if x.ndim == 1 else reshape(rows, [product(extents), *extents])
+
+
+def _float_of(x: Variable) -> str:
+    return x.dtype if is_float(x) else config.floatX

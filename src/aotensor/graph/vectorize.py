@@ -1,0 +1,72 @@
+"""A graph applied to many samples at once: each node by the batch rule of its op."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import replace as replaced
+from aotensor.graph.walk import toposort
+
+
+def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> list[Variable]:
+    """`outputs` for all samples of a batch: row i is what they are for row i of the replacements.
+
+    batched: variable → its samples along one new leading axis, of the same extent for all.
+    An output that is the same for all samples keeps its rank; the part of the graph that is, is shared.
+
+    Raises: GraphValueError for a replacement that does not have one axis more, or where a dim of 1 is lost;
+    UnsupportedError for an op that has no batch rule, or one steered by what differs from sample to sample.
+    """
+    for x, samples in batched.items():
+        _check(x, samples)
+    known = dict(batched)
+    for node in toposort(outputs, stop=batched):
+        if any(x in known for x in node.inputs):
+            for old, new in zip(node.outputs, _batched(node, known), strict=True):
+                known.setdefault(old, new)
+    return [known.get(x, x) for x in outputs]
+
+
+def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
+    """`outputs` with variables replaced by others that have any number of new leading axes; container as outputs.
+
+    The axes of different replacements align at the right of these new ones, and have the same extents. What no
+    replacement with a new axis reaches keeps its rank.
+
+    Raises: GraphValueError for a replacement of lower rank; the errors of `batch`.
+    """
+    single = isinstance(outputs, Variable)
+    results = replaced([outputs] if single else outputs, {x: new for x, new in replace.items() if new.ndim == x.ndim})
+    current = {x: x for x, new in replace.items() if new.ndim != x.ndim}
+    while current:
+        further = {x: _with_one_axis_more(current[x], replace[x]) for x in current}
+        results = batch(results, {current[x]: further[x] for x in current})
+        current = {x: new for x, new in further.items() if new is not replace[x]}
+    return results[0] if single else tuple(results) if isinstance(outputs, tuple) else results
+
+
+def _with_one_axis_more(x: Variable, last: Variable) -> Variable:
+    """The replacement itself where it has one axis more than x, or less; else a symbol on the way there."""
+    if last.ndim <= x.ndim + 1:
+        return last
+    return Variable(TensorType(last.dtype, last.tensor_type.shape[last.ndim - x.ndim - 1 :]))
+
+
+def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variable]:
+    """The outputs of one node of which some inputs have changed."""
+    inputs = [known.get(x, x) for x in node.inputs]
+    is_batched = [new.ndim > old.ndim for new, old in zip(inputs, node.inputs, strict=True)]
+    return node.op.batch(node, inputs, is_batched) if any(is_batched) else node.op.apply(*inputs).outputs
+
+
+def _check(x: Variable, samples: Variable) -> None:
+    lines = [x.describe(), samples.describe()]
+    if samples.ndim != x.ndim + 1:
+        raise GraphValueError(f"the samples of {x} have {samples.ndim - x.ndim} new axes instead of one", lines=lines)
+    if any(one and not other for one, other in zip(x.broadcastable, samples.broadcastable[1:], strict=True)):
+        raise GraphValueError(f"the samples of {x} lose a dim of 1, along which it broadcasts", lines=lines)
