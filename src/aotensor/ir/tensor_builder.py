@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from aotensor.core import dtypes
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.types import element_type, tensor_type
 from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, same_extent
@@ -220,6 +220,13 @@ class TensorBuilder:
                 for key, (static, _) in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
             },
         )
+        return Tensor(self._insert(op), x.dtype, x.extents)
+
+    def scatter(
+        self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
+    ) -> Tensor:
+        tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
+        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
         return Tensor(self._insert(op), x.dtype, x.extents)
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor:
