@@ -6,11 +6,11 @@
 // CHECK-SAME: (%y: memref<?x?xf64>, %i: memref<?xi64>, %x: memref<?x?xf64>, %[[OUT:[0-9]+]]: memref<?x?xf64>
 // CHECK-NOT: memref.alloc
 // CHECK: memref.store %{{.*}}, %[[OUT]][
-// CHECK: scf.for %[[ROW:.*]] = 
+// CHECK: scf.for %[[ROW:.*]] =
 // CHECK: %[[FOUND:.*]] = memref.load %i[%[[ROW]]]
 // CHECK: arith.cmpi slt
 // CHECK: %[[PLACE:.*]] = arith.select
-// CHECK: scf.for %[[K:.*]] = 
+// CHECK: scf.for %[[K:.*]] =
 // CHECK: %[[TERM:.*]] = memref.load %y[%[[ROW]], %[[K]]]
 // CHECK: %[[OLD:.*]] = memref.load %[[OUT]][%[[PLACE]], %[[K]]]
 // CHECK: %[[NEW:.*]] = arith.addf %[[OLD]], %[[TERM]]

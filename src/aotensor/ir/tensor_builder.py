@@ -193,6 +193,8 @@ class TensorBuilder:
         for own, wanted in zip(x.extents, extents[len(extents) - x.rank :], strict=True):
             if own != 1:
                 self.same_extent([wanted, own], "extents of the value and the shape it is broadcast to")
+        if len(extents) == x.rank and all(map(self._is_same, extents, x.extents)):
+            return x
         return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *_aligned(x, extents, counters)))
 
     def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
@@ -279,6 +281,10 @@ class TensorBuilder:
                 self._equal[other.ssa] = chosen = first
         assert chosen is not None
         return chosen
+
+    def _is_same(self, a: Extent, b: Extent) -> bool:
+        """True if two extents are equal, after the checks so far, and equally well known to the types."""
+        return isinstance(a, int) == isinstance(b, int) and same_extent(self._canonical(a), self._canonical(b))
 
     def _canonical(self, n: Extent) -> Extent:
         while isinstance(n, Scalar) and n.ssa in self._equal:
