@@ -94,7 +94,7 @@ GATHER = [
     Case(id="gather-by-argsort", build=lambda x: x[x.argsort()] * [1.0, 2.0, 3.0], inputs=normal((3,))),
     Case(id="gather-second", build=_slope(lambda x, i: x[i]), inputs=[LINE, REPEATS], wrt=(0,)),
     value("gather-bool", lambda x, i: x[i], [np.array([True, False]), np.array([1, 0])], [False, True]),
-    value("gather-int8", lambda x, i: x[i], [int8(5, 6, 7), REPEATS], [6, 6, 7]),
+    value("gather-int8-values", lambda x, i: x[i], [int8(5, 6, 7), REPEATS], [6, 6, 7]),
     value("gather-of-shape", lambda x: x.shape[[1, 0]], [GRID], [4, 3]),
     Case(
         id="gather-of-int-slope",
