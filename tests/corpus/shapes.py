@@ -57,6 +57,21 @@ def symbolic_slices() -> InOut:
 
 
 @program
+def gathers() -> InOut:
+    x, i = matrix("x", "n", "m"), at.argsort(vector("v", "n"))
+    v = i.owner.inputs[0]
+    return [x, v], [x[i], at.sum(at.exp(x)[i], axis=1), x[i, None] * 2, grad(at.sum(at.sqr(x[i])), x)]
+
+
+@program
+def scatters() -> InOut:
+    x, v = matrix("x", "n", "m"), vector("v", "n")
+    i = at.argsort(v) // 2
+    changed = at.exp(x)[i].set(v[:, None] * x)
+    return [x, v], [changed, x[i].inc(1.0), v[i].inc(v), *grad(at.sum(at.sqr(changed)), [x, v])]
+
+
+@program
 def subtensors_set() -> InOut:
     x, y = matrix("x", "n", 5), vector("y", "n")
     return [x, y], [at.set_subtensor(x[:, 1], y), at.inc_subtensor(x[:, ::2], 1.5), at.set_subtensor(x[:, 3:], 0)]

@@ -30,6 +30,13 @@ def test_what_a_window_knows() -> None:
     assert x[..., :k].type.shape == ("n", 7, None)
     assert x[:, ::-2, 0].type.shape == ("n", 4)
     assert x[None, :, None, 3].type.shape == (1, "n", 1, None)
+    i = at.ivector("i")
+    assert x[[0, 1]].type.shape == (2, 7, None)
+    assert x[:, i].type.shape == ("n", None, None)
+    assert x[[[0], [1]], [1, 2, 3]].type.shape == (2, 3, None)
+    assert x[[1, 2], :, 0].type.shape == (2, 7)
+    assert x[0, :, [1, 2]].type.shape == (2, 7)
+    assert x[[1, 2], None, 1:].type.shape == (2, 1, 6, None)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +53,21 @@ def test_what_a_window_knows() -> None:
         (lambda x: x[at.scalar("k", dtype="bool")], TypeError, "integer scalar"),
         (lambda x: x[1:2.0], TypeError, "an integer, a slice"),
         (lambda x: x[::0], ValueError, "step of a slice is 0"),
-        (lambda x: x[[0, 1]], UnsupportedError, "array"),
-        (lambda x: x[np.array([True])], UnsupportedError, "array"),
+        (lambda x: x[np.array([True])], UnsupportedError, "mask"),
+        (lambda x: x[[0.0, 1.0]], TypeError, "an integer, a slice"),
+        (lambda x: x[[0], 1.0], TypeError, "an integer, a slice"),
+        (lambda x: x[[0], at.dscalar("k")], TypeError, "integer scalar"),
+        (lambda x: x[[0, 1], [0, 1, 2]], ValueError, "extents 2 and 3 do not broadcast"),
+        (lambda x: x[[0], [1], [2]], IndexError, "3 indices for rank 2"),
+        (lambda x: (x[[0]] * 2).inc(1), TypeError, "only x\\[index\\]"),
+        (lambda x: x[[0, 1]].set(np.zeros((3, 7))), ValueError, "2 and 3|3 and 2"),
+        (lambda x: at.cast(x, "int32")[[0]].inc(at.dscalar("y")), TypeError, "loses its fraction"),
+        (lambda x: at.cast(x, "int32")[[0]].inc(at.dscalar("y"), True), TypeError, "loses its fraction"),
+        (lambda x: at.take(x, [0.5]), TypeError, "an integer, a slice"),
+        (lambda x: at.take(x, [0], mode="nearest"), ValueError, "mode is one of raise, clip, wrap"),
+        (lambda x: at.take(x, at.vector("k", dtype="uint64"), mode="clip"), TypeError, "indices of uint64"),
+        (lambda x: at.take(x, [0], axis=2), ValueError, "axis 2 is out of range"),
+        (lambda x: at.take_along_axis(x, [0], 0), ValueError, "indices of rank 1 for rank 2"),
         (lambda x: x[:: at.lscalar("k")], UnsupportedError, "symbolic step"),
         (lambda x: inc_subtensor(x, 1.0), TypeError, "only x\\[index\\]"),
         (lambda x: set_subtensor(x.T, 1.0), TypeError, "only x\\[index\\]"),

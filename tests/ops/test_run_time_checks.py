@@ -16,10 +16,28 @@ from aotensor.ops.shape.broadcast import broadcast_to, specify_broadcastable, sp
 from aotensor.ops.shape.join import join, split
 
 GRID = np.zeros((2, 3))
+U64 = np.array([0, 9], "uint64")
 
 CHECKS: list[tuple[str, Any, list[Any], type[Exception], str]] = [
     ("position", lambda x: x[2], [GRID], IndexError, "index 2 is out of range for axis 0 of extent 2"),
     ("symbolic", lambda x, k: x[0, k], [GRID, -4], IndexError, "index -4 is out of range for axis 1 of extent 3"),
+    ("rows", lambda x, i: x[i], [GRID, [0, 2]], IndexError, "index 2 is out of range for axis 0 of extent 2"),
+    ("columns", lambda x, i: x[:, i], [GRID, [-4, 0]], IndexError, "index -4 is out of range for axis 1 of extent 3"),
+    ("pairs", lambda x, i: x[0, i[:1]], [GRID, [3]], IndexError, "index 3 is out of range for axis 1 of extent 3"),
+    ("unsigned", lambda x, i: x[i], [GRID, U64], IndexError, "index 9 is out of range for axis 0 of extent 2"),
+    ("inc-rows", lambda x, i: x[i].inc(1), [GRID, [1, -3]], IndexError, "index -3 is out of range for axis 0"),
+    ("set-rows", lambda x, i: x[i].set(1), [GRID, [[2]]], IndexError, "index 2 is out of range for axis 0"),
+    (
+        "set-rows-2",
+        lambda x, i, y: x[i].set(y),
+        [GRID, [1], GRID],
+        ValueError,
+        "extent 2 for axis 0 of a window of ext",
+    ),
+    ("indices", lambda x, i, j: x[i, j], [GRID, [0, 1], [0, 1, 2]], ValueError, "along axis 0 of the indices differ"),
+    ("take", lambda x, i: at.take(x, i), [GRID, [6]], IndexError, "index 6 is out of range for axis 0 of extent 6"),
+    ("take-none", lambda x, i: at.take(x, i, mode="clip"), [np.zeros(0), [0]], IndexError, "for axis 0 of extent 0"),
+    ("take-wrap", lambda x, i: at.take(x, i, mode="wrap"), [np.zeros(0), [0]], IndexError, "for axis 0 of extent 0"),
     ("inc", lambda x, k: x[k].inc(1), [GRID, 5], IndexError, "index 5 is out of range for axis 0 of extent 2"),
     ("set", lambda x, y: x[0].set(y), [GRID, np.zeros(2)], ValueError, "extent 2 for axis 0 of a window of extent 3"),
     ("set-1", lambda x, y: x[0].set(y[:1]), [GRID, np.zeros(2)], ValueError, "extent 1 for axis 0 of a window of ext"),

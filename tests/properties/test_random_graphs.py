@@ -25,7 +25,9 @@ BINARY: list[Callable[..., Variable]] = [
     at.add, at.sub, at.mul, lambda x, y: x / (1.0 + at.sqr(y)), at.maximum, lambda x, y: at.switch(x > y, x, 2.0 * y),
 ]  # fmt: skip
 MOVES: list[Callable[[Variable], Variable]] = [
-    lambda x: x.T, lambda x: x[::-1], lambda x: x[1:], lambda x: x[:, ::-2], lambda x: at.cumsum(x, axis=0),
+    lambda x: x.T, lambda x: x[::-1], lambda x: x[1:], lambda x: x[:, ::-2], lambda x: x[[0, -1, 0]],
+    lambda x: x[[-1, 0]].set(at.sin(x[[0, 0]])), lambda x: x[0, [0, -1, -1]], lambda x: x[:, [-1, 0]].inc(x[:, [0]]),
+    lambda x: x[:, [-1, 0]], lambda x: at.cumsum(x, axis=0),
     lambda x: at.concatenate([x, 2.0 * x], axis=1), lambda x: x.reshape((x.shape[1], x.shape[0])),
     lambda x: at.softmax(x, axis=1), lambda x: x - x.mean(axis=0, keepdims=True), lambda x: at.tanh(0.3 * (x @ x.T)),
 ]  # fmt: skip

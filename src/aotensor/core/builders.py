@@ -139,6 +139,17 @@ class TensorBuilder(Protocol):
         """A copy of x with x[start + k·step, …] = y[k, …]; steps are positive and the window lies inside x."""
         ...
 
+    def scatter(
+        self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
+    ) -> Tensor:
+        """A copy of x with y added at (kind "add"), or put to (kind "set"), the places that `indices` name along axes.
+
+        indices: integer tensors within the extents of x, negative ones count from the end. They broadcast together
+        along extents that are the int 1; y has their axes from axis `start` on, around them the other axes of x in
+        order. A place that is named several times gets every term, or the last value, in the order of y's elements.
+        """
+        ...
+
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor: ...
 
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:

@@ -235,9 +235,12 @@ class TensorOperators:
         named = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
         return lookup("transpose")(self, named or None)  # type: ignore[no-any-return]
 
-    def inc(self, value: Any) -> Variable:
+    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
+        return lookup("take")(self, indices, axis=axis, mode=mode)  # type: ignore[no-any-return]
+
+    def inc(self, value: Any, ignore_duplicates: bool = False) -> Variable:
         """For x[idx]: a copy of x with value added there."""
-        return lookup("inc_subtensor")(self, value)  # type: ignore[no-any-return]
+        return lookup("inc_subtensor")(self, value, ignore_duplicates)  # type: ignore[no-any-return]
 
     def set(self, value: Any) -> Variable:
         """For x[idx]: a copy of x with value put there."""

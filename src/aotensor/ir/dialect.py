@@ -3,6 +3,7 @@
     aot.check %ok, %found, %expected {number, kind, message}      stop with an error unless %ok
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
+    aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the places of %i, %j
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
 
 They exist at tensor level only; lower-to-loops replaces each by loops.
@@ -15,6 +16,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -26,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
     VarConstraint,
     base,
     irdl_op_definition,
@@ -111,6 +114,49 @@ class CumulateOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ScatterOp(IRDLOperation):
+    """dest with the elements of source put to (`set`), or added at (`add`), places along `axes`.
+
+    indices: one integer tensor per axis, not of rank 0, with values from −extent on; they broadcast along static
+    extents of 1. source has their axes from axis `start` on, around them the other axes of dest. At a repeated place
+    every term is added, or the last value stays, in the order of the elements of source.
+    """
+
+    name = "aot.scatter"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    dest = operand_def(T)
+    source = operand_def(TensorType)
+    indices = var_operand_def(TensorType)
+    result = result_def(T)
+    kind = prop_def(StringAttr)
+    axes = prop_def(DenseArrayBase)
+    start = prop_def(IntegerAttr[I64])
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$kind $start $source `into` $dest `[` $indices `]` attr-dict `:` type($source) `into` type($dest) "
+        "`[` type($indices) `]`"
+    )
+
+    def __init__(
+        self, kind: str, dest: SSAValue, source: SSAValue, axes: Sequence[int], indices: Sequence[SSAValue], start: int
+    ) -> None:
+        super().__init__(
+            operands=[dest, source, indices],
+            result_types=[dest.type],
+            properties={
+                "kind": StringAttr(kind),
+                "axes": DenseArrayBase.from_list(i64, list(axes)),
+                "start": IntegerAttr(start, i64),
+            },
+        )
+
+    def verify_(self) -> None:
+        if len(self.axes.get_values()) != len(self.indices):
+            raise VerifyException("one tensor of indices is needed for each axis")
+
+
+@irdl_op_definition
 class SortOp(IRDLOperation):
     """Values in ascending order along an axis, stable, nan last; and the permutation that sorts them."""
 
@@ -133,4 +179,4 @@ class SortOp(IRDLOperation):
         )
 
 
-AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, SortOp], [])
+AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, SortOp], [])

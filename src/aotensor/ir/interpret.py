@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, InternalError
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.interpret_generic import evaluate_generic, gather
 from aotensor.ir.scalar_values import compute, numpy_dtype
 
@@ -135,6 +135,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
         case CumulateOp():
             rule = np.add if op.kind.data == "add" else np.multiply
             return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
+        case ScatterOp():
+            return [_scatter(op, *operands)]
         case SortOp():
             return _sort(op, operands[0])
         case _:
@@ -191,6 +193,34 @@ def _insert(op: tensor.InsertSliceOp, values: Mapping[SSAValue, Array]) -> Array
     )
     result[window] = source
     return result
+
+
+def _scatter(op: ScatterOp, dest: Array, source: Array, *indices: Array) -> Array:
+    axes, start = op.axes.get_values(), op.start.value.data
+    for axis, index in zip(axes, indices, strict=True):
+        extent = dest.shape[axis]
+        if index.size and not (index.min() >= -extent and index.max() < extent):
+            raise InternalError(f"interpret: aot.scatter to {index.min()} to {index.max()} on an axis of {extent}")
+    count = source.ndim - dest.ndim + len(axes)
+    others = iter([axis for axis in range(source.ndim) if not start <= axis < start + count])
+    counters = np.indices(source.shape)
+    batch = source.shape[start : start + count]
+    named = {
+        axis: np.broadcast_to(np.broadcast_to(i, batch).reshape(_around(batch, start, source.ndim)), source.shape)
+        for axis, i in zip(axes, indices, strict=True)
+    }
+    place = tuple(named[axis] if axis in named else counters[next(others)] for axis in range(dest.ndim))
+    result = dest.copy()
+    if op.kind.data == "add":
+        np.add.at(result, place, source)
+    else:
+        result[place] = source
+    return result
+
+
+def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:
+    """The extents of the indices with axes of extent 1 around them."""
+    return (1,) * start + tuple(batch) + (1,) * (rank - start - len(batch))
 
 
 def _sort(op: SortOp, x: Array) -> Sequence[Array]:

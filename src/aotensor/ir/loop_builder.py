@@ -53,7 +53,9 @@ class LoopBuilder(Verbs):
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 
-    def nest(self, extents: Sequence[Extent], body: Callable[[list[Scalar]], None]) -> None:
+    def nest(
+        self, extents: Sequence[Extent], body: Callable[[list[Scalar]], None], is_vectorisable: bool = True
+    ) -> None:
         """A perfect nest of loops without carried values; `body` gets the counters, outermost first."""
 
         def at(depth: int, counters: list[Scalar]) -> None:
@@ -65,7 +67,7 @@ class LoopBuilder(Verbs):
                 at(depth + 1, [*counters, i])
                 return ()
 
-            self.loop(0, extents[depth], (), step)
+            self.loop(0, extents[depth], (), step, is_vectorisable=is_vectorisable)
 
         at(0, [])
 

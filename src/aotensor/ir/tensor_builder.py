@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from aotensor.core import dtypes
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.types import element_type, tensor_type
 from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, same_extent
@@ -193,6 +193,8 @@ class TensorBuilder:
         for own, wanted in zip(x.extents, extents[len(extents) - x.rank :], strict=True):
             if own != 1:
                 self.same_extent([wanted, own], "extents of the value and the shape it is broadcast to")
+        if len(extents) == x.rank and all(map(self._is_same, extents, x.extents)):
+            return x
         return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *_aligned(x, extents, counters)))
 
     def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
@@ -220,6 +222,13 @@ class TensorBuilder:
                 for key, (static, _) in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
             },
         )
+        return Tensor(self._insert(op), x.dtype, x.extents)
+
+    def scatter(
+        self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
+    ) -> Tensor:
+        tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
+        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
         return Tensor(self._insert(op), x.dtype, x.extents)
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor:
@@ -272,6 +281,10 @@ class TensorBuilder:
                 self._equal[other.ssa] = chosen = first
         assert chosen is not None
         return chosen
+
+    def _is_same(self, a: Extent, b: Extent) -> bool:
+        """True if two extents are equal, after the checks so far, and equally well known to the types."""
+        return isinstance(a, int) == isinstance(b, int) and same_extent(self._canonical(a), self._canonical(b))
 
     def _canonical(self, n: Extent) -> Extent:
         while isinstance(n, Scalar) and n.ssa in self._equal:

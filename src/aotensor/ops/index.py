@@ -1,4 +1,4 @@
-"""Basic indexing: x[2, 1:n, None, ::-1], and copies with such a window replaced or increased."""
+"""Indexing: x[2, 1:n, None, ::-1], x[[3, 0], :, i], and copies with such a window replaced or increased."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
+from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
@@ -28,7 +30,10 @@ from aotensor.ops.window import (
     Line,
     Position,
     Slice,
+    check_extents,
+    check_value,
     concrete_index,
+    fitted,
     gather,
     lower_window,
     window_shape,
@@ -73,15 +78,7 @@ class IncSubtensor(Op):
     is_set: bool = False
 
     def infer_type(self, x: TensorType, y: TensorType, *symbols: TensorType) -> TensorType:
-        window = window_shape(self.entries, x, symbols)
-        if not np.can_cast(y.dtype, x.dtype, "same_kind"):
-            raise GraphTypeError(f"a value of {y.dtype} in a tensor of {x.dtype} loses its fraction or its sign")
-        if y.rank > len(window):
-            raise GraphValueError(f"a value of rank {y.rank} for a window of rank {len(window)}")
-        for dim, wide in zip(y.static_shape, window[len(window) - y.rank :], strict=True):
-            if wide == 1 and dim not in (1, None):
-                raise GraphValueError(f"a value of extent {dim} for a window of extent 1")
-        broadcast_shapes([window, y.shape])
+        check_value(x, y, window_shape(self.entries, x, symbols))
         return x
 
     def reference(self, x: Array, y: Array, *symbols: Array) -> Array:
@@ -96,11 +93,7 @@ class IncSubtensor(Op):
         """The reference, after a check that only static extents of 1 broadcast."""
         x, y, *symbols = inputs
         window = x[concrete_index(self.entries, x, symbols)].shape
-        for axis, (dim, found) in enumerate(
-            zip(node.inputs[1].static_shape, y.shape, strict=True), len(window) - y.ndim
-        ):
-            if dim != 1 and found != window[axis]:
-                raise GraphValueError(_mismatch(axis, str(found), str(window[axis])))
+        check_extents(self.name, node.inputs[1].tensor_type, y, window)
         return super().evaluate(node, inputs)
 
     def pullback(
@@ -144,7 +137,7 @@ class IncSubtensor(Op):
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:
         lines = lower_window(b, self.entries, x, symbols)
         extents = [line.extent for line in lines if line.extent is not None]
-        value = _fitted(b, b.cast(y, x.dtype), extents)
+        value = fitted(b, self.name, b.cast(y, x.dtype), extents)
         if 0 in extents:
             return x
         if not self.is_set:
@@ -154,23 +147,6 @@ class IncSubtensor(Op):
         kept = iter(range(len(extents)))
         value = b.permute(value, [None if line.extent is None else next(kept) for line in lines])
         return b.insert(x, value, [line.start for line in upwards], [line.step for line in upwards])
-
-
-def _mismatch(axis: int, found: str, expected: str) -> str:
-    return f"inc_subtensor: a value of extent {found} for axis {axis} of a window of extent {expected}"
-
-
-def _fitted(b: TensorBuilder, y: Tensor, extents: Sequence[Extent]) -> Tensor:
-    """y repeated to the window, after a check of its extents."""
-    v = b.scalars
-    missing = len(extents) - len(y.extents)
-    for axis, found in enumerate(y.extents, start=missing):
-        wanted = extents[axis]
-        if found == 1 or (isinstance(found, int) and found == wanted):
-            continue
-        agree = v.compare("eq", v.index(found), v.index(wanted))
-        b.check(agree, _mismatch(axis, "{found}", "{expected}"), found=found, expected=wanted)
-    return b.broadcast(y, extents)
 
 
 def _upwards(b: TensorBuilder, line: Line) -> Line:
@@ -195,16 +171,20 @@ def _mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[int]) -> Tensor:
 
 @public
 def subtensor(x: Any, index: Any) -> Variable:
-    """x[index] for ints, integer scalars, slices, None and Ellipsis; negative steps too, bounds may be symbolic.
+    """x[index] for ints, integer scalars, integer arrays, slices, None and Ellipsis; negative steps too, bounds may be
+    symbolic.
 
-    Positions count from the end where negative; slices are clipped, as in Python.
+    Positions count from the end where negative; slices are clipped, as in Python. Arrays broadcast together, and their
+    axes stand where those of x stood if these are neighbours, else in front, as in NumPy; ints beside them are arrays.
 
     Raises: GraphIndexError for a position outside its axis (at run time where one is not known) or too many indices,
-    GraphTypeError for an index of another kind.
+    GraphTypeError for an index of another kind, UnsupportedError for a mask.
     """
     x = as_tensor(x)
     items = list(index) if isinstance(index, tuple) else [index]
-    items = _without_ellipsis(items, x)
+    items = _without_ellipsis([_array_item(item) for item in items], x)
+    if any(_is_array(item) for item in items):
+        return _by_arrays(x, items)
     entries: list[Entry] = []
     symbols: list[Variable] = []
     for item in items:
@@ -216,6 +196,50 @@ def subtensor(x: Any, index: Any) -> Variable:
     if len(entries) == len(items):
         return result  # type: ignore[no-any-return]
     return dimshuffle(result, _with_new_axes(items, result.ndim))
+
+
+def _array_item(item: Any) -> Any:
+    """A list, a tuple or an array as a variable; anything else as it is."""
+    return index_array(item) if isinstance(item, list | tuple | np.ndarray) or _is_array(item) else item
+
+
+def index_array(value: Any) -> Variable:
+    """Positions as a variable; an empty list has integers in it.
+
+    Raises: GraphTypeError for what is no integer, UnsupportedError for a mask.
+    """
+    found = constant(np.zeros(0, "int64")) if _is_empty_list(value) else as_tensor(value)
+    if found.dtype == "bool" and found.ndim > 0:
+        raise UnsupportedError(
+            "indexing with a mask is not supported yet",
+            lines=[found.describe()],
+            hint="use switch(mask, x, 0), or index with the positions",
+        )
+    if found.dtype not in dtypes.INTEGERS:
+        raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {found.type}")
+    return found
+
+
+def _is_empty_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 0
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item, Variable) and item.ndim > 0
+
+
+def _by_arrays(x: Variable, items: Sequence[Any]) -> Variable:
+    """x[items] with some arrays: first the slices and new axes, then the arrays and ints."""
+    indices = {axis: _as_index(item) for axis, item in enumerate(items) if item is not None and type(item) is not slice}
+    kept = tuple(slice(None) if axis in indices else item for axis, item in enumerate(items))
+    is_cut = any(item != slice(None) for item in kept)
+    op = AdvancedSubtensor(tuple(indices), after_slices=is_cut)
+    return op(subtensor(x, kept) if is_cut else x, *indices.values())  # type: ignore[no-any-return]
+
+
+def _as_index(item: Any) -> Variable:
+    """A position, or positions, beside arrays.   Raises: GraphTypeError for a float or bool."""
+    return item if _is_array(item) else as_tensor(_bound(item))
 
 
 def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
@@ -255,14 +279,10 @@ def _collected(bound: Variable, symbols: list[Variable]) -> Any:
 
 
 def _bound(value: Any) -> SymbolicExtent:
-    """An int or an integer scalar.   Raises: GraphTypeError for a float or bool, UnsupportedError for an array."""
+    """An int or an integer scalar.   Raises: GraphTypeError for anything else."""
     if isinstance(value, bool | np.bool_ | str | float):
         raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {value!r}")
     x = value if isinstance(value, int | np.integer) else as_tensor(value)
-    if isinstance(x, Variable) and x.ndim > 0:
-        raise UnsupportedError(
-            f"indexing with an array ({x.type}) is not supported yet", hint="index with integers and slices"
-        )
     return as_extent(x, "an index")
 
 
@@ -296,18 +316,25 @@ def _with_new_axes(items: Sequence[Any], rank: int) -> list[int | None]:
 
 
 @public
-def inc_subtensor(x: Any, y: Any) -> Variable:
+def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
     """For x = z[index]: a copy of z with y added there.   y is cast to the dtype of z and broadcasts to the window.
+
+    A place that arrays name several times gets every term; with `ignore_duplicates` it gets the last one only.
 
     Raises: GraphTypeError unless x was made by indexing, or if y loses its fraction in an integer z; GraphValueError
     if y does not fit the window.
     """
+    x = as_tensor(x)
+    if ignore_duplicates and x.owner is not None and isinstance(x.owner.op, AdvancedSubtensor):
+        return _changed(x, add(x, y), is_set=True)
     return _changed(x, y, is_set=False)
 
 
 @public
 def set_subtensor(x: Any, y: Any) -> Variable:
     """For x = z[index]: a copy of z with y put there.   y is cast to the dtype of z and broadcasts to the window.
+
+    The last value stays at a place that arrays name several times, and only this one has an influence.
 
     Raises: as inc_subtensor.
     """
@@ -318,6 +345,8 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
     window = as_tensor(x)
     node = window.owner
     new_axes: list[int] = []
+    if node is not None and isinstance(node.op, AdvancedSubtensor):
+        return _changed_by_arrays(node, y, is_set)
     if node is not None and isinstance(node.op, DimShuffle):
         new_axes = [axis for axis, source in enumerate(node.op.pattern) if source is None]
         kept = [source for source in node.op.pattern if source is not None]
@@ -329,6 +358,13 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
     if new_axes:
         value = _without_axes(value, new_axes, window.ndim)
     return IncSubtensor(node.op.entries, is_set)(target, value, *symbols)  # type: ignore[no-any-return]
+
+
+def _changed_by_arrays(node: Apply, y: Any, is_set: bool) -> Variable:
+    target, *indices = node.inputs
+    assert isinstance(node.op, AdvancedSubtensor)
+    changed = IncAdvancedSubtensor(node.op.axes, is_set)(target, _as_value(y, target), *indices)
+    return _changed(target, changed, is_set=True) if node.op.after_slices else changed
 
 
 def _as_value(y: Any, target: Variable) -> Variable:

@@ -1,4 +1,4 @@
-"""The window of a basic index: which elements of each axis `x[2, 1:n, ::-1]` names."""
+"""The window of a basic index: which elements of each axis `x[2, 1:n, ::-1]` names; and what may be put there."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+import numpy as np
+
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
-from aotensor.core.types import Array, Dim, TensorType
-from aotensor.errors import GraphIndexError, GraphTypeError
+from aotensor.core.types import Array, Dim, TensorType, broadcast_shapes
+from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 
 
 class Symbolic(Enum):
@@ -92,10 +94,11 @@ def window_shape(entries: Entries, x: TensorType, symbols: Sequence[TensorType])
 
 def _check_position(entry: Position, dim: Dim, axis: int) -> None:
     if isinstance(entry.at, int) and isinstance(dim, int) and not -dim <= entry.at < dim:
-        raise GraphIndexError(_out_of_range(axis, str(entry.at), str(dim)))
+        raise GraphIndexError(out_of_range(axis, str(entry.at), str(dim)))
 
 
-def _out_of_range(axis: int, found: str, extent: str) -> str:
+def out_of_range(axis: int, found: str, extent: str) -> str:
+    """The message for an index outside of its axis."""
     return f"index {found} is out of range for axis {axis} of extent {extent}"
 
 
@@ -118,7 +121,7 @@ def concrete_index(entries: Entries, x: Array, symbols: Sequence[Array]) -> tupl
             continue
         at = int(next(pending)) if entry.at is INPUT else entry.at
         if not -x.shape[axis] <= at < x.shape[axis]:
-            raise GraphIndexError(_out_of_range(axis, str(at), str(x.shape[axis])))
+            raise GraphIndexError(out_of_range(axis, str(at), str(x.shape[axis])))
         index.append(at)
     return tuple(index)
 
@@ -162,7 +165,7 @@ def _lower_position(b: TensorBuilder, entry: Position, n: Extent, axis: int, pen
         v.compare("ge", v.index(at), v.index(v.isub(0, n))),
         v.compare("lt", v.index(at), v.index(n)),
     )
-    b.check(inside, _out_of_range(axis, "{found}", "{expected}"), found=at, expected=n, kind="index")
+    b.check(inside, out_of_range(axis, "{found}", "{expected}"), found=at, expected=n, kind="index")
     return Line(_from_start(b, at, n), None)
 
 
@@ -206,3 +209,45 @@ def gather(b: TensorBuilder, x: Tensor, lines: Sequence[Line]) -> Tensor:
         return v.load(x, *indices)
 
     return b.tabulate([line.extent for line in lines if line.extent is not None], x.dtype, element)
+
+
+# --- what is put into a window ---------------------------------------------------------------------------------------
+
+
+def check_value(x: TensorType, y: TensorType, window: tuple[Dim, ...]) -> None:
+    """A value y for a window of x: cast to the dtype of x, broadcast along dims that are statically 1.
+
+    Raises: GraphTypeError if the cast loses the fraction or the sign, GraphValueError if y does not fit the window.
+    """
+    if not np.can_cast(y.dtype, x.dtype, "same_kind"):
+        raise GraphTypeError(f"a value of {y.dtype} in a tensor of {x.dtype} loses its fraction or its sign")
+    if y.rank > len(window):
+        raise GraphValueError(f"a value of rank {y.rank} for a window of rank {len(window)}")
+    for dim, wide in zip(y.static_shape, window[len(window) - y.rank :], strict=True):
+        if wide == 1 and dim not in (1, None):
+            raise GraphValueError(f"a value of extent {dim} for a window of extent 1")
+    broadcast_shapes([window, y.shape])
+
+
+def check_extents(name: str, type: TensorType, y: Array, window: tuple[int, ...]) -> None:
+    """What of `check_value` is known at run time only.   Raises: GraphValueError if y does not fit the window."""
+    for axis, (dim, found) in enumerate(zip(type.static_shape, y.shape, strict=True), len(window) - y.ndim):
+        if dim != 1 and found != window[axis]:
+            raise GraphValueError(_mismatch(name, axis, str(found), str(window[axis])))
+
+
+def fitted(b: TensorBuilder, name: str, y: Tensor, extents: Sequence[Extent]) -> Tensor:
+    """y repeated to the window, after a check of its extents."""
+    v = b.scalars
+    missing = len(extents) - len(y.extents)
+    for axis, found in enumerate(y.extents, start=missing):
+        wanted = extents[axis]
+        if found == 1 or (isinstance(found, int) and found == wanted):
+            continue
+        agree = v.compare("eq", v.index(found), v.index(wanted))
+        b.check(agree, _mismatch(name, axis, "{found}", "{expected}"), found=found, expected=wanted)
+    return b.broadcast(y, extents)
+
+
+def _mismatch(name: str, axis: int, found: str, expected: str) -> str:
+    return f"{name}: a value of extent {found} for axis {axis} of a window of extent {expected}"

@@ -29,7 +29,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i8, i32, memref_type
@@ -40,7 +40,7 @@ from aotensor.passes.contraction import matrix_product
 from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.lower_library import lower_product
 from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
-from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_sort
+from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_scatter, lower_sort
 from aotensor.passes.statements import ExtentKey, Extents
 from aotensor.passes.storage import Storage, plan_storage
 
@@ -216,6 +216,8 @@ class _FunctionLowering(Buffers):
                 self.buffers[op.result] = self._reshaped(op)
             case tensor.InsertSliceOp():
                 lower_insert(self.b, self, op)
+            case ScatterOp():
+                lower_scatter(self.b, self, op)
             case CumulateOp():
                 lower_cumulate(self.b, self, op)
             case SortOp():

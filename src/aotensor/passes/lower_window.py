@@ -1,4 +1,4 @@
-"""Loops of the operations that are no linalg.generic: windows of a tensor, running sums, sorting."""
+"""Loops of the operations that are no linalg.generic: windows and places of a tensor, running sums, sorting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from aotensor.ir.dialect import CumulateOp, SortOp
+from aotensor.ir.dialect import CumulateOp, ScatterOp, SortOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
@@ -29,9 +29,7 @@ LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
 
 def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp) -> None:
     """result = dest with a strided window replaced by source; dest's buffer is reused where it is free."""
-    target, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
-    if target is not dest:
-        b.nest(buffers.shape(op.dest), lambda where: b.store(b.fetch(dest, where, "raw"), target, where))
+    target = _copy_of_dest(b, buffers, op)
     starts, steps = (
         _mixed(buffers, static, dynamic)
         for static, dynamic in ((op.static_offsets, op.offsets), (op.static_strides, op.strides))
@@ -43,6 +41,50 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp) -> 
         b.store(b.fetch(source, where, "raw"), target, place)
 
     b.nest(buffers.shape(op.source), move)
+
+
+def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | ScatterOp) -> SSAValue:
+    """The buffer of the result, with the elements of dest in it."""
+    target, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
+    if target is not dest:
+        b.nest(buffers.shape(op.dest), lambda where: b.store(b.fetch(dest, where, "raw"), target, where))
+    return target
+
+
+def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
+    """result = dest with source put to, or added at, places by number; one element after the other, in C order."""
+    target, source = _copy_of_dest(b, buffers, op), buffers.buffer(op.source)
+    axes, start = op.axes.get_values(), op.start.value.data
+    extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
+    end = start + len(shape) - len(extents) + len(axes)
+    dtype = _verb_dtype(op.dest)
+
+    def places(outer: list[Scalar]) -> None:
+        named = {
+            axis: _place(b, buffers, index, outer[start:end], extents[axis])
+            for axis, index in zip(axes, op.indices, strict=True)
+        }
+
+        def move(inner: list[Scalar]) -> None:
+            others = iter([*outer[:start], *inner])
+            where = [named[axis] if axis in named else next(others) for axis in range(len(extents))]
+            value = b.fetch(source, [*outer, *inner], dtype)
+            if op.kind.data == "add":
+                value = b.add(b.fetch(target, where, dtype), value)
+            b.store(value, target, where)
+
+        b.nest(shape[end:], move)
+
+    b.nest(shape[:end], places, is_vectorisable=False)  # places may repeat
+
+
+def _place(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[Scalar], extent: Extent) -> Scalar:
+    """One of the indices, counted from the start; they broadcast along extents of 1."""
+    shape = buffers.shape(indices)
+    own = counters[len(counters) - len(shape) :]
+    at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
+    found = b.cast(b.fetch(buffers.buffer(indices), at, _verb_dtype(indices)), "index")
+    return b.select(b.compare("lt", found, b.index(0)), b.add(found, b.index(extent)), found)
 
 
 def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Extent]:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.dialect import ReshapeOp, ScatterOp
 from aotensor.passes.fuse_loops import Leaf, Loop, Node
 from aotensor.passes.statements import Statement, position_of
 
@@ -138,7 +138,7 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
     numbers = set(storage.outputs.values())
     assert len(numbers) == len(storage.outputs)
     for op in reversed(list(function.body.block.ops)):
-        if isinstance(op, tensor.InsertSliceOp):
+        if isinstance(op, tensor.InsertSliceOp | ScatterOp):
             target, source = op.result, op.dest
             if source.has_one_use() and not isinstance(source, BlockArgument) and _is_fresh(source):
                 storage.same_buffer[source] = target
@@ -150,7 +150,8 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
 
 def _is_fresh(x: SSAValue) -> bool:
     """True if the tensor's buffer is made for it alone: not an input, a constant or a view of something else."""
-    return isinstance(x.owner, linalg.GenericOp | tensor.InsertSliceOp | tensor.EmptyOp | tensor.SplatOp)
+    makers = linalg.GenericOp | tensor.InsertSliceOp | ScatterOp | tensor.EmptyOp | tensor.SplatOp
+    return isinstance(x.owner, makers)
 
 
 def _lies_in_output(x: SSAValue, storage: Storage) -> bool:

@@ -52,6 +52,7 @@ from aotensor.ops.elementwise.special import (
     digamma, erf, erfc, expit, gammaln, log1mexp, log1pexp, logaddexp, logit, psi, sigmoid, softplus, tri_gamma,
     xlog1py, xlogx, xlogy,
 )
+from aotensor.ops.take import take, take_along_axis
 from aotensor.ops.symbols import (
     as_tensor_variable, bcol, bmatrix, brow, bscalar, btensor3, btensor4, btensor5, bvector, ccol, cmatrix, col, cols,
     crow, cscalar, ctensor3, ctensor4, ctensor5, cvector, dcol, dcols, dmatrices, dmatrix, drow, drows, dscalar,
@@ -90,7 +91,8 @@ __all__ = [
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalars", "second", "set_subtensor",
     "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin",
     "sinh", "size", "softmax", "softplus", "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
-    "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "tan", "tanh", "tensor", "tensor3",
+    "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh",
+    "tensor", "tensor3",
     "tensor4", "tensor5", "tensor_copy", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril",
     "tril_indices", "triu", "triu_indices", "true_div", "trunc", "var", "vector", "vectorize_graph", "vectors",
     "vertical_stack", "vstack",

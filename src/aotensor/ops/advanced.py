@@ -1,0 +1,284 @@
+"""Indexing by integer arrays, x[[3, 0, 3]] or x[i, :, j], and copies with these elements replaced or increased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.variable import Variable, constant
+from aotensor.ops.batching import aligned, check_steering, moved, repeated
+from aotensor.ops.create import arange, zeros, zeros_like
+from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.compare import eq, switch
+from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import extent_of, extents_of, product, reshape
+from aotensor.ops.window import check_extents, check_value, fitted, out_of_range
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True)
+class AdvancedSubtensor(LinearOp):
+    """x at the places that integer arrays name along `axes`: inputs x and one array per axis.
+
+    The arrays broadcast together along dims that are statically 1. Their axes stand where the axes of x stood if these
+    are neighbours, else in front, as in NumPy. Negative indices count from the end.
+
+    after_slices: x is what the slices of the same index have left.
+    """
+
+    name: ClassVar[str] = "advanced_subtensor"
+    axes: tuple[int, ...]
+    after_slices: bool = field(default=False, compare=False, repr=False)
+
+    def infer_type(self, x: TensorType, *indices: TensorType) -> TensorType:
+        return TensorType(x.dtype, _placed(self.axes, x.shape, _batch_shape(x, self.axes, indices)))
+
+    def reference(self, x: Array, *indices: Array) -> Array:
+        return np.array(x[_concrete_index(self.axes, x, indices)])
+
+    def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The reference, after a check that only static extents of 1 broadcast."""
+        _check_arrays(node.inputs[1:], inputs[1:])
+        return super().evaluate(node, inputs)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, *indices = inputs
+        zeros = zeros_like(x, cotangent.dtype)
+        return IncAdvancedSubtensor(self.axes, is_set=False)(zeros, cotangent, *indices)  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        (result,) = moved(self).apply(*inputs).outputs
+        count = _leading(self.axes, inputs[1:])
+        return [dimshuffle(result, [count, *range(count), *range(count + 1, result.ndim)])]
+
+    def lower(self, b: TensorBuilder, x: Tensor, *indices: Tensor) -> Tensor:
+        batch = _lowered_batch(b, self.axes, x, indices)
+        start = _first(self.axes)
+
+        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+            counters, others = at[start : start + len(batch)], [*at[:start], *at[start + len(batch) :]]
+            found = [_load(v, i, counters, x.extents[axis]) for axis, i in zip(self.axes, indices, strict=True)]
+            return v.load(x, *_merged(self.axes, found, others))
+
+        return b.tabulate(_placed(self.axes, x.extents, batch), x.dtype, element)
+
+
+@dataclass(frozen=True)
+class IncAdvancedSubtensor(Op):
+    """A copy of x with y added to x at the places of AdvancedSubtensor, or put there: inputs x, y and the arrays.
+
+    y is cast to the dtype of x and broadcasts along dims that are statically 1. A place that is named several times
+    gets every term, or the last value, in C order of the broadcast arrays.
+    """
+
+    name: ClassVar[str] = "inc_advanced_subtensor"
+    axes: tuple[int, ...]
+    is_set: bool = False
+
+    def infer_type(self, x: TensorType, y: TensorType, *indices: TensorType) -> TensorType:
+        check_value(x, y, _placed(self.axes, x.shape, _batch_shape(x, self.axes, indices)))
+        return x
+
+    def reference(self, x: Array, y: Array, *indices: Array) -> Array:
+        place = _concrete_index(self.axes, x, indices)
+        result = x.copy()
+        with np.errstate(all="ignore"):
+            change = np.ascontiguousarray(np.broadcast_to(y.astype(x.dtype), x[place].shape))
+            if self.is_set:
+                result[place] = change
+            else:
+                np.add.at(result, place, change)
+        return result
+
+    def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """The reference, after a check that only static extents of 1 broadcast."""
+        x, y, *indices = inputs
+        _check_arrays(node.inputs[2:], indices)
+        window = _placed(self.axes, x.shape, np.broadcast_shapes(*(i.shape for i in indices)))
+        check_extents(self.name, node.inputs[1].tensor_type, y, window)
+        return super().evaluate(node, inputs)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y, *indices), (ct,) = inputs, cotangents
+        rest = [disconnected() for _ in indices]
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x), zero_gradient(y), *rest]
+        for_y: Variable = AdvancedSubtensor(self.axes)(ct, *indices)
+        if not self.is_set:
+            return [ct, unbroadcast(for_y, y), *rest]
+        for_y = switch(self._stays(x, for_y, indices), for_y, constant(0, dtype=for_y.dtype))
+        return [self._cleared(ct, indices), unbroadcast(for_y, y), *rest]
+
+    def _stays(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
+        """True for the elements of the window that are not overwritten by a later one."""
+        first, axes = _first(self.axes), tuple(range(len(self.axes)))
+        count = window.ndim - x.ndim + len(self.axes)
+        batch = extents_of(window)[first : first + count]
+        numbers = reshape(arange(product(batch)), batch)
+        nowhere = zeros([extent_of(x, axis) for axis in self.axes], "int64")
+        last = IncAdvancedSubtensor(axes, is_set=True)(nowhere, numbers, *indices)
+        stays = eq(AdvancedSubtensor(axes)(last, *indices), numbers)
+        behind = [None] * (window.ndim - first - count)
+        return dimshuffle(stays, [*range(count), *behind])
+
+    def _cleared(self, x: Variable, indices: Sequence[Variable]) -> Variable:
+        """x with zeros at the places."""
+        return IncAdvancedSubtensor(self.axes, is_set=True)(x, constant(0, dtype=x.dtype), *indices)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, _, *indices), (tx, ty, *_) = inputs, tangents
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected()]
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x)]
+        if is_disconnected(ty):
+            return [self._cleared(tx, indices) if self.is_set else tx]
+        return [self(zero_gradient(x) if is_disconnected(tx) else tx, ty, *indices)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[position < 2] for position in range(len(node.inputs))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=2)
+        x, y, *indices = inputs
+        rank = node.inputs[0].ndim - len(self.axes) + max(i.ndim for i in indices)
+        count = _leading(self.axes, indices)
+        if count and not is_batched[1]:  # the samples' axis stands between those of the arrays and the rest
+            y = repeated(y, x)
+        value = aligned(y, rank) if is_batched[1] or count else y
+        if count:
+            value = dimshuffle(value, [*range(1, count + 1), 0, *range(count + 1, rank + 1)])
+        return moved(self).apply(x if is_batched[0] else repeated(x, inputs[1]), value, *indices).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
+        batch = _lowered_batch(b, self.axes, x, indices)
+        value = fitted(b, self.name, b.cast(y, x.dtype), _placed(self.axes, x.extents, batch))
+        places = [b.cast(i, "int64") for i in indices]
+        return b.scatter("set" if self.is_set else "add", x, value, self.axes, places, _first(self.axes))
+
+
+# --- placement -------------------------------------------------------------------------------------------------------
+
+
+def _first(axes: Sequence[int]) -> int:
+    """The first axis of the window that belongs to the arrays."""
+    return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
+
+
+def _leading(axes: Sequence[int], indices: Sequence[Variable]) -> int:
+    """How many axes of the arrays stand in front of all axes of x: none if they have the place of neighbours."""
+    return 0 if axes[-1] - axes[0] == len(axes) - 1 else max(i.ndim for i in indices)
+
+
+def _placed(axes: Sequence[int], whole: Sequence[N], batch: Sequence[N]) -> tuple[N, ...]:
+    """Extents of the window: those of the other axes of x, and of the arrays in their place."""
+    others = [n for axis, n in enumerate(whole) if axis not in axes]
+    start = _first(axes)
+    return (*others[:start], *batch, *others[start:])
+
+
+def _merged(axes: Sequence[int], named: Sequence[N], others: Iterable[N]) -> list[N]:
+    """One entry per axis of x: `named` along `axes`, the others in order."""
+    result = list(others)
+    for axis, entry in zip(axes, named, strict=True):  # ascending, so that earlier entries are in place
+        result.insert(axis, entry)
+    return result
+
+
+# --- types and references --------------------------------------------------------------------------------------------
+
+
+def _batch_shape(x: TensorType, axes: Sequence[int], indices: Sequence[TensorType]) -> tuple[Any, ...]:
+    """Dims of the broadcast arrays.   Raises: GraphTypeError for an array that is not of integers."""
+    assert len(axes) == len(indices) and list(axes) == sorted(set(axes)) and axes[-1] < x.rank
+    for found in indices:
+        if found.dtype not in dtypes.INTEGERS:
+            raise GraphTypeError(f"an index is an array of integers, not {found}")
+    return broadcast_shapes([found.shape for found in indices])
+
+
+def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
+    """The index as NumPy takes it.   Raises: GraphIndexError for a place outside of its axis."""
+    for axis, found in zip(axes, indices, strict=True):
+        extent = x.shape[axis]
+        if found.size and not -extent <= found.min():
+            raise GraphIndexError(out_of_range(axis, str(found.min()), str(extent)))
+        if found.size and not found.max() < extent:
+            raise GraphIndexError(out_of_range(axis, str(found.max()), str(extent)))
+    whole = [slice(None)] * (x.ndim - len(axes))
+    return tuple(_merged(axes, [np.ascontiguousarray(i) for i in np.broadcast_arrays(*indices)], whole))
+
+
+def _check_arrays(indices: Sequence[Variable], values: Sequence[Array]) -> None:
+    """Raises: GraphValueError if extents differ that are not statically 1."""
+    rank = max(value.ndim for value in values)
+    for axis in range(-rank, 0):
+        found = {
+            value.shape[axis]
+            for i, value in zip(indices, values, strict=True)
+            if value.ndim >= -axis and i.static_shape[axis] != 1
+        }
+        if len(found) > 1:
+            raise GraphValueError(f"{_differ(axis + rank)}: {' and '.join(map(str, sorted(found)))}")
+
+
+def _differ(axis: int) -> str:
+    return f"extents along axis {axis} of the indices differ"
+
+
+# --- tensor IR -------------------------------------------------------------------------------------------------------
+
+
+def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Sequence[Tensor]) -> list[Extent]:
+    """Extents of the broadcast arrays, after a check that every place lies inside of x."""
+    for axis, found in zip(axes, indices, strict=True):
+        _check_range(b, found, x.extents[axis], axis)
+    rank = max(len(found.extents) for found in indices)
+    batch: list[Extent] = []
+    for axis in range(-rank, 0):
+        meeting = [found.extents[axis] for found in indices if len(found.extents) >= -axis]
+        proper = [n for n in meeting if n != 1]
+        batch.append(b.same_extent(proper, f"extents along axis {axis + rank} of the indices") if proper else 1)
+    return batch
+
+
+def _check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -> None:
+    v = b.scalars
+    message, axes = out_of_range(axis, "{found}", "{expected}"), range(len(indices.extents))
+    if dtypes.is_unsigned(indices.dtype):  # the largest of none is 0
+        highest = b.item(b.reduce("maximum", indices, axes, "uint64"))
+        inside = v.compare("lt", highest, v.cast(v.index(extent), "uint64"))
+        size: Extent = 1
+        for n in indices.extents:
+            size = v.imul(size, n)
+        ok = v.or_(inside, v.compare("eq", v.index(size), v.index(0)))
+        b.check(ok, message, found=v.cast(highest, dtypes.INDEX), expected=extent, kind="index")
+        return
+    lowest = v.cast(b.item(b.reduce("minimum", indices, axes, "int64")), dtypes.INDEX)
+    highest = v.cast(b.item(b.reduce("maximum", indices, axes, "int64")), dtypes.INDEX)
+    above = v.compare("ge", lowest, v.index(v.isub(0, extent)))
+    b.check(above, message, found=lowest, expected=extent, kind="index")
+    b.check(v.compare("lt", highest, v.index(extent)), message, found=highest, expected=extent, kind="index")
+
+
+def _load(v: ScalarVerbs, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:
+    """One of the indices, counted from the start; they broadcast along extents of 1."""
+    own = counters[len(counters) - len(indices.extents) :]
+    at = [0 if n == 1 else counter for n, counter in zip(indices.extents, own, strict=True)]
+    found = v.cast(v.cast(v.load(indices, *at), "int64"), dtypes.INDEX)
+    return v.select(v.compare("lt", found, v.index(0)), v.iadd(found, extent), found)
