@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.batching import aligned, check_steering, moved, repeated
+from aotensor.ops.batching import aligned, moved, repeated
 from aotensor.ops.create import arange, zeros, zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import eq, switch
@@ -57,10 +57,15 @@ class AdvancedSubtensor(LinearOp):
         return IncAdvancedSubtensor(self.axes, is_set=False)(zeros, cotangent, *indices)  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
-        (result,) = moved(self).apply(*inputs).outputs
-        count = _leading(self.axes, inputs[1:])
-        return [dimshuffle(result, [count, *range(count), *range(count + 1, result.ndim)])]
+        x, *indices = inputs
+        rank, count, start = node.outputs[0].ndim, _rank(node.inputs[1:]), _first(self.axes)
+        if any(is_batched[1:]):
+            x = x if is_batched[0] else repeated(x, inputs[list(is_batched).index(True)])
+            result = AdvancedSubtensor(_behind_samples(self.axes))(x, *_with_samples(x, indices, is_batched[1:], count))
+            return [dimshuffle(result, _arrays_in_place(rank, count, start))]
+        (result,) = moved(self).apply(x, *indices).outputs
+        leading = 0 if start else _leading(self.axes, count)
+        return [dimshuffle(result, [leading, *range(leading), *range(leading + 1, rank + 1)])]
 
     def lower(self, b: TensorBuilder, x: Tensor, *indices: Tensor) -> Tensor:
         batch = _lowered_batch(b, self.axes, x, indices)
@@ -154,16 +159,18 @@ class IncAdvancedSubtensor(Op):
         return [[position < 2] for position in range(len(node.inputs))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=2)
-        x, y, *indices = inputs
-        rank = node.inputs[0].ndim - len(self.axes) + max(i.ndim for i in indices)
-        count = _leading(self.axes, indices)
-        if count and not is_batched[1]:  # the samples' axis stands between those of the arrays and the rest
-            y = repeated(y, x)
-        value = aligned(y, rank) if is_batched[1] or count else y
-        if count:
-            value = dimshuffle(value, [*range(1, count + 1), 0, *range(count + 1, rank + 1)])
-        return moved(self).apply(x if is_batched[0] else repeated(x, inputs[1]), value, *indices).outputs
+        sample = inputs[list(is_batched).index(True)]
+        x = inputs[0] if is_batched[0] else repeated(inputs[0], sample)
+        count, start = _rank(node.inputs[2:]), _first(self.axes)
+        rank = x.ndim - 1 - len(self.axes) + count
+        y = aligned(inputs[1] if is_batched[1] else repeated(inputs[1], sample), rank)
+        if any(is_batched[2:]):
+            value = dimshuffle(y, _arrays_in_front(rank, count, start))
+            places = _with_samples(x, inputs[2:], is_batched[2:], count)
+            return replace(self, axes=_behind_samples(self.axes)).apply(x, value, *places).outputs
+        leading = 0 if start else _leading(self.axes, count)
+        value = dimshuffle(y, [*range(1, leading + 1), 0, *range(leading + 1, rank + 1)])
+        return moved(self).apply(x, value, *inputs[2:]).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
         batch = _lowered_batch(b, self.axes, x, indices)
@@ -180,11 +187,6 @@ def _first(axes: Sequence[int]) -> int:
     return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
 
 
-def _leading(axes: Sequence[int], indices: Sequence[Variable]) -> int:
-    """How many axes of the arrays stand in front of all axes of x: none if they have the place of neighbours."""
-    return 0 if axes[-1] - axes[0] == len(axes) - 1 else max(i.ndim for i in indices)
-
-
 def _placed(axes: Sequence[int], whole: Sequence[N], batch: Sequence[N]) -> tuple[N, ...]:
     """Extents of the window: those of the other axes of x, and of the arrays in their place."""
     others = [n for axis, n in enumerate(whole) if axis not in axes]
@@ -198,6 +200,41 @@ def _merged(axes: Sequence[int], named: Sequence[N], others: Iterable[N]) -> lis
     for axis, entry in zip(axes, named, strict=True):  # ascending, so that earlier entries are in place
         result.insert(axis, entry)
     return result
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+def _rank(indices: Sequence[Variable]) -> int:
+    """Rank of the broadcast arrays."""
+    return max(i.ndim for i in indices)
+
+
+def _leading(axes: Sequence[int], count: int) -> int:
+    """How many axes of the arrays stand in front of all axes of x: none if they have the place of neighbours."""
+    return 0 if axes[-1] - axes[0] == len(axes) - 1 else count
+
+
+def _behind_samples(axes: Sequence[int]) -> tuple[int, ...]:
+    """Axes of a batch of x, the samples' own among them."""
+    return (0, *(axis + 1 for axis in axes))
+
+
+def _with_samples(x: Variable, indices: Sequence[Variable], is_batched: Sequence[bool], count: int) -> list[Variable]:
+    """Arrays that name a place in each sample: the numbers of the samples, then the indices."""
+    numbers = dimshuffle(arange(extent_of(x, 0)), [0, *([None] * count)])
+    return [numbers, *(aligned(i, count) if on else i for i, on in zip(indices, is_batched, strict=True))]
+
+
+def _arrays_in_place(rank: int, count: int, start: int) -> list[int]:
+    """From (samples, arrays, others) to the window of each sample, of that rank: the arrays at axis `start`."""
+    arrays, others = list(range(1, count + 1)), list(range(count + 1, rank + 1))
+    return [0, *others[:start], *arrays, *others[start:]]
+
+
+def _arrays_in_front(rank: int, count: int, start: int) -> list[int]:
+    """The inverse of `_arrays_in_place`."""
+    return [0, *range(1 + start, 1 + start + count), *range(1, 1 + start), *range(1 + start + count, rank + 1)]
 
 
 # --- types and references --------------------------------------------------------------------------------------------
