@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import DTypeLike
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
-from aotensor.graph.op import is_disconnected
+from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
@@ -148,13 +149,7 @@ def sum(
 
     Raises: GraphValueError for an axis out of range or named twice.
     """
-    x = as_tensor(x)
-    axes = normalise_axes(axis, x.ndim)
-    out = dtypes.sum_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
-    if not axes:
-        return cast(x, out)
-    acc = dtypes.accumulator_of(out) if acc_dtype is None else dtypes.canonical(acc_dtype)
-    return finished(Sum(axes, out, acc)(x), axes, x, keepdims)
+    return _accumulated(Sum, as_tensor(x), axis, dtype, keepdims, acc_dtype)
 
 
 @public
@@ -171,13 +166,25 @@ def prod(
     no_zeros_in_input: a promise that makes the derivatives cheaper.
     Raises: GraphValueError for an axis out of range or named twice.
     """
-    x = as_tensor(x)
+    make = partial(Prod, no_zeros_in_input=no_zeros_in_input)
+    return _accumulated(make, as_tensor(x), axis, dtype, keepdims, acc_dtype)
+
+
+def _accumulated(
+    make: Callable[[tuple[int, ...], str, str], Op],
+    x: Variable,
+    axis: Axes,
+    dtype: DTypeLike | None,
+    keepdims: bool,
+    acc_dtype: DTypeLike | None,
+) -> Variable:
+    """The reduction `make(axes, dtype, dtype of the accumulator)` of x, with the dtypes that `sum` has by default."""
     axes = normalise_axes(axis, x.ndim)
     out = dtypes.sum_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
     if not axes:
         return cast(x, out)
     acc = dtypes.accumulator_of(out) if acc_dtype is None else dtypes.canonical(acc_dtype)
-    return finished(Prod(axes, out, acc, no_zeros_in_input)(x), axes, x, keepdims)
+    return finished(make(axes, out, acc)(x), axes, x, keepdims)
 
 
 def count(x: Variable, axes: Sequence[int], dtype: str) -> Variable:
