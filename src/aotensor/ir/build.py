@@ -187,14 +187,26 @@ _CALLS = {"arith.minsi": "min", "arith.maxsi": "max"}
 
 def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
     """An extent as a text of dims, None if it depends on more than dims."""
-    if x in known:
-        return known[x]
-    op = x.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return str(op.value.value.data)
-    if not isinstance(op, Operation) or not op.name.startswith("arith."):
-        return None
-    parts = [_formula(y, known) for y in op.operands]
+    texts: dict[SSAValue, str | None] = dict(known)
+    pending = [x]
+    while pending:  # no recursion: a join of many parts is a long chain of sums
+        y = pending[-1]
+        op = y.owner
+        if y in texts:
+            pending.pop()
+        elif isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+            texts[y] = str(op.value.value.data)
+        elif not isinstance(op, Operation) or not op.name.startswith("arith."):
+            texts[y] = None
+        elif missing := [operand for operand in op.operands if operand not in texts]:
+            pending.extend(missing)
+        else:
+            texts[y] = _combined(op, [texts[operand] for operand in op.operands])
+    return texts[x]
+
+
+def _combined(op: Operation, parts: Sequence[str | None]) -> str | None:
+    """The formula of an arithmetic operation from those of its operands."""
     if any(part is None for part in parts):
         return None
     if op.name == "arith.index_cast":

@@ -140,12 +140,14 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
     placed: dict[Operation, int] = {}
 
     def release(op: Operation) -> None:
-        item = waiting.pop(op)
-        needed = _dependences(op, dict.fromkeys(waiting, 0))
-        for d in [w for w in waiting if w in needed]:  # in program order: a set of operations has none
-            if d in waiting:
-                release(d)
-        order.append(item)
+        """Place a waiting statement behind those that it needs, in program order."""
+        wanted, pending = {op}, [op]
+        while pending:
+            more = _dependences(pending.pop(), dict.fromkeys(waiting, 0)) - wanted
+            wanted |= more
+            pending.extend(more)
+        for w in [w for w in waiting if w in wanted]:
+            order.append(waiting.pop(w))
 
     for item in items:
         needed = _dependences(item.op, dict.fromkeys(waiting, 0))

@@ -140,14 +140,23 @@ class _FunctionLowering(Buffers):
         if x in self.storage.outputs and not self.is_extents:
             return self.outputs[self.storage.outputs[x]]
         if x in self.storage.same_buffer:
-            later = self.storage.same_buffer[x]
-            whole = self.buffer(later)
-            return self.b.reinterpret(whole, self.shape(x)) if isinstance(later.owner, ReshapeOp) else whole
+            return self._later_buffer(x)
         assert isinstance(x.type, TensorType)
         result = self.storage.results.get(x)
         kept = self.storage.kept_positions(result) if result is not None else range(len(x.type.get_shape()))
         shape = self.shape(x)
         return self.b.allocate(x.type.element_type, [shape[p] for p in kept])
+
+    def _later_buffer(self, x: SSAValue) -> SSAValue:
+        """The buffer of the tensor that x is a part or a state of; a join of many parts is a long chain of these."""
+        later = self.storage.same_buffer[x]
+        while not isinstance(later.owner, ReshapeOp) and later in self.storage.same_buffer:
+            following = self.storage.same_buffer[later]
+            if isinstance(following.owner, ReshapeOp):
+                break
+            later = following
+        whole = self.buffer(later)
+        return self.b.reinterpret(whole, self.shape(x)) if isinstance(later.owner, ReshapeOp) else whole
 
     def _bind_arguments(self, arguments: Sequence[SSAValue]) -> None:
         for number in (0, 1, JAM):

@@ -86,6 +86,8 @@ class PassRunner:
 
     def run(self, module: ModuleOp, passes: Sequence[Pass]) -> None:
         for step in passes:
+            if self.verify:
+                step.needs.check(module, f"before {step.name}")
             before, start = _size(module), time.perf_counter()
             step.run(module)
             self.records.append(PassRecord(step.name, time.perf_counter() - start, before, _size(module)))

@@ -207,21 +207,21 @@ def _follows_from_dims(values: Iterable[SSAValue]) -> bool:
 
 
 def _slice(values: Iterable[SSAValue]) -> list[Operation]:
-    """The operations that compute some values, each after its operands."""
-    order: list[Operation] = []
-    done: set[Operation] = set()
-
-    def visit(x: SSAValue) -> None:
-        owner = x.owner
-        if isinstance(owner, Operation) and owner not in done:
-            done.add(owner)
-            for y in owner.operands:
-                visit(y)
-            order.append(owner)
-
-    for x in values:
-        visit(x)
-    return order
+    """The operations that compute some values, each after its operands. Without recursion: sums can be long chains."""
+    order: dict[Operation, None] = {}
+    pending = [x.owner for x in reversed(list(values))]
+    while pending:
+        op = pending[-1]
+        missing = [] if not isinstance(op, Operation) or op in order else [
+            x.owner for x in reversed(op.operands) if isinstance(x.owner, Operation) and x.owner not in order
+        ]  # fmt: skip
+        if missing:
+            pending.extend(missing)
+            continue
+        pending.pop()
+        if isinstance(op, Operation):
+            order.setdefault(op)
+    return list(order)
 
 
 def _leaves(values: Iterable[SSAValue]) -> list[SSAValue]:
