@@ -26,7 +26,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from aotensor.core import dtypes
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, ReshapeOp
+from aotensor.ir.library_verbs import LibraryVerbs
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.types import element_type, tensor_type
 from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, same_extent
@@ -42,7 +43,7 @@ FP_POLICIES: Final = {
 }
 
 
-class TensorBuilder:
+class TensorBuilder(LibraryVerbs):
     """Builds tensor IR at one insertion point.
 
     where: text in front of the messages of implied checks; the importer sets it to the op that is being lowered.
@@ -162,15 +163,6 @@ class TensorBuilder:
         start = None if is_product else self.scalars.constant(0, x.dtype)
         return self._generic(extents, kinds, [(x.dtype, range(len(result)), start)], step)[0]
 
-    def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
-        x = self.cast(x, dtype or x.dtype)
-        return Tensor(self._insert(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
-
-    def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-        op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
-        self._insert(op)
-        return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
-
     # --- shape ---------------------------------------------------------------------------------------------------
 
     def permute(self, x: Tensor, pattern: Sequence[int | None]) -> Tensor:
@@ -222,13 +214,6 @@ class TensorBuilder:
                 for key, (static, _) in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
             },
         )
-        return Tensor(self._insert(op), x.dtype, x.extents)
-
-    def scatter(
-        self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
-    ) -> Tensor:
-        tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
-        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
         return Tensor(self._insert(op), x.dtype, x.extents)
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor:

@@ -1,0 +1,43 @@
+"""Tensor verbs that become one operation of the `aot` dialect: what linalg cannot say."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.core import dtypes
+from aotensor.ir.dialect import CumulateOp, ScatterOp, SortOp
+from aotensor.ir.types import tensor_type
+from aotensor.ir.verbs import Extent, Tensor
+
+
+class LibraryVerbs(ABC):
+    """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
+
+    @abstractmethod
+    def cast(self, x: Tensor, dtype: str) -> Tensor: ...
+
+    @abstractmethod
+    def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor: ...
+
+    @abstractmethod
+    def _insert(self, op: Operation) -> SSAValue: ...
+
+    def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
+        x = self.cast(x, dtype or x.dtype)
+        return Tensor(self._insert(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+
+    def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+        op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
+        self._insert(op)
+        return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
+
+    def scatter(
+        self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
+    ) -> Tensor:
+        tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
+        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
+        return Tensor(self._insert(op), x.dtype, x.extents)
