@@ -172,3 +172,11 @@ class TensorBuilder(Protocol):
     def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
         """The one extent that all of these have, checked at run time where it is not known; `what` names them."""
         ...
+
+    def scan(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of a loop, an `ops.scan.op.Scan`, on its inputs."""
+        ...
+
+    def branch(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of one of two subgraphs, of an `ops.scan.branch.Branch`; only the chosen one is computed."""
+        ...

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotensor.config import config
-from aotensor.graph.variable import Constant
-from aotensor.graph.walk import leaves
+from aotensor.graph.subgraph import all_constants
 from aotensor_runtime import LibraryFunction, load
 from aotensor_runtime.machine import cpu_flags
 
@@ -64,9 +63,8 @@ def _key(f: Function) -> str:
     digest = hashlib.sha256()
     for part in (f.ir("graph"), repr(f.allow_input_downcast), f.output_kind, repr(f.updates), _machine(), _compiler()):
         digest.update(part.encode() + b"\0")
-    for x in leaves(list(f.results.values())):
-        if isinstance(x, Constant):
-            digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
+    for x in all_constants(f.results.values()):
+        digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
     return digest.hexdigest()[:40]
 
 
