@@ -9,10 +9,12 @@ from typing import ClassVar, TypeVar
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, null_gradient
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
+from aotensor.ops.scan.pull import pulled
+from aotensor.ops.scan.push import batched, pushed
 from aotensor.ops.scan.run import run
 
 T = TypeVar("T")
@@ -31,6 +33,7 @@ class Scan(Op):
     has_condition: may the body stop the loop? Then the number of steps taken is the last output.
     is_reversed: step t reads and writes row n_steps − 1 − t instead of row t.
     label: the user's name of the loop.
+    truncate: the pullback runs over so many of the last steps only; −1 is all.
     """
 
     name: ClassVar[str] = "scan"
@@ -42,6 +45,7 @@ class Scan(Op):
     has_condition: bool = False
     is_reversed: bool = False
     label: str = ""
+    truncate: int = -1
 
     @property
     def depths(self) -> list[int]:
@@ -118,12 +122,15 @@ class Scan(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [null_gradient(self, k, x, "not implemented") for k, x in enumerate(inputs)]
+        return pulled(self, inputs, outputs, cotangents)
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [null_gradient(self, k, x, "not implemented") for k, x in enumerate(outputs)]
+        return pushed(self, inputs, tangents)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return batched(self, inputs, is_batched)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         pattern = self.influences()
