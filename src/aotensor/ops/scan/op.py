@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
@@ -16,6 +16,7 @@ from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_di
 from aotensor.ops.scan.pull import pulled
 from aotensor.ops.scan.push import batched, pushed
 from aotensor.ops.scan.run import run
+from aotensor.ops.shape.extents import as_extent, dim_of
 
 T = TypeVar("T")
 
@@ -72,6 +73,19 @@ class Scan(Op):
         """The outputs, or those of the body, by their roles."""
         states, end = len(self.taps), len(self.taps) + self.mapped
         return Results(list(items[:states]), list(items[states:end]), items[end] if self.has_condition else None)
+
+    def apply(self, *inputs: Any) -> Apply:
+        """The node of this op on these inputs; where the number of steps is known, the types of its outputs tell it."""
+        node = super().apply(*inputs)
+        steps = dim_of(as_extent(node.inputs[0]))
+        if steps is None or self.has_condition:
+            return node
+        stacked = [*self.is_stacked, *([True] * self.mapped)]
+        types = [
+            TensorType(x.dtype, (steps, *x.tensor_type.shape[1:])) if on else x.tensor_type
+            for x, on in zip(node.outputs, stacked, strict=True)
+        ]
+        return Apply(self, node.inputs, types)
 
     def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
         self._check_form()
