@@ -18,7 +18,7 @@ from aotensor.gradient.options import (
     stand_in,
 )
 from aotensor.gradient.reverse import Sweep, as_points, grad
-from aotensor.gradient.terms import checked_terms, connection_pattern
+from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern
 from aotensor.graph.op import (
     FORWARD_RULES,
     REVERSE_RULES,
@@ -95,44 +95,47 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     results = [disconnected() for _ in node.outputs]
     clean = [disconnected() if is_null(tangent) else tangent for tangent in given]
     if not all(map(is_disconnected, clean)):
-        results = _by_rule(node, clean)
+        results = _by_rule(node, pattern, clean)
     for tangent, row in zip(given, pattern, strict=True):
         if is_null(tangent):
             results = [tangent if on else result for on, result in zip(row, results, strict=True)]
     return [_as_output(tangent, x) for tangent, x in zip(results, node.outputs, strict=True)]
 
 
-def _by_rule(node: Apply, tangents: Sequence[Variable]) -> list[Variable]:
+def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
     """The tangents of the outputs by the forward rule; without one by two pullbacks.   Raises: MissingRuleError"""
     op = type(node.op)
     if chosen_rule(op, FORWARD_RULES) is None and chosen_rule(op, REVERSE_RULES) is not None:
-        return _by_two_pullbacks(node, tangents)
+        return _by_two_pullbacks(node, pattern, tangents)
     found = call_pushforward(node.op, node.inputs, node.outputs, tangents)
     return checked_terms(node, FORWARD_RULES, found, node.outputs)
 
 
-def _by_two_pullbacks(node: Apply, tangents: Sequence[Variable]) -> list[Variable]:
-    """J·ẋ from Jᵀ: g(u) = Jᵀ·u is linear in u, and the pullback of g takes ẋ to J·ẋ.
+def _by_two_pullbacks(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
+    """J·ẋ from Jᵀ: g(u) = Jᵀ·u is linear in u, so that the pullback of g takes ẋ to J·ẋ.
 
-    u is a symbol; where formulas leave it in the result, any value will do, and it is zero.
+    u is a symbol. Where formulas leave it in the result any value will do, and it becomes zero.
     """
     slots = [Variable(TensorType(float_of(x), x.tensor_type.shape)) for x in node.outputs]
     pulled = checked_terms(node, REVERSE_RULES, call_pullback(node.op, node.inputs, node.outputs, slots), node.inputs)
-    null = next((x for x, t in zip(pulled, tangents, strict=True) if is_null(x) and not is_disconnected(t)), None)
-    if null is not None:
-        return [null for _ in slots]
-    pairs = [(x, t) for x, t in zip(pulled, tangents, strict=True) if not is_disconnected(x) and not is_disconnected(t)]
-    sweep = Sweep([(x, cast(t, x.dtype)) for x, t in pairs], {}, slots, ())
-    sweep.run()
-    totals = [sweep.total(slot) for slot in slots]
-    real = [i for i, total in enumerate(totals) if not is_null(total) and not is_disconnected(total)]
-    zeros = {slot: zeros_like(x, slot.dtype) for slot, x in zip(slots, node.outputs, strict=True)}
-    for i, total in zip(real, replace([totals[i] for i in real], zeros), strict=True):
-        totals[i] = total
-    return [
-        zero_gradient(x) if is_disconnected(total) and pairs else total
-        for x, total in zip(node.outputs, totals, strict=True)
+    live = [
+        (term, tangent, row)
+        for term, tangent, row in zip(pulled, tangents, pattern, strict=True)
+        if not is_disconnected(term) and not is_disconnected(tangent)
     ]
+    sweep = Sweep([(term, cast(tangent, term.dtype)) for term, tangent, _ in live if not is_null(term)], {}, slots, ())
+    sweep.run()
+    zeros = {slot: zeros_like(x, slot.dtype) for slot, x in zip(slots, node.outputs, strict=True)}
+    results: list[Variable] = []
+    for position, (slot, x) in enumerate(zip(slots, node.outputs, strict=True)):
+        terms = [term for term, _, row in live if row[position]]
+        null = next((term for term in terms if is_null(term)), None)
+        total = sweep.total(slot) if null is None else null
+        if is_disconnected(total) and terms:
+            total = zero_gradient(x)
+        is_real = not is_disconnected(total) and not is_null(total)
+        results.append(replace([total], zeros)[0] if is_real else total)
+    return results
 
 
 def _as_output(tangent: Variable, x: Variable) -> Variable:
