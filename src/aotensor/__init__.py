@@ -16,6 +16,20 @@ from aotensor.config import config
 from aotensor.driver.api import compile, load
 from aotensor.driver.function import Function, function
 from aotensor.gradient import grad, subgraph_grad
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.graph.op import Op
 from aotensor.graph.variable import shared
 
-__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared", "subgraph_grad"]
+__all__ = [
+    "Function",
+    "Op",
+    "OpFromGraph",
+    "compile",
+    "config",
+    "errors",
+    "function",
+    "grad",
+    "load",
+    "shared",
+    "subgraph_grad",
+]

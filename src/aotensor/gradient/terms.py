@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
 from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import toposort
 
 Pattern = list[list[bool]]
 
@@ -27,6 +30,20 @@ def connection_pattern(node: Apply) -> Pattern:
             f"{node.op.name}: connection_pattern needs {len(node.inputs)} rows of {len(node.outputs)}, found {pattern}"
         )
     return pattern
+
+
+def graph_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Pattern:
+    """[i][o] is true if elements of inputs[i] influence elements of outputs[o], by the patterns of the ops between.
+
+    Raises: as `connection_pattern`.
+    """
+    influences = {x: 1 << position for position, x in enumerate(inputs)}  # sets of inputs, as bits
+    for node in toposort(outputs, stop=inputs):
+        pattern = connection_pattern(node)
+        for position, output in enumerate(node.outputs):
+            bits = [influences.get(x, 0) for x, row in zip(node.inputs, pattern, strict=True) if row[position]]
+            influences.setdefault(output, reduce(or_, bits, 0))
+    return [[bool(influences.get(x, 0) >> position & 1) for x in outputs] for position in range(len(inputs))]
 
 
 def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Sequence[Variable]) -> list[Variable]:
