@@ -22,7 +22,7 @@ from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
-from aotensor.passes.lower_library import calls_product
+from aotensor.passes.loops.lower_library import calls_product
 from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner, library_recipe
 from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION

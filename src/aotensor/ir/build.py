@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, tensor
@@ -20,15 +19,14 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotensor.core.types import Dim, TensorType
-from aotensor.errors import AotensorError, MissingInputError
-from aotensor.graph.op import Apply
-from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import leaves, toposort
+from aotensor.core.types import Dim
+from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
+from aotensor.ir.import_graph import import_graph
+from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
-from aotensor.ir.types import element_type, tensor_type
+from aotensor.ir.types import value_type
 from aotensor.ir.verbs import Extent, Tensor
 
 
@@ -58,26 +56,25 @@ def build(programs: Sequence[Program], fp: str = "contract") -> tuple[ModuleOp, 
     Raises: MissingInputError for a leaf that is no input, GraphError from typing rules.
     """
     module = ModuleOp([])
-    built = [_Importer(module, program, fp).run() for program in programs]
+    built = [_FunctionImporter(module, program, fp).run() for program in programs]
     declare_special_functions(module)
     return module, built
 
 
-class _Importer:
+class _FunctionImporter:
     def __init__(self, module: ModuleOp, program: Program, fp: str) -> None:
         self.program = program
         self.module = module
         types = [x.tensor_type for _, x in program.inputs]
-        self.block = Block(arg_types=[_ssa_type(t) for t in types])
-        self.builder = TensorBuilder(Builder(InsertPoint.at_end(self.block)), fp)
+        self.block = Block(arg_types=[value_type(t.dtype, t.static_shape) for t in types])
+        regions = Regions(module, program.name)
+        self.builder = TensorBuilder(Builder(InsertPoint.at_end(self.block)), fp, regions)
         self.dims: dict[str, Extent] = {}
         self.values: dict[Variable, Tensor] = {}
-        self.numbered: dict[object, tuple[Tensor, ...]] = {}
 
     def run(self) -> BuiltFunction:
         self._import_inputs()
-        self._import_nodes()
-        outputs = [self.values[x] for _, x in self.program.outputs]
+        outputs = import_graph(self.builder, [x for _, x in self.program.outputs], self.values, self.program.name)
         self._finish(outputs)
         return BuiltFunction(self.program, tuple(self.builder.checks), self._symbolic_extents(outputs))
 
@@ -97,47 +94,6 @@ class _Importer:
                         self.dims[dim] = extent
                     extents.append(self.dims[dim])
             self.values[x] = Tensor(argument, x.dtype, tuple(extents))
-
-    def _import_nodes(self) -> None:
-        targets = [x for _, x in self.program.outputs]
-        inputs = [x for _, x in self.program.inputs]
-        for x in leaves(targets, stop=inputs):
-            if isinstance(x, Constant) and x not in self.values:
-                self.values[x] = self._constant(x)
-            elif x not in self.values:
-                raise MissingInputError(f"{self.program.name}: {x} is needed but is no input", lines=[x.describe()])
-        for node in toposort(targets, stop=inputs):
-            self.values.update(zip(node.outputs, self._apply(node), strict=True))
-
-    def _constant(self, x: Constant) -> Tensor:
-        key = ("constant", x.dtype, x.data.shape, x.data.tobytes())
-        if key not in self.numbered:
-            self.numbered[key] = (self.builder.constant(x.data, x.dtype),)
-        return self.numbered[key][0]
-
-    def _apply(self, node: Apply) -> tuple[Tensor, ...]:
-        """Results of a node; the same op on the same values is lowered once."""
-        operands = [self.values[x] for x in node.inputs]
-        key = (node.op, *(id(t) for t in operands))
-        if key not in self.numbered:
-            self.numbered[key] = self._lower(node, operands)
-        return self.numbered[key]
-
-    def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
-        self.builder.where = _place(node)
-        try:
-            verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
-            lowered: Any = node.op.lower(verbs, *operands)
-        except AotensorError as error:
-            found = error.diagnostic
-            lines = [*found.lines, *(x.describe() for x in node.inputs)]
-            raise type(error)(f"{node.op.name}: {found.title}", lines=lines, hint=found.hint) from error
-        finally:
-            self.builder.where = ""
-        results: tuple[Tensor, ...] = lowered if isinstance(lowered, tuple) else (lowered,)
-        for result, out in zip(results, node.outputs, strict=True):
-            assert (result.dtype, len(result.extents)) == (out.dtype, out.ndim), f"{node.op}: lowered to another type"
-        return results
 
     def _finish(self, outputs: Sequence[Tensor]) -> None:
         name = self.program.name
@@ -219,17 +175,6 @@ def _combined(op: Operation, parts: Sequence[str | None]) -> str | None:
 def dim_name(argument: str, axis: int, dim: Dim) -> str:
     """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
     return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"
-
-
-def _place(node: Apply) -> str:
-    """`add(x, y) at model.py:12`, in front of the messages of checks."""
-    operands = ", ".join(map(str, node.inputs))
-    site = node.outputs[0].site
-    return f"{node.op.name}({operands})"[:LONGEST_FORMULA] + (f" at {site}" if site else "")
-
-
-def _ssa_type(type: TensorType) -> Attribute:
-    return tensor_type(type.dtype, type.static_shape) if type.rank else element_type(type.dtype)
 
 
 def _extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.FuncOp:

@@ -42,6 +42,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+
 DYNAMIC = -(2**63)
 
 
@@ -69,6 +71,10 @@ class CheckOp(IRDLOperation):
                 "message": StringAttr(message),
             },
         )
+
+    def renumber(self, number: int) -> None:
+        """Give the check another number."""
+        self.properties["number"] = IntegerAttr(number, i64)
 
 
 @irdl_op_definition
@@ -179,4 +185,4 @@ class SortOp(IRDLOperation):
         )
 
 
-AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, SortOp], [])
+AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, SortOp, ScanOp, BranchOp], [])

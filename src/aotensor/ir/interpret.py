@@ -26,6 +26,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, InternalError
 from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.interpret_control import branch, scan
 from aotensor.ir.interpret_generic import evaluate_generic, gather
 from aotensor.ir.scalar_values import compute, numpy_dtype
 
@@ -139,8 +141,17 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [_scatter(op, *operands)]
         case SortOp():
             return _sort(op, operands[0])
+        case ScanOp():
+            return scan(op, operands, _call)
+        case BranchOp():
+            return branch(op, operands, _call)
         case _:
             return [compute(op, operands)]
+
+
+def _call(function: func.FuncOp, arguments: Sequence[Array]) -> list[Array]:
+    """The results of a function of the module."""
+    return _run(function.body.block, dict(zip(function.body.block.args, arguments, strict=True)))
 
 
 def _check(op: CheckOp, condition: Array, found: Array, expected: Array) -> Sequence[Array]:

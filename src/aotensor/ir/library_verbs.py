@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation, SSAValue
 
@@ -12,6 +12,11 @@ from aotensor.core import dtypes
 from aotensor.ir.dialect import CumulateOp, ScatterOp, SortOp
 from aotensor.ir.types import tensor_type
 from aotensor.ir.verbs import Extent, Tensor
+
+if TYPE_CHECKING:
+    from aotensor.ir.regions import Regions
+    from aotensor.ops.scan.branch import Branch
+    from aotensor.ops.scan.op import Scan
 
 
 class LibraryVerbs(ABC):
@@ -24,15 +29,27 @@ class LibraryVerbs(ABC):
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor: ...
 
     @abstractmethod
-    def _insert(self, op: Operation) -> SSAValue: ...
+    def insert_op(self, op: Operation) -> SSAValue:
+        """Insert an operation; its first result."""
+
+    @property
+    @abstractmethod
+    def regions(self) -> Regions:
+        """Where the bodies of loops and branches go."""
+
+    def scan(self, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.regions.scan(self, op, operands)  # type: ignore[arg-type]
+
+    def branch(self, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.regions.branch(self, op, operands)  # type: ignore[arg-type]
 
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
         x = self.cast(x, dtype or x.dtype)
-        return Tensor(self._insert(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
-        self._insert(op)
+        self.insert_op(op)
         return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
 
     def scatter(
@@ -40,4 +57,4 @@ class LibraryVerbs(ABC):
     ) -> Tensor:
         tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
         op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
-        return Tensor(self._insert(op), x.dtype, x.extents)
+        return Tensor(self.insert_op(op), x.dtype, x.extents)

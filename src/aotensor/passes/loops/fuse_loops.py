@@ -23,8 +23,8 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.dialect import CheckOp
-from aotensor.passes.contraction import is_library_product
-from aotensor.passes.statements import ExtentKey, Extents, Statement, position_of, preferred_order
+from aotensor.passes.loops.contraction import is_library_product
+from aotensor.passes.loops.statements import ExtentKey, Extents, Statement, position_of, preferred_order
 
 
 @dataclass(eq=False)
@@ -71,13 +71,16 @@ class _Item:
     is_deferred: bool = False  # placed where it is needed first: it may join a loop that it shares nothing with
 
 
-def fuse_loops(function: func.FuncOp, extents: Extents) -> list[Node]:
-    """The loop structure of a function at tensor level, in an order that respects every dependence."""
+def fuse_loops(function: func.FuncOp, extents: Extents, uses_library: bool = True) -> list[Node]:
+    """The loop structure of a function at tensor level, in an order that respects every dependence.
+
+    uses_library: matrix products stay operations, to become calls.
+    """
     items: list[_Item] = []
     for op in function.body.block.ops:
         if isinstance(op, func.ReturnOp | tensor.EmptyOp | tensor.SplatOp) and not _is_materialised(op):
             continue
-        if isinstance(op, linalg.GenericOp) and not is_library_product(op):
+        if isinstance(op, linalg.GenericOp) and not (uses_library and is_library_product(op)):
             order = preferred_order(op)
             items.append(_Item(op, Statement(op, extents.iteration_space(op), order), order))
         else:

@@ -15,6 +15,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from aotensor.ir.dialect import CheckOp, ReshapeOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
 
 ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
 """An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
@@ -141,6 +142,8 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
             case CheckOp():
                 self._unify(op)
+            case ScanOp() | BranchOp():
+                self._shapes.update((x, self._sized(x, sizes)) for x, sizes in op.result_sizes())
             case linalg.GenericOp():
                 self._shapes.update((r, self._shapes[x]) for r, x in zip(op.results, op.outputs, strict=True))
             case tensor.InsertSliceOp():

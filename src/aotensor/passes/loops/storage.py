@@ -16,8 +16,9 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp, ScatterOp
-from aotensor.passes.fuse_loops import Leaf, Loop, Node
-from aotensor.passes.statements import Statement, position_of
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.statements import Statement, position_of
 
 
 @dataclass(eq=False)
@@ -150,7 +151,7 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
 
 def _is_fresh(x: SSAValue) -> bool:
     """True if the tensor's buffer is made for it alone: not an input, a constant or a view of something else."""
-    makers = linalg.GenericOp | tensor.InsertSliceOp | ScatterOp | tensor.EmptyOp | tensor.SplatOp
+    makers = linalg.GenericOp | tensor.InsertSliceOp | ScatterOp | tensor.EmptyOp | tensor.SplatOp | ScanOp | BranchOp
     return isinstance(x.owner, makers)
 
 

@@ -22,7 +22,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.ir.verbs import Extent
-from aotensor.passes.collapse import Buffers
+from aotensor.passes.loops.collapse import Buffers
 
 LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
 

@@ -18,8 +18,8 @@ from xdsl.dialects import func, math
 
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.verbs import Extent
-from aotensor.passes.fuse_loops import Leaf, Loop, Node
-from aotensor.passes.storage import Storage
+from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.storage import Storage
 
 BLOCK_ELEMENTS: Final = 1 << 12  # of rows: 32 KiB of float64, within the first level cache
 SMALLEST_BLOCK: Final = 16  # rows

@@ -20,9 +20,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
-from aotensor.passes.fuse_loops import Leaf, Loop
-from aotensor.passes.statements import ExtentKey, Statement
-from aotensor.passes.storage import Storage
+from aotensor.passes.loops.fuse_loops import Leaf, Loop
+from aotensor.passes.loops.statements import ExtentKey, Statement
+from aotensor.passes.loops.storage import Storage
 
 
 class Buffers(Protocol):

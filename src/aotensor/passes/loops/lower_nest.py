@@ -19,11 +19,11 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
-from aotensor.passes.block_rows import block_size
-from aotensor.passes.collapse import Buffers, Collapse
-from aotensor.passes.fuse_loops import Leaf, Loop, Node
-from aotensor.passes.statements import Statement, position_of
-from aotensor.passes.storage import Result, Storage
+from aotensor.passes.loops.block_rows import block_size
+from aotensor.passes.loops.collapse import Buffers, Collapse
+from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.statements import Statement, position_of
+from aotensor.passes.loops.storage import Result, Storage
 
 JAM: Final = 4  # rows
 LARGEST_JAMMED_BODY: Final = 40  # operations

@@ -1,20 +1,10 @@
-"""Tensor level → loop level: fused loop nests over buffers.
-
-    %z = linalg.generic … ins(%X, %w) …        scf.for %i = %c0 to %n step %c1 {
-    %r = linalg.generic … ins(%z, %y) …    →     %z = scf.for %k … iter_args(%acc) { … }
-    return %r                                    %r = …
-                                                 memref.store %r, %out[%i]
-
-`@f` becomes `@f.kernel(inputs, outputs, workspace, detail, blas) -> i32`, `@f.extents` becomes
-`@f.extents(inputs, extents, detail) -> i32`. Both return 0, or the number of the check that failed after writing
-what was found and expected into `detail`.
-"""
+"""One function of tensors over buffers: decide what fuses and where values live, then emit it at one place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -26,84 +16,92 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
-from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i8, i32, memref_type
 from aotensor.ir.verbs import Extent
-from aotensor.passes.block_rows import block_rows
-from aotensor.passes.collapse import Buffers
-from aotensor.passes.contraction import matrix_product
-from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
-from aotensor.passes.lower_library import lower_product
-from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
-from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_scatter, lower_sort
-from aotensor.passes.statements import ExtentKey, Extents
-from aotensor.passes.storage import Storage, plan_storage
+from aotensor.passes.loops.block_rows import block_rows
+from aotensor.passes.loops.collapse import Buffers
+from aotensor.passes.loops.contraction import matrix_product
+from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
+from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
+from aotensor.passes.loops.lower_library import lower_product
+from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
+from aotensor.passes.loops.lower_window import lower_cumulate, lower_insert, lower_scatter, lower_sort
+from aotensor.passes.loops.statements import ExtentKey, Extents
+from aotensor.passes.loops.storage import Storage, plan_storage
 
 
-def lower_to_loops(module: ModuleOp) -> None:
-    """Replace every function at tensor level by its loops."""
-    for function in list(module.body.block.ops):
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            lowered = _FunctionLowering(module, function).run()
-            module.body.block.insert_op_before(lowered, function)
-            function.detach()
-            function.erase()
+@dataclass(frozen=True)
+class Outside:
+    """What all functions of one kernel share: the module, the functions that it calls, where errors are written, BLAS.
+
+    blas: None in `.extents`, which has no table.
+    """
+
+    module: ModuleOp
+    called: Mapping[str, func.FuncOp]
+    detail: SSAValue
+    blas: SSAValue | None
 
 
-class _FunctionLowering(Buffers):
-    def __init__(self, module: ModuleOp, function: func.FuncOp) -> None:
-        self.module = module
+class FunctionLowering(Buffers):
+    """Emits the loops of one function: a kernel, or the body of a loop or branch inside of one.
+
+    arguments: a buffer for each tensor and for each scalar of a kernel; a Scalar for each scalar of a body.
+    outputs: a buffer for each result, None for a scalar that a body hands back; in `.extents` the one for all.
+    """
+
+    def __init__(
+        self,
+        outside: Outside,
+        function: func.FuncOp,
+        b: LoopBuilder,
+        arguments: Sequence[SSAValue | Scalar],
+        outputs: Sequence[SSAValue | None],
+        is_extents: bool = False,
+    ) -> None:
+        self.outside = outside
+        self.module = outside.module
         self.function = function
-        self.is_extents = function.sym_name.data.endswith(".extents")
+        self.is_extents = is_extents
+        self.b = b
+        self.arguments = arguments
+        self.outputs = outputs
         self.extents = Extents(function)
-        fused = fuse_loops(function, self.extents)
+        fused = fuse_loops(function, self.extents, outside.blas is not None)
         self.nodes = block_rows(fused, plan_storage(function, fused))
         self.storage: Storage = plan_storage(function, self.nodes)
         self.root = Instance({}, {})
         self.buffers: dict[SSAValue, SSAValue] = {}
+        self.nest = NestEmitter(b, self.storage, self)
 
-    def run(self) -> func.FuncOp:
-        arguments = list(self.function.body.block.args)
-        inputs = [_argument_type(a.type) for a in arguments]
-        results = [x.type for x in self._returned()]
-        if self.is_extents:
-            extra: list[Attribute] = [memref_type("int64", [None]), memref_type("int64", [4])]
-            name = self.function.sym_name.data
-        else:
-            extra = [*(_argument_type(t) for t in results), memref_type_of(i8, [None]),
-                     memref_type("int64", [4]), memref_type_of(i8, [1])]  # fmt: skip
-            name = self.function.sym_name.data + ".kernel"
-        block = Block(arg_types=[*inputs, *extra])
-        for old, new in zip(arguments, block.args, strict=False):
-            new.name_hint = old.name_hint
-        for new, hint in zip(block.args[len(inputs) :], self._extra_names(), strict=True):
-            new.name_hint = hint
-        self.arguments = list(block.args)
-        self.outputs = list(block.args[len(inputs) : len(inputs) + len(results)])
-        self.detail = block.args[-1] if self.is_extents else block.args[-2]
-        self.blas = block.args[-1]
-        self.b = LoopBuilder(Builder(InsertPoint.at_end(block)))
-        self.nest = NestEmitter(self.b, self.storage, self)
-        self._bind_arguments(arguments)
-        status = self._emit(self.nodes)
-        self.b.builder.insert(func.ReturnOp(status.ssa))
-        lowered = func.FuncOp(name, ([*inputs, *extra], [i32]), Region(block))
-        lowered.attributes["dims"] = self.function.attributes["dims"]
-        return lowered
+    def run(self) -> list[Scalar]:
+        """Emit the function: its status, then the scalars that it hands back."""
+        self._bind_arguments(list(self.function.body.block.args))
+        return self._emit(self.nodes)
 
-    def _extra_names(self) -> list[str | None]:
-        """Names of the arguments behind the inputs, for those who read the IR."""
-        if self.is_extents:
-            return ["extents", "detail"]
-        given = self.function.attributes.get("results")
-        names = [n.data for n in given if isinstance(n, StringAttr)] if isinstance(given, ArrayAttr) else []
-        outputs = [n if n.isidentifier() else None for n in names] or [None] * len(self._returned())
-        return [*outputs, "workspace", "detail", "blas"]
+    def inline(
+        self, symbol: str, arguments: Sequence[SSAValue | Scalar], outputs: Sequence[SSAValue | None]
+    ) -> list[Scalar]:
+        """Emit a function in place of a call: its status, then its scalar results."""
+        function = self.outside.called[symbol]
+        return FunctionLowering(self.outside, function, self.b, arguments, outputs).run()
+
+    def result_types(self, symbol: str) -> list[Attribute]:
+        """The types of what a function returns."""
+        return [x.type for x in returned_values(self.outside.called[symbol])]
+
+    def can_fail(self, symbol: str) -> bool:
+        """True if a function makes checks, or calls one that does."""
+        return can_fail(self.outside.called[symbol], self.outside.called)
+
+    def bind(self, x: SSAValue, value: Scalar) -> None:
+        """Say what a scalar result is."""
+        self.root.values[x] = value
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -113,9 +111,13 @@ class _FunctionLowering(Buffers):
         if isinstance(key, int):
             return key
         if isinstance(key, tuple):
-            number, axis = key
-            return self.b.extent_of(self.arguments[number], axis)
+            return self.b.extent_of(self._argument(key[0]), key[1])
         return Scalar(self.scalar(key).ssa, "index")
+
+    def _argument(self, number: int) -> SSAValue:
+        buffer = self.arguments[number]
+        assert isinstance(buffer, SSAValue)
+        return buffer
 
     def scalar(self, x: SSAValue) -> Scalar:
         return self.root.values[x]
@@ -126,7 +128,7 @@ class _FunctionLowering(Buffers):
     def _own_extent(self, x: SSAValue, axis: int) -> Extent:
         """The extent of a tensor itself, for the checks that compare it with another one."""
         if isinstance(x, BlockArgument):
-            return self.b.extent_of(self.arguments[x.index], axis)
+            return self.b.extent_of(self._argument(x.index), axis)
         return self.shape(x)[axis]
 
     def buffer(self, x: SSAValue) -> SSAValue:
@@ -138,7 +140,9 @@ class _FunctionLowering(Buffers):
 
     def _make_buffer(self, x: SSAValue) -> SSAValue:
         if x in self.storage.outputs and not self.is_extents:
-            return self.outputs[self.storage.outputs[x]]
+            output = self.outputs[self.storage.outputs[x]]
+            assert output is not None
+            return output
         if x in self.storage.same_buffer:
             return self._later_buffer(x)
         assert isinstance(x.type, TensorType)
@@ -162,7 +166,9 @@ class _FunctionLowering(Buffers):
         for number in (0, 1, JAM):
             self.b.index(number)
         for old, new in zip(arguments, self.arguments, strict=False):
-            if isinstance(old.type, TensorType):
+            if isinstance(new, Scalar):
+                self.root.values[old] = new
+            elif isinstance(old.type, TensorType):
                 self.buffers[old] = new
                 for n, name in zip(self.shape(old), _dim_names(self.function, old), strict=True):
                     if isinstance(n, Scalar) and n.ssa.name_hint is None:
@@ -170,35 +176,48 @@ class _FunctionLowering(Buffers):
             elif old.uses:
                 self.root.values[old] = self.b.fetch(new, [], "raw")
 
-    def _returned(self) -> Sequence[SSAValue]:
-        terminator = self.function.body.block.last_op
-        assert terminator is not None
-        return list(terminator.operands)
-
     # --- emission ------------------------------------------------------------------------------------------------
 
-    def _emit(self, nodes: Sequence[Node]) -> Scalar:
+    def _emit(self, nodes: Sequence[Node]) -> list[Scalar]:
         """Emit nodes one after the other; behind a check that may fail, in the branch where it has not."""
         for position, node in enumerate(nodes):
             match node:
                 case Plain(CheckOp() as check):
                     return self._emit_check(check, nodes[position + 1 :])
+                case Plain(ScanOp() | BranchOp() as op):
+                    status = lower_scan(self.b, self, op) if isinstance(op, ScanOp) else lower_branch(self.b, self, op)
+                    if status is not None:
+                        return self._pass_on(status, nodes[position + 1 :])
                 case Plain(op):
                     self._emit_plain(op)
                 case Loop() | Leaf():
                     self._prepare_buffers(node)
                     self.nest.emit([node], [self.root])
-        self._emit_outputs()
-        return self.b.constant(0, "int32")
+        return [self.b.constant(0, "int32"), *self._emit_outputs()]
 
-    def _emit_check(self, check: CheckOp, rest: Sequence[Node]) -> Scalar:
-        def fail() -> Sequence[Scalar]:
+    def _emit_check(self, check: CheckOp, rest: Sequence[Node]) -> list[Scalar]:
+        def fail() -> Scalar:
             for slot, x in enumerate((check.found, check.expected)):
                 value = self.b.cast(Scalar(self.scalar(x).ssa, "index"), "int64")
-                self.b.store(value, self.detail, [slot])
-            return [self.b.constant(check.number.value.data, "int32")]
+                self.b.store(value, self.outside.detail, [slot])
+            return self.b.constant(check.number.value.data, "int32")
 
-        return self.b.branch(self.scalar(check.condition), lambda: [self._emit(rest)], fail)[0]
+        return self._guarded(self.scalar(check.condition), rest, fail)
+
+    def _pass_on(self, status: Scalar, rest: Sequence[Node]) -> list[Scalar]:
+        """The rest of the function if a loop or branch has not failed."""
+        is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
+        return self._guarded(is_good, rest, lambda: status)
+
+    def _guarded(self, condition: Scalar, rest: Sequence[Node], fail: Callable[[], Scalar]) -> list[Scalar]:
+        """The rest of the function if the condition holds, else the status of the failure, and any scalars."""
+        handed = [
+            x.type for x, output in zip(returned_values(self.function), self.outputs, strict=False)
+            if output is None and not self.is_extents
+        ]  # fmt: skip
+        return self.b.branch(
+            condition, lambda: self._emit(rest), lambda: [fail(), *(self.b.zero(kind) for kind in handed)]
+        )
 
     def _prepare_buffers(self, node: Loop | Leaf) -> None:
         """Buffers are made outside of the loops that fill them."""
@@ -233,8 +252,8 @@ class _FunctionLowering(Buffers):
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():
                 product = matrix_product(op)
-                assert product is not None
-                lower_product(self.b, self, self.module, op, product, self.blas)
+                assert product is not None and self.outside.blas is not None
+                lower_product(self.b, self, self.module, op, product, self.outside.blas)
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = self._constant(op)
             case _:
@@ -271,16 +290,26 @@ class _FunctionLowering(Buffers):
         self.b.builder.insert(read)
         return read.memref
 
-    def _emit_outputs(self) -> None:
-        """What is not in its place yet: scalars, inputs that are outputs, one value returned twice."""
-        for number, x in enumerate(self._returned()):
+    def _emit_outputs(self) -> list[Scalar]:
+        """What is not in its place yet: scalars, inputs that are outputs, one value returned twice.
+
+        Returns the scalars that have no place.
+        """
+        handed: list[Scalar] = []
+        for number, x in enumerate(returned_values(self.function)):
             if self.is_extents:
                 value = self.b.cast(Scalar(self.scalar(x).ssa, "index"), "int64")
-                self.b.store(value, self.arguments[-2], [number])
+                assert self.outputs[0] is not None
+                self.b.store(value, self.outputs[0], [number])
+                continue
+            output = self.outputs[number]
+            if output is None:
+                handed.append(self.scalar(x))
             elif not isinstance(x.type, TensorType):
-                self.b.store(self.scalar(x), self.outputs[number], [])
+                self.b.store(self.scalar(x), output, [])
             elif self.storage.outputs.get(x) != number:
-                self._copy(x, self.outputs[number])
+                self._copy(x, output)
+        return handed
 
     def _copy(self, x: SSAValue, target: SSAValue) -> None:
         source = self.buffer(x)
@@ -295,8 +324,8 @@ def _dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
     return [name.data or None for name in table.data[argument.index]]
 
 
-def _argument_type(type: Attribute) -> Attribute:
-    """memref of a tensor; scalars are passed as memref<f64>."""
-    if isinstance(type, TensorType):
-        return MemRefType(type.element_type, type.get_shape())
-    return MemRefType(type, [])
+def returned_values(function: func.FuncOp) -> list[SSAValue]:
+    """What a function returns."""
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    return list(terminator.operands)
