@@ -16,6 +16,29 @@ from aotensor.config import config
 from aotensor.driver.api import compile, load
 from aotensor.driver.function import Function, function
 from aotensor.gradient import grad, subgraph_grad
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.graph.op import Op
 from aotensor.graph.variable import shared
+from aotensor.ops.scan.folds import foldl, foldr, map, reduce
+from aotensor.ops.scan.frontend import scan
+from aotensor.ops.scan.step import until
 
-__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared", "subgraph_grad"]
+__all__ = [
+    "Function",
+    "Op",
+    "OpFromGraph",
+    "compile",
+    "config",
+    "errors",
+    "foldl",
+    "foldr",
+    "function",
+    "grad",
+    "load",
+    "map",
+    "reduce",
+    "scan",
+    "shared",
+    "subgraph_grad",
+    "until",
+]

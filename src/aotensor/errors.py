@@ -7,6 +7,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
+│   ├── MissingRuleError (NotImplementedError) an op without the rule that was asked for
 │   ├── DisconnectedInputError (ValueError)   the cost does not depend on a wrt
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
@@ -56,6 +57,7 @@ __all__ = [
     "LibraryError",
     "LibraryNotFound",
     "MissingInputError",
+    "MissingRuleError",
     "NullTypeGradError",
     "OutOfMemory",
     "TooNewLibrary",
@@ -88,6 +90,10 @@ class UnusedInputError(GraphTypeError):
 
 class MissingInputError(GraphTypeError):
     """An output depends on a variable that is not among the inputs."""
+
+
+class MissingRuleError(GraphError, NotImplementedError):
+    """An op without the derivative rule that was asked for."""
 
 
 class DisconnectedInputError(GraphError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from aotensor.core.types import Array, TensorType
 from aotensor.driver.cache import load_compiled
 from aotensor.driver.naming import c_name
+from aotensor.driver.prepare import prepare
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnusedInputError
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.text import graph_text
@@ -112,6 +114,11 @@ class Function:
             self.updates[names[target]] = key
         #: output name → the user's key, for dicts
         self.keys = dict(zip(self.results, named, strict=False))
+
+    @cached_property
+    def prepared(self) -> dict[str, Variable]:
+        """`results` in the form that is compiled."""
+        return dict(zip(self.results, prepare(list(self.results.values()), list(self.arguments.values())), strict=True))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.

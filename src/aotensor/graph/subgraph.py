@@ -73,11 +73,19 @@ def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
     return [(name, value) for name, value in known if isinstance(value, Subgraph)]
 
 
-def all_constants(outputs: Iterable[Variable]) -> list[Constant]:
-    """The constants that outputs need, those inside of subgraphs included, in order of use."""
-    outputs = list(outputs)
-    found = [x for x in leaves(outputs) if isinstance(x, Constant)]
+def all_nodes(outputs: Iterable[Variable]) -> list[Apply]:
+    """The nodes that outputs need, each before those inside of its subgraphs."""
+    found: list[Apply] = []
     for node in toposort(outputs):
+        found.append(node)
         for _, body in subgraphs(node.op):
-            found += all_constants(body.outputs)
+            found += all_nodes(body.outputs)
     return found
+
+
+def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
+    """The constants that outputs need, those inside of subgraphs included, in order of use."""
+    bodies = [body for node in all_nodes(outputs) for _, body in subgraphs(node.op)]
+    return [
+        x for part in (outputs, *(body.outputs for body in bodies)) for x in leaves(part) if isinstance(x, Constant)
+    ]

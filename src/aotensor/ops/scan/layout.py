@@ -40,7 +40,7 @@ class Slots(Generic[T]):
         return [*self.sequences, *(tap for taps in self.taps for tap in taps), *self.constants]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Results(Generic[T]):
     """The outputs of a loop or of its body: `last` is the number of steps, or the condition to stop, if it has one."""
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, null_gradient
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
+from aotensor.ops.scan.pull import pulled
+from aotensor.ops.scan.push import batched, pushed
 from aotensor.ops.scan.run import run
+from aotensor.ops.shape.extents import as_extent, dim_of
 
 T = TypeVar("T")
 
@@ -31,6 +34,7 @@ class Scan(Op):
     has_condition: may the body stop the loop? Then the number of steps taken is the last output.
     is_reversed: step t reads and writes row n_steps − 1 − t instead of row t.
     label: the user's name of the loop.
+    truncate: the pullback runs over so many of the last steps only; −1 is all.
     """
 
     name: ClassVar[str] = "scan"
@@ -42,6 +46,7 @@ class Scan(Op):
     has_condition: bool = False
     is_reversed: bool = False
     label: str = ""
+    truncate: int = -1
 
     @property
     def depths(self) -> list[int]:
@@ -68,6 +73,19 @@ class Scan(Op):
         """The outputs, or those of the body, by their roles."""
         states, end = len(self.taps), len(self.taps) + self.mapped
         return Results(list(items[:states]), list(items[states:end]), items[end] if self.has_condition else None)
+
+    def apply(self, *inputs: Any) -> Apply:
+        """The node of this op on these inputs; where the number of steps is known, the types of its outputs tell it."""
+        node = super().apply(*inputs)
+        steps = dim_of(as_extent(node.inputs[0]))
+        if steps is None or self.has_condition:
+            return node
+        stacked = [*self.is_stacked, *([True] * self.mapped)]
+        types = [
+            TensorType(x.dtype, (steps, *x.tensor_type.shape[1:])) if on else x.tensor_type
+            for x, on in zip(node.outputs, stacked, strict=True)
+        ]
+        return Apply(self, node.inputs, types)
 
     def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
         self._check_form()
@@ -118,12 +136,15 @@ class Scan(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [null_gradient(self, k, x, "not implemented") for k, x in enumerate(inputs)]
+        return pulled(self, inputs, outputs, cotangents)
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [null_gradient(self, k, x, "not implemented") for k, x in enumerate(outputs)]
+        return pushed(self, inputs, tangents)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return batched(self, inputs, is_batched)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         pattern = self.influences()
