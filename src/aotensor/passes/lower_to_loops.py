@@ -38,6 +38,7 @@ from aotensor.passes.block_rows import block_rows
 from aotensor.passes.collapse import Buffers
 from aotensor.passes.contraction import matrix_product
 from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
+from aotensor.passes.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.lower_library import lower_product
 from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
 from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_scatter, lower_sort
@@ -181,8 +182,8 @@ class _FunctionLowering(Buffers):
         """Emit nodes one after the other; behind a check that may fail, in the branch where it has not."""
         for position, node in enumerate(nodes):
             match node:
-                case Plain(CheckOp() as check):
-                    return self._emit_check(check, nodes[position + 1 :])
+                case Plain(CheckOp()):
+                    return self._emit_checks(nodes[position:])
                 case Plain(op):
                     self._emit_plain(op)
                 case Loop() | Leaf():
@@ -191,14 +192,25 @@ class _FunctionLowering(Buffers):
         self._emit_outputs()
         return self.b.constant(0, "int32")
 
-    def _emit_check(self, check: CheckOp, rest: Sequence[Node]) -> Scalar:
-        def fail() -> Sequence[Scalar]:
-            for slot, x in enumerate((check.found, check.expected)):
-                value = self.b.cast(Scalar(self.scalar(x).ssa, "index"), "int64")
-                self.b.store(value, self.detail, [slot])
-            return [self.b.constant(check.number.value.data, "int32")]
+    def _emit_checks(self, nodes: Sequence[Node]) -> Scalar:
+        """One branch for the checks in front, and all that follows in it."""
+        count = group_length(nodes)
+        checks: list[CheckOp] = []
+        for node in nodes[:count]:
+            assert isinstance(node, Plain)
+            if isinstance(node.op, CheckOp):
+                checks.append(node.op)
+            else:
+                self._emit_plain(node.op)
 
-        return self.b.branch(self.scalar(check.condition), lambda: [self._emit(rest)], fail)[0]
+        def fail() -> Sequence[Scalar]:
+            number, found, expected = first_failure(self.b, checks, self.scalar)
+            self.b.store(found, self.detail, [0])
+            self.b.store(expected, self.detail, [1])
+            return [number]
+
+        ok = all_hold(self.b, [self.scalar(check.condition) for check in checks])
+        return self.b.branch(ok, lambda: [self._emit(nodes[count:])], fail)[0]
 
     def _prepare_buffers(self, node: Loop | Leaf) -> None:
         """Buffers are made outside of the loops that fill them."""
