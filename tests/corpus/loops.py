@@ -33,7 +33,9 @@ def running_sum() -> InOut:
 @program
 def last_of_a_recurrence() -> InOut:
     x, h, u = matrix("x", "n", "m"), matrix("h", 1, "m"), matrix("u", "m", "m")
-    step = body([vector("row", "m"), vector("state", "m"), u], lambda row, s, u: [at.tanh(row + 0.2 * at.dot(u, s)), s.sum()])
+    step = body(
+        [vector("row", "m"), vector("state", "m"), u], lambda row, s, u: [at.tanh(row + 0.2 * at.dot(u, s)), s.sum()]
+    )
     loop = Scan(step, 1, ((-1,),), (False,), 1)
     return [x, h, u], loop(x.shape[0], x, h, u)
 

@@ -13,6 +13,7 @@ import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.index import inc_subtensor, set_subtensor
 
 
@@ -53,7 +54,17 @@ def test_what_a_window_knows() -> None:
         (lambda x: x[at.scalar("k", dtype="bool")], TypeError, "integer scalar"),
         (lambda x: x[1:2.0], TypeError, "an integer, a slice"),
         (lambda x: x[::0], ValueError, "step of a slice is 0"),
-        (lambda x: x[np.array([True])], UnsupportedError, "mask"),
+        (lambda x: x[:, np.array([True])], IndexError, "extents of the mask and of axis 1 differ: 1 and 7"),
+        (lambda x: x[at.tensor("m", dtype="bool", shape=(None, 3))], IndexError, "and of axis 1 differ: 3 and 7"),
+        (lambda x: x[0, x > 0], IndexError, "3 indices for rank 2"),
+        (lambda x: x[True], TypeError, "an integer, a slice"),
+        (lambda x: x[x[0, 0] > 0], TypeError, "is an integer scalar, not bool"),
+        (lambda x: x[x > 0].set(np.zeros((2, 2))), ValueError, "rank 2 for a window of rank 1"),
+        (lambda x: at.take(x, [True]), TypeError, "an integer, a slice"),
+        (lambda x: at.nonzero(x[0, 0]), ValueError, "a scalar has no positions"),
+        (lambda x: at.flatnonzero(x[0, 0]), ValueError, "a scalar has no positions"),
+        (lambda x: at.where(x > 0, x), TypeError, "both values are needed, or neither"),
+        (lambda x: vectorize_graph(x[x > 0], {x: at.dtensor3()}), UnsupportedError, "at different numbers of places"),
         (lambda x: x[[0.0, 1.0]], TypeError, "an integer, a slice"),
         (lambda x: x[[0], 1.0], TypeError, "an integer, a slice"),
         (lambda x: x[[0], at.dscalar("k")], TypeError, "integer scalar"),

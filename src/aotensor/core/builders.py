@@ -156,6 +156,14 @@ class TensorBuilder(Protocol):
         """Running sum or product along axis. kind: add mul."""
         ...
 
+    def nonzero(self, mask: Tensor) -> list[Tensor]:
+        """Positions of the true elements in C order: an int64 vector per axis. Their extent depends on values."""
+        ...
+
+    def is_within(self, positions: Tensor, extent: Extent) -> bool:
+        """True if all positions are known to lie in 0 … extent − 1, as those of `nonzero` do."""
+        ...
+
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
         ...
@@ -169,8 +177,11 @@ class TensorBuilder(Protocol):
         """
         ...
 
-    def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
-        """The one extent that all of these have, checked at run time where it is not known; `what` names them."""
+    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
+        """The one extent that all of these have, checked at run time where it is not known; `what` names them.
+
+        kind: that of the error, as for `check`.
+        """
         ...
 
     def scan(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:

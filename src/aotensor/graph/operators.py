@@ -238,6 +238,10 @@ class TensorOperators:
     def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
         return lookup("take")(self, indices, axis=axis, mode=mode)  # type: ignore[no-any-return]
 
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Positions of the elements that are not 0, one vector per axis."""
+        return lookup("nonzero")(self, return_matrix=return_matrix)
+
     def inc(self, value: Any, ignore_duplicates: bool = False) -> Variable:
         """For x[idx]: a copy of x with value added there."""
         return lookup("inc_subtensor")(self, value, ignore_duplicates)  # type: ignore[no-any-return]

@@ -14,14 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.core.types import Dim
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
+from aotensor.ir.extents import depends_on_arguments_only, extents_function
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import declare_special_functions
@@ -104,9 +105,9 @@ class _FunctionImporter:
         main.attributes["dims"] = self._dim_names()
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
         self.module.body.block.add_op(main)
-        self.module.body.block.add_op(_extents_function(main, extents))
+        self.module.body.block.add_op(extents_function(main, extents))
         for op in list(self.block.ops):
-            if isinstance(op, CheckOp) and _depends_on_arguments_only(op):
+            if isinstance(op, CheckOp) and depends_on_arguments_only(op):
                 Rewriter.erase_op(op)
 
     def _dim_names(self) -> Attribute:
@@ -175,55 +176,3 @@ def _combined(op: Operation, parts: Sequence[str | None]) -> str | None:
 def dim_name(argument: str, axis: int, dim: Dim) -> str:
     """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
     return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"
-
-
-def _extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.FuncOp:
-    """A copy of `main` that returns the extents of its outputs and keeps the checks that need no computed tensor."""
-    block = main.body.block
-    mapper: dict[SSAValue, SSAValue] = {}
-    copy = Block(arg_types=[a.type for a in block.args])
-    for old, new in zip(block.args, copy.args, strict=True):
-        mapper[old] = new
-        new.name_hint = old.name_hint
-    for op in _needed(block, extents):
-        copy.add_op(op.clone(mapper))
-    results = [mapper[x] for x in extents]
-    copy.add_op(func.ReturnOp(*results))
-    function = func.FuncOp(
-        f"{main.sym_name.data}.extents", ([a.type for a in block.args], [x.type for x in results]), Region(copy)
-    )
-    function.attributes["dims"] = main.attributes["dims"]
-    return function
-
-
-def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
-    """Operations of a block, in order, that `roots` and the shape checks depend on."""
-    checks = [op for op in block.ops if isinstance(op, CheckOp) and _depends_on_arguments_only(op)]
-    needed: set[Operation] = set(checks)
-    pending = [*roots, *(x for op in checks for x in op.operands)]
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Operation) and owner.parent is block and owner not in needed:
-            needed.add(owner)
-            for inner in owner.walk():
-                pending.extend(inner.operands)
-    return [op for op in block.ops if op in needed]
-
-
-def _depends_on_arguments_only(op: Operation) -> bool:
-    """True if an operation follows from the inputs by scalar arithmetic alone."""
-    pending, seen = list(op.operands), set[SSAValue]()
-    while pending:
-        x = pending.pop()
-        if x in seen or isinstance(x, BlockArgument):
-            continue
-        seen.add(x)
-        owner = x.owner
-        assert isinstance(owner, Operation)
-        if owner.regions or (owner.name.startswith(("linalg.", "aot.")) or owner.name in _TENSOR_PRODUCERS):
-            return False
-        pending.extend(owner.operands)
-    return True
-
-
-_TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSliceOp.name)

@@ -4,6 +4,7 @@
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the places of %i, %j
+    aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
 
 They exist at tensor level only; lower-to-loops replaces each by loops.
@@ -38,6 +39,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -163,6 +165,28 @@ class ScatterOp(IRDLOperation):
 
 
 @irdl_op_definition
+class NonzeroOp(IRDLOperation):
+    """Positions of the true elements in C order, one vector per axis; `count` says how many there are."""
+
+    name = "aot.nonzero"
+    source = operand_def(TensorType)
+    count = operand_def(IndexType)
+    positions = var_result_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = "$source `[` $count `]` attr-dict `:` type($source) `->` type($positions)"
+
+    def __init__(self, source: SSAValue, count: SSAValue) -> None:
+        assert isinstance(source.type, TensorType)
+        vector: Attribute = TensorType(i64, [DYNAMIC])
+        super().__init__(operands=[source, count], result_types=[[vector] * len(source.type.get_shape())])
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, TensorType)
+        if len(self.source.type.get_shape()) != len(self.positions):
+            raise VerifyException("one vector of positions is needed for each axis")
+
+
+@irdl_op_definition
 class SortOp(IRDLOperation):
     """Values in ascending order along an axis, stable, nan last; and the permutation that sorts them."""
 
@@ -185,4 +209,4 @@ class SortOp(IRDLOperation):
         )
 
 
-AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, SortOp, ScanOp, BranchOp], [])
+AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, NonzeroOp, SortOp, ScanOp, BranchOp], [])

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, InternalError
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.interpret_control import branch, scan
 from aotensor.ir.interpret_generic import evaluate_generic, gather
@@ -139,6 +139,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
         case ScatterOp():
             return [_scatter(op, *operands)]
+        case NonzeroOp():
+            return _nonzero(*operands)
         case SortOp():
             return _sort(op, operands[0])
         case ScanOp():
@@ -227,6 +229,13 @@ def _scatter(op: ScatterOp, dest: Array, source: Array, *indices: Array) -> Arra
     else:
         result[place] = source
     return result
+
+
+def _nonzero(mask: Array, count: Array) -> Sequence[Array]:
+    positions = np.nonzero(mask)
+    if len(positions[0]) != int(count):
+        raise InternalError(f"interpret: aot.nonzero of {len(positions[0])} elements into vectors of {count}")
+    return positions
 
 
 def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:

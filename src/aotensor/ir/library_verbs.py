@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
-from aotensor.ir.dialect import CumulateOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, NonzeroOp, ScatterOp, SortOp
+from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
-from aotensor.ir.verbs import Extent, Tensor
+from aotensor.ir.verbs import Extent, Tensor, Verbs
 
 if TYPE_CHECKING:
     from aotensor.ir.regions import Regions
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 class LibraryVerbs(ABC):
     """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
+
+    scalars: Verbs
+    _bounds: dict[SSAValue, Extent]
+    """Tensors whose elements are positions on an axis of a known extent."""
 
     @abstractmethod
     def cast(self, x: Tensor, dtype: str) -> Tensor: ...
@@ -37,6 +42,15 @@ class LibraryVerbs(ABC):
     def regions(self) -> Regions:
         """Where the bodies of loops and branches go."""
 
+    @abstractmethod
+    def item(self, x: Tensor) -> Scalar: ...
+
+    @abstractmethod
+    def reduce(self, kind: str, x: Tensor, axes: Sequence[int], dtype: str | None = None) -> Tensor: ...
+
+    @abstractmethod
+    def _is_same(self, a: Extent, b: Extent) -> bool: ...
+
     def scan(self, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return self.regions.scan(self, op, operands)  # type: ignore[arg-type]
 
@@ -46,6 +60,17 @@ class LibraryVerbs(ABC):
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
         x = self.cast(x, dtype or x.dtype)
         return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+
+    def nonzero(self, mask: Tensor) -> list[Tensor]:
+        count = self.scalars.cast(self.item(self.reduce("add", mask, range(mask.rank), "int64")), dtypes.INDEX)
+        op = NonzeroOp(mask.ssa, count.ssa)
+        self.insert_op(op)
+        self._bounds.update(zip(op.positions, mask.extents, strict=True))
+        return [Tensor(x, "int64", (count,)) for x in op.positions]
+
+    def is_within(self, positions: Tensor, extent: Extent) -> bool:
+        bound = self._bounds.get(positions.ssa)
+        return bound is not None and self._is_same(bound, extent)
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))

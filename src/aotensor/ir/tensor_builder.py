@@ -61,6 +61,7 @@ class TensorBuilder(LibraryVerbs):
         self.where = ""
         self.checks: list[tuple[str, str]] = []
         self._equal: dict[SSAValue, Extent] = {}
+        self._bounds = {}
 
     def forked(self, builder: Builder | None = None) -> TensorBuilder:
         """A builder of the same function, here or at another place, whose checks hold there alone."""
@@ -271,7 +272,7 @@ class TensorBuilder(LibraryVerbs):
             )
         )  # fmt: skip
 
-    def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
+    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
         chosen: Extent | None = None
         for n in map(self.canonical, extents):
             if chosen is None or same_extent(n, chosen):
@@ -281,7 +282,7 @@ class TensorBuilder(LibraryVerbs):
                 raise GraphValueError(f"{what} differ: {n} and {chosen}")
             first, other = (n, chosen) if isinstance(n, int) else (chosen, n)
             condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
-            self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first)
+            self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first, kind)
             assert isinstance(other, Scalar)
             if first == 1:  # what is 1 at run time only does not broadcast from here on
                 chosen = other

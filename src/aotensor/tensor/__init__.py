@@ -25,7 +25,7 @@ from aotensor.ops.shape.broadcast import broadcast_arrays, broadcast_to, specify
 from aotensor.ops.elementwise.compare import (
     and_, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, clip, eq, equal, floor, ge, greater,
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
-    rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, where, xor,
+    rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, xor,
 )
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
@@ -40,6 +40,7 @@ from aotensor.ops.elementwise.elementary import (
 )
 from aotensor.ops.index import inc_subtensor, set_subtensor
 from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
+from aotensor.ops.mask import flatnonzero, nonzero, where
 from aotensor.ops.reduce.moments import norm, std, var
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
@@ -74,8 +75,8 @@ __all__ = [
     "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
     "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
     "e", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
-    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatten", "flip",
-    "floor", "floor_div",
+    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatnonzero",
+    "flatten", "flip", "floor", "floor_div",
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
     "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
@@ -86,8 +87,8 @@ __all__ = [
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
     "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "nan", "neg", "neq",
-    "newaxis", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pow", "power", "prod", "psi",
-    "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
+    "newaxis", "nonzero", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pow", "power",
+    "prod", "psi", "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalars", "second", "set_subtensor",
     "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin",
     "sinh", "size", "softmax", "softplus", "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
@@ -27,10 +27,11 @@ from aotensor.passes.loops.block_rows import block_rows
 from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.contraction import matrix_product
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
+from aotensor.passes.loops.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.loops.lower_library import lower_product
 from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
-from aotensor.passes.loops.lower_window import lower_cumulate, lower_insert, lower_scatter, lower_sort
+from aotensor.passes.loops.lower_window import lower_cumulate, lower_insert, lower_nonzero, lower_scatter, lower_sort
 from aotensor.passes.loops.statements import ExtentKey, Extents
 from aotensor.passes.loops.storage import Storage, plan_storage
 
@@ -182,8 +183,8 @@ class FunctionLowering(Buffers):
         """Emit nodes one after the other; behind a check that may fail, in the branch where it has not."""
         for position, node in enumerate(nodes):
             match node:
-                case Plain(CheckOp() as check):
-                    return self._emit_check(check, nodes[position + 1 :])
+                case Plain(CheckOp()):
+                    return self._emit_checks(nodes[position:])
                 case Plain(ScanOp() | BranchOp() as op):
                     status = lower_scan(self.b, self, op) if isinstance(op, ScanOp) else lower_branch(self.b, self, op)
                     if status is not None:
@@ -195,14 +196,25 @@ class FunctionLowering(Buffers):
                     self.nest.emit([node], [self.root])
         return [self.b.constant(0, "int32"), *self._emit_outputs()]
 
-    def _emit_check(self, check: CheckOp, rest: Sequence[Node]) -> list[Scalar]:
-        def fail() -> Scalar:
-            for slot, x in enumerate((check.found, check.expected)):
-                value = self.b.cast(Scalar(self.scalar(x).ssa, "index"), "int64")
-                self.b.store(value, self.outside.detail, [slot])
-            return self.b.constant(check.number.value.data, "int32")
+    def _emit_checks(self, nodes: Sequence[Node]) -> list[Scalar]:
+        """One branch for the checks in front, and all that follows in it."""
+        count = group_length(nodes)
+        checks: list[CheckOp] = []
+        for node in nodes[:count]:
+            assert isinstance(node, Plain)
+            if isinstance(node.op, CheckOp):
+                checks.append(node.op)
+            else:
+                self._emit_plain(node.op)
 
-        return self._guarded(self.scalar(check.condition), rest, fail)
+        def fail() -> Scalar:
+            number, found, expected = first_failure(self.b, checks, self.scalar)
+            self.b.store(found, self.outside.detail, [0])
+            self.b.store(expected, self.outside.detail, [1])
+            return number
+
+        ok = all_hold(self.b, [self.scalar(check.condition) for check in checks])
+        return self._guarded(ok, nodes[count:], fail)
 
     def _pass_on(self, status: Scalar, rest: Sequence[Node]) -> list[Scalar]:
         """The rest of the function if a loop or branch has not failed."""
@@ -248,6 +260,8 @@ class FunctionLowering(Buffers):
                 lower_scatter(self.b, self, op)
             case CumulateOp():
                 lower_cumulate(self.b, self, op)
+            case NonzeroOp():
+                lower_nonzero(self.b, self, op)
             case SortOp():
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():

@@ -1,4 +1,4 @@
-"""Loops of the operations that are no linalg.generic: windows and places of a tensor, running sums, sorting."""
+"""Loops of the operations that are no linalg.generic: windows and places of a tensor, masks, running sums, sorting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from aotensor.ir.dialect import CumulateOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, NonzeroOp, ScatterOp, SortOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
@@ -90,6 +90,34 @@ def _place(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[S
 def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Extent]:
     values = iter(dynamic)
     return [buffers.scalar(next(values)) if n == DYNAMIC_INDEX else int(n) for n in static.get_values()]
+
+
+def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
+    """positions[axis][p] = the coordinate of true element number p along each axis; one sweep in C order that counts.
+
+    p = 0; for i: for j:  if mask[i, j]: rows[p], columns[p] = i, j;  p += mask[i, j]
+    """
+    shape, source = buffers.shape(op.source), buffers.buffer(op.source)
+    targets = [buffers.buffer(x) for x in op.positions]
+
+    def over(counters: list[Scalar], position: Scalar) -> Scalar:
+        if len(counters) < len(shape):
+            (after,) = b.loop(
+                0, shape[len(counters)], [position], lambda k, carried: [over([*counters, k], *carried)],
+                is_vectorisable=False,
+            )  # fmt: skip
+            return after
+        is_set = b.fetch(source, counters, "bool")
+
+        def store() -> Sequence[Scalar]:
+            for counter, target in zip(counters, targets, strict=True):
+                b.store(b.cast(counter, "int64"), target, [position])
+            return ()
+
+        b.branch(is_set, store, lambda: ())
+        return b.add(position, b.cast(is_set, "index"))
+
+    over([], b.index(0))
 
 
 def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:

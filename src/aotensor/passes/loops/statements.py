@@ -14,8 +14,9 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from aotensor.ir.dialect import CheckOp, ReshapeOp
+from aotensor.ir.dialect import CheckOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.extents import depends_on_arguments_only
 
 ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
 """An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
@@ -140,7 +141,9 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
             case ReshapeOp():
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
-            case CheckOp():
+            case NonzeroOp():
+                self._shapes.update((x, (op.count,)) for x in op.positions)
+            case CheckOp() if depends_on_arguments_only(op):
                 self._unify(op)
             case ScanOp() | BranchOp():
                 self._shapes.update((x, self._sized(x, sizes)) for x, sizes in op.result_sizes())
@@ -159,7 +162,7 @@ class Extents:
                 self._shapes[result] = self._shapes[op.operands[0]] if op.operands else tuple(static)
 
     def _unify(self, op: CheckOp) -> None:
-        """A check that two extents are equal makes them one from here on."""
+        """A check that two extents are equal makes them one; it must come before every loop, which may trust it."""
         condition = op.condition.owner
         if isinstance(condition, arith.CmpiOp) and condition.predicate.value.data == 0:
             a, b = self.key(condition.lhs), self.key(condition.rhs)
