@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 
@@ -71,6 +71,11 @@ def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
     names: list[str] = [field.name for field in fields(op)] if is_dataclass(op) else []
     known = [(name, getattr(op, name)) for name in names]
     return [(name, value) for name, value in known if isinstance(value, Subgraph)]
+
+
+def has_subgraphs(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
+    """Does the graph hold an op that runs subgraphs?"""
+    return any(subgraphs(node.op) for node in toposort(outputs, stop=stop))
 
 
 def all_nodes(outputs: Iterable[Variable]) -> list[Apply]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, made_at
 from aotensor.ops.create import Alloc
 from aotensor.ops.shape.extents import Reshape, SymbolicExtent
 
@@ -73,4 +73,5 @@ def rebuilt(node: Apply, known: Mapping[Variable, Variable]) -> dict[Variable, V
     inputs = [known.get(x, x) for x in node.inputs]
     if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         return {}
-    return dict(zip(node.outputs, node.op.apply(*inputs).outputs, strict=True))
+    with made_at(node.outputs[0].site):
+        return dict(zip(node.outputs, node.op.apply(*inputs).outputs, strict=True))

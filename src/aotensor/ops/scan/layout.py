@@ -13,7 +13,7 @@ from aotensor.graph.variable import Variable
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Operands(Generic[T]):
     """The inputs of a loop by their roles; `initial` has one entry per state."""
 
@@ -27,7 +27,7 @@ class Operands(Generic[T]):
         return [self.n_steps, *self.sequences, *self.initial, *self.constants]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Slots(Generic[T]):
     """The inputs of a loop's body by their roles; `taps` has one list per state."""
 

@@ -19,15 +19,16 @@ from aotensor.graph.public import lookup
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, constant
 from aotensor.graph.walk import leaves
-from aotensor.ops.create import alloc, zeros_like
+from aotensor.ops.create import alloc, is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import add, minimum
 from aotensor.ops.elementwise.compare import le, switch
-from aotensor.ops.index import set_subtensor
+from aotensor.ops.index import IncSubtensor, set_subtensor
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.scan.recover import Forward, Recovered, recover
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extent_of, is_extent, shape_i
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.window import Position
 
 if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
@@ -130,7 +131,7 @@ class _Pullback:
         rows: list[tuple[Variable, Variable]] = [(self.cotangents.mapped[k], symbol) for k, symbol in mapped.items()]
         totals = {symbol: pending[k][0] for k, symbol in states.items()}
         for k, symbol in states.items():
-            if op.is_stacked[k] and not is_disconnected(self.cotangents.states[k]):
+            if op.is_stacked[k] and self._last_row(k) is None and not is_disconnected(self.cotangents.states[k]):
                 row = Variable(symbol.tensor_type)
                 rows.append((self.cotangents.states[k], row))
                 totals[symbol] = add(pending[k][0], row)
@@ -240,8 +241,17 @@ class _Pullback:
         """What is known after the last step: the cotangent of the last value, if this is an output."""
         zeros = _zero_row(self.given.initial[k])
         cotangent = self.cotangents.states[k]
-        is_output = not self.op.is_stacked[k] and not is_disconnected(cotangent)
-        return [cotangent if is_output else zeros, *([zeros] * (self.op.depths[k] - 1))]
+        last = self._last_row(k) if self.op.is_stacked[k] or is_disconnected(cotangent) else cotangent
+        return [zeros if last is None else last, *([zeros] * (self.op.depths[k] - 1))]
+
+    def _last_row(self, k: int) -> Variable | None:
+        """The cotangent of the last value of a stacked state, if those of all others are zeros by construction."""
+        node = self.cotangents.states[k].owner
+        if node is None or not isinstance(node.op, IncSubtensor):
+            return None
+        whole, row = node.inputs[:2]
+        is_last = node.op.entries == (Position(0 if self.op.is_reversed else -1),)
+        return row if is_last and is_zeros(whole) and row.ndim == whole.ndim - 1 else None
 
     def _extent(self, slot: Variable, axis: int) -> Variable:
         """The extent of an input of the body, outside of the loop."""

@@ -53,14 +53,16 @@ def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[V
     replacements: cotangent of an output of the body → what takes its place.
     """
     result = Recovered()
-    lifted = _lift_extents(forward, terms, replacements, result.extents)
+    origins: dict[Variable, Variable] = {}
+    lifted = _lift_extents(forward, terms, replacements, result.extents, origins)
     symbols = list(result.extents.values())
     nodes = toposort(lifted, stop=[*forward.inputs, *replacements, *symbols])
     dependent = _dependents(nodes, replacements)
     demanded = _demanded(nodes, lifted, dependent)
-    for x in _choose(forward, [node for node in nodes if node.outputs[0] not in dependent], demanded, symbols):
-        result.saved[x] = Variable(x.tensor_type, name=x.name)
-    result.terms = replace(lifted, {**replacements, **result.saved})
+    chosen = _choose(forward, [node for node in nodes if node.outputs[0] not in dependent], demanded, symbols)
+    rows = {x: Variable(x.tensor_type, name=x.name) for x in chosen}
+    result.saved = {origins.get(x, x): row for x, row in rows.items()}
+    result.terms = replace(lifted, {**replacements, **rows})
     return result
 
 
@@ -78,8 +80,12 @@ def _lift_extents(
     terms: Sequence[Variable],
     cotangents: Collection[Variable],
     extents: dict[tuple[Variable, int], Variable],
+    origins: dict[Variable, Variable],
 ) -> list[Variable]:
-    """The terms with extents of forward values taken from the inputs of the body, so that the values are not needed."""
+    """The terms with extents of forward values taken from the inputs of the body, so that the values are not needed.
+
+    extents: learns the symbols; origins: forward values that change by it → what they are in the forward body.
+    """
     nodes = toposort(terms, stop=[*forward.inputs, *cotangents])
     dependent = _dependents(nodes, cotangents)
     known: dict[Variable, Variable] = {}
@@ -101,8 +107,10 @@ def _lift_extents(
         elif isinstance(node.op, FullLike) and node.inputs[1] not in dependent:
             value, like = node.inputs
             known[node.outputs[0]] = alloc(known.get(value, value), [extent(like, a) for a in range(like.ndim)])
-        else:
-            known.update(rebuilt(node, known))
+        elif not any(x in forward.stored for x in node.outputs):
+            changed = rebuilt(node, known)
+            known.update(changed)
+            origins.update((new, old) for old, new in changed.items() if old not in dependent)
     return [known.get(x, x) for x in terms]
 
 
