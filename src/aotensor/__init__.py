@@ -15,9 +15,11 @@ from aotensor import errors
 from aotensor.config import config
 from aotensor.driver.api import compile, load
 from aotensor.driver.function import Function, function
+from aotensor.driver.signature import In, Out
 from aotensor.gradient import grad, subgraph_grad
 from aotensor.gradient.composite import OpFromGraph
 from aotensor.graph.op import Op
+from aotensor.graph.substitute import clone_replace, graph_replace
 from aotensor.graph.variable import shared
 from aotensor.ops.scan.folds import foldl, foldr, map, reduce
 from aotensor.ops.scan.frontend import scan
@@ -25,8 +27,11 @@ from aotensor.ops.scan.step import until
 
 __all__ = [
     "Function",
+    "In",
     "Op",
     "OpFromGraph",
+    "Out",
+    "clone_replace",
     "compile",
     "config",
     "errors",
@@ -34,6 +39,7 @@ __all__ = [
     "foldr",
     "function",
     "grad",
+    "graph_replace",
     "load",
     "map",
     "reduce",

@@ -10,6 +10,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   ├── MissingRuleError (NotImplementedError) an op without the rule that was asked for
 │   ├── DisconnectedInputError (ValueError)   the cost does not depend on a wrt
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
+├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
 ├── ToolError            (RuntimeError)    a tool is missing or failed: linker, C compiler
 ├── InternalError        (RuntimeError)    our own bug
@@ -46,6 +47,7 @@ __all__ = [
     "ArgumentValueError",
     "DamagedLibrary",
     "Diagnostic",
+    "DisagreementError",
     "DisconnectedInputError",
     "ForeignLibrary",
     "GradientError",
@@ -102,6 +104,10 @@ class DisconnectedInputError(GraphError, ValueError):
 
 class NullTypeGradError(GraphError, TypeError):
     """A gradient that is undefined or not implemented was asked for."""
+
+
+class DisagreementError(AotensorError, AssertionError):
+    """Compiled code and the reference give different values: found by a call in DEBUG_MODE."""
 
 
 class UnsupportedError(AotensorError, TypeError):

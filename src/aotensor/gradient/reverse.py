@@ -56,7 +56,8 @@ class Sweep:
         for x, cotangent in seeds:
             self._terms.setdefault(x, []).append(cotangent)
         self._cost_name = cost.name if cost is not None else None
-        self._own = self._existing(cotangent for _, cotangent in seeds) if self._cost_name else set()
+        self._unnamed = {cost} - set(wrt)
+        self._own = self._existing() if self._cost_name else set()
 
     def is_connected(self, x: Variable) -> bool:
         """Do elements of x influence a seeded variable? Known before `run`."""
@@ -128,17 +129,18 @@ class Sweep:
         check_connection(node, pattern, live, terms)
         return terms
 
-    def _existing(self, cotangents: Iterable[Variable]) -> set[Variable]:
+    def _existing(self) -> set[Variable]:
         """Variables that were there before the sweep: they belong to the user and keep their names."""
-        existing = {*cotangents, *self._known.values()}
+        existing = {*self._known.values()}
         for node in self._order:
             existing.update(node.inputs)
             existing.update(node.outputs)
         return existing
 
     def _name(self, total: Variable, x: Variable) -> None:
-        """Call a new gradient (dcost/dx), where cost and x have names."""
-        if self._cost_name and x.name and total.name is None and total not in self._own:
+        """Call a new gradient (dcost/dx), where cost and x have names; the cost's own 1 waits for whom it passes to."""
+        is_new = total.name is None and total not in self._own
+        if self._cost_name and x.name and is_new and x not in self._unnamed:
             total.name = f"(d{self._cost_name}/d{x.name})"
 
 

@@ -141,13 +141,17 @@ class Constant(Variable):
 
 
 class SharedVariable(Variable):
-    """A variable with state: an input with a default value, and an output where `updates` replaces it."""
+    """A variable with state: an input with a default value, and an output where `updates` replaces it.
 
-    __slots__ = ("_value",)
+    default_update: its next value in every function that reads it and says nothing else; may be set at any time.
+    """
+
+    __slots__ = ("_value", "default_update")
 
     def __init__(self, value: Array, type: TensorType, name: str | None = None) -> None:
         super().__init__(type, name=name)
         self._value = value
+        self.default_update: Any = None
 
     def get_value(self, borrow: bool = False) -> Array:
         """The current value: a copy, unless `borrow`."""
