@@ -39,6 +39,9 @@ class Op(ABC):
 
     name: ClassVar[str]
 
+    is_analytic: ClassVar[bool] = False
+    """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
+
     def __call__(self, *inputs: Any) -> Any:
         """Apply the op to variables, arrays or numbers: one Variable, or a list of them for several outputs."""
         outputs = self.apply(*inputs).outputs
@@ -64,6 +67,10 @@ class Op(ABC):
     @abstractmethod
     def reference(self, *inputs: Any) -> Any:
         """The meaning, in NumPy and SciPy: an array, or a tuple of arrays."""
+
+    def continued(self, *inputs: Any) -> Any:
+        """The meaning at complex inputs, for an analytic op: every floating input comes as complex128."""
+        return self.reference(*inputs)
 
     @abstractmethod
     def pullback(
