@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ from aotensor.core.types import Array
 from aotensor.driver.agreement import disagreements
 from aotensor.driver.build import Build
 from aotensor.driver.function import Function
-from aotensor.driver.samples import Arrays, Sampler, nearby_values, reference_values
+from aotensor.driver.samples import Arrays, Sample, Sampler, nearby_values, reference_values
 from aotensor.driver.verify_report import CheckFailed, CheckSkipped
 from aotensor.errors import GraphError
 from aotensor.ir.context import parse_module
@@ -42,8 +42,16 @@ def check_compiled(f: Function, build: Build, samples: int, seed: int, rtol: flo
 
 
 def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
-    sampler, refused = Sampler(f, seed), 0
-    for number, sample in enumerate(sampler.samples(samples)):
+    sampler = Sampler(f, seed)
+    return compare(f, evaluate, sampler.samples(samples), sampler.rng, rtol)
+
+
+def compare(
+    f: Function, evaluate: Evaluation, samples: Iterable[Sample], rng: np.random.Generator, rtol: float | None
+) -> str:
+    """Some way to evaluate f against the reference, on samples.   Raises: CheckFailed, CheckSkipped"""
+    refused = agreed = 0
+    for number, sample in enumerate(samples):
         expected = _outcome(lambda arrays: reference_values(f, arrays), sample.arrays)
         found = _outcome(evaluate, sample.arrays)
         where = f"sample {number} ({sample.note})"
@@ -53,25 +61,26 @@ def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: f
                 raise CheckFailed(f"{where}: only {who} refuses: {expected if isinstance(expected, str) else found}")
             refused += 1
             continue
-        nearby = _Nearby(f, sampler, sample.arrays, expected)
+        nearby = _Nearby(f, rng, sample.arrays, expected)
         problem = disagreements(list(f.results), found, expected, rtol, nearby, sample.has_infinities)
         if problem:
             raise CheckFailed(f"{where}: {problem}")
-    if refused == samples:
+        agreed += 1
+    if not agreed:
         raise CheckSkipped("the reference refuses every sample, and so does this")
-    return f"{samples - refused} samples agree" + (f", {refused} refused by both" if refused else "")
+    return f"{agreed} samples agree" + (f", {refused} refused by both" if refused else "")
 
 
 class _Nearby:
     """The reference with other roundings, computed when it is first asked for."""
 
-    def __init__(self, f: Function, sampler: Sampler, arrays: Arrays, expected: Sequence[Array]) -> None:
-        self._f, self._sampler, self._arrays, self._expected = f, sampler, arrays, expected
+    def __init__(self, f: Function, rng: np.random.Generator, arrays: Arrays, expected: Sequence[Array]) -> None:
+        self._f, self._rng, self._arrays, self._expected = f, rng, arrays, expected
         self._values: Sequence[Array] | None = None
 
     def __call__(self) -> Sequence[Array]:
         if self._values is None:
-            found = _outcome(lambda x: nearby_values(self._f, x, self._sampler.rng), self._arrays)
+            found = _outcome(lambda x: nearby_values(self._f, x, self._rng), self._arrays)
             self._values = self._expected if isinstance(found, str) else found
         return self._values
 

@@ -42,6 +42,9 @@ class Op(ABC):
     name: ClassVar[str]
     """By default the name of the class."""
 
+    is_analytic: ClassVar[bool] = False
+    """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" not in vars(cls) and getattr(cls, "name", None) in {None, *(base.__name__ for base in cls.__mro__)}:
@@ -72,6 +75,10 @@ class Op(ABC):
     @abstractmethod
     def reference(self, *inputs: Any) -> Any:
         """The meaning, in NumPy and SciPy: an array, or a tuple of arrays."""
+
+    def continued(self, *inputs: Any) -> Any:
+        """The meaning at complex inputs, for an analytic op: every floating input comes as complex128."""
+        return self.reference(*inputs)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -89,6 +89,7 @@ class IncAdvancedSubtensor(Op):
     """
 
     name: ClassVar[str] = "inc_advanced_subtensor"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     is_set: bool = False
 

@@ -76,6 +76,7 @@ class IncSubtensor(Op):
     """
 
     name: ClassVar[str] = "inc_subtensor"
+    is_analytic: ClassVar[bool] = True
     entries: Entries
     is_set: bool = False
 

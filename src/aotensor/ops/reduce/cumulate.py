@@ -56,10 +56,16 @@ class CumSum(AxisOp, LinearOp):
         return x.with_dtype(self.dtype)
 
     def reference(self, x: Array) -> Array:
+        return self._sums(x, self.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return self._sums(x, "complex128")
+
+    def _sums(self, x: Array, dtype: str) -> Array:
         with np.errstate(all="ignore"):
             if self.reverse:
-                return np.flip(np.cumsum(np.flip(x, self.axis), self.axis, dtype=self.dtype), self.axis)
-            return np.cumsum(x, self.axis, dtype=self.dtype)
+                return np.flip(np.cumsum(np.flip(x, self.axis), self.axis, dtype=dtype), self.axis)
+            return np.cumsum(x, self.axis, dtype=dtype)
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return CumSum(self.axis, cotangent.dtype, not self.reverse)(cotangent)  # type: ignore[no-any-return]
@@ -78,6 +84,7 @@ class CumProd(AxisOp):
     """
 
     name: ClassVar[str] = "cumprod"
+    is_analytic: ClassVar[bool] = True
     axis: int
     dtype: str
     exclusive: bool = False
@@ -88,12 +95,18 @@ class CumProd(AxisOp):
         return x.with_dtype(self.dtype)
 
     def reference(self, x: Array) -> Array:
+        return self._products(x, self.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return self._products(x, "complex128")
+
+    def _products(self, x: Array, dtype: str) -> Array:
         line = np.moveaxis(x, self.axis, -1)
         line = line[..., ::-1] if self.reverse else line
         if self.exclusive:
             line = np.concatenate([np.ones_like(line[..., :1]), line[..., :-1]], -1)
         with np.errstate(all="ignore"):
-            result = np.cumprod(line, -1, dtype=self.dtype)
+            result = np.cumprod(line, -1, dtype=dtype)
         return np.moveaxis(result[..., ::-1] if self.reverse else result, -1, self.axis)
 
     def _others(self, x: Variable) -> Variable:

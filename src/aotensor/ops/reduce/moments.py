@@ -43,6 +43,7 @@ class SquaredDeviations(AxisOp):
     """y = Σ (x − mean x)² over axes, computed in float64, given in the dtype of x."""
 
     name: ClassVar[str] = "squared_deviations"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -55,6 +56,9 @@ class SquaredDeviations(AxisOp):
         with np.errstate(all="ignore"):
             center = x.sum(axis=self.axes, dtype=np.float64, keepdims=True) / np.float64(number)
             return np.asarray(np.square(x - center).sum(axis=self.axes)).astype(x.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return np.square(x - x.mean(axis=self.axes, keepdims=True)).sum(axis=self.axes)
 
     def _slopes(self, x: Variable) -> Variable:
         return 2 * (x - mean(x, axis=self.axes, keepdims=True))
