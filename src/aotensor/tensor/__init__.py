@@ -38,6 +38,10 @@ from aotensor.ops.elementwise.elementary import (
     arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, cbrt, cos, cosh, deg2rad, exp, exp2, expm1, log, log10,
     log1p, log2, rad2deg, sin, sinh, sqrt, tan, tanh,
 )
+from aotensor.ops.einsum import einsum
+from aotensor.ops.products import (
+    batched_dot, block_diag, kron, matrix_dot, matrix_power, matvec, vecdot, vecmat,
+)
 from aotensor.ops.index import inc_subtensor, set_subtensor
 from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
 from aotensor.ops.reduce.moments import norm, std, var
@@ -67,24 +71,28 @@ from aotensor.ops.symbols import (
 __all__ = [
     "Constant", "SharedVariable", "TensorType", "Variable", "abs", "add", "all", "alloc", "and_", "any", "arange",
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
-    "as_tensor", "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "bcol", "beta", "betaln",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmatrix", "broadcast_arrays", "broadcast_to", "brow",
+    "as_tensor", "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot",
+    "bcol", "beta", "betaln",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag",
+    "bmatrix", "broadcast_arrays", "broadcast_to", "brow",
     "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil", "clip", "cmatrix", "col",
     "cols", "concatenate", "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod",
     "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
     "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
-    "e", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
+    "e", "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
     "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatten", "flip",
     "floor", "floor_div",
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
     "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
     "imatrix", "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
-    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "lcol",
+    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "kron",
+    "lcol",
     "lcols",
     "le", "less", "less_equal", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
-    "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
+    "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot",
+    "matrix_power", "matrix_transpose", "matvec", "max",
     "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "nan", "neg", "neq",
     "newaxis", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pow", "power", "prod", "psi",
     "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
@@ -94,7 +102,8 @@ __all__ = [
     "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh",
     "tensor", "tensor3",
     "tensor4", "tensor5", "tensor_copy", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril",
-    "tril_indices", "triu", "triu_indices", "true_div", "trunc", "var", "vector", "vectorize_graph", "vectors",
+    "tril_indices", "triu", "triu_indices", "true_div", "trunc", "var", "vecdot",
+    "vecmat", "vector", "vectorize_graph", "vectors",
     "vertical_stack", "vstack",
     "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx",
     "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5",
