@@ -35,6 +35,7 @@ class Case:
     expected: the value itself, where a closed form is known.
     compiles: whether the compiled library is compared too.
     ragged: extents depend on values, so that samples that differ make no batch.
+    keeps_places: samples of a batch are multiples of the input, not its elements in another order.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Case:
     expected: Any = None
     compiles: bool = True
     ragged: bool = False
+    keeps_places: bool = False
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """The input arrays. Python floats become float64, ints int64."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
-from aotensor.ir.dialect import CumulateOp, NonzeroOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, ScatterOp, SortOp
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
 from aotensor.ir.verbs import Extent, Tensor, Verbs
@@ -51,6 +51,11 @@ class LibraryVerbs(ABC):
     @abstractmethod
     def _is_same(self, a: Extent, b: Extent) -> bool: ...
 
+    @abstractmethod
+    def check(
+        self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
+    ) -> None: ...
+
     def scan(self, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return self.regions.scan(self, op, operands)  # type: ignore[arg-type]
 
@@ -83,3 +88,25 @@ class LibraryVerbs(ABC):
         tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
         op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
         return Tensor(self.insert_op(op), x.dtype, x.extents)
+
+    def lapack(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        error: str = "",
+        **options: bool | int | str,
+    ) -> tuple[Tensor, ...]:
+        shapes = [tuple(extents) for _, extents in results]
+        types = [
+            tensor_type(dtype, [n if isinstance(n, int) else None for n in shape])
+            for (dtype, _), shape in zip(results, shapes, strict=True)
+        ]
+        sizes = [n.ssa for shape in shapes for n in shape if isinstance(n, Scalar)]
+        op = LapackOp(kind, [x.ssa for x in operands], sizes, types, options)
+        self.insert_op(op)
+        if error:
+            failure, v = Scalar(op.failure, "int64"), self.scalars
+            found = v.cast(failure, "index")
+            self.check(v.compare("eq", failure, v.constant(0, "int64")), error, found, kind="linalg")
+        return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))

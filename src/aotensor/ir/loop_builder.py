@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    NoneAttr,
     StridedLayoutAttr,
     UnitAttr,
 )
@@ -174,6 +175,17 @@ class LoopBuilder(Verbs):
         for n in extents:
             step = self.imul(step, n)
         return self._view(root, self.iadd(offset, self.imul(self.index(number), step)), extents, is_row=True)
+
+    def own_buffer(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
+        """The buffer itself, or a new one of its shape if it is a row of another: library kernels take whole ones."""
+        kind = buffer.type
+        assert isinstance(kind, MemRefType)
+        return buffer if isinstance(kind.layout, NoneAttr) else self.allocate(kind.element_type, extents)
+
+    def copy(self, source: SSAValue, target: SSAValue, extents: Sequence[Extent]) -> None:
+        """target[...] = source[...]; nothing if they are the same."""
+        if source is not target:
+            self.nest(extents, lambda at: self.store(self.fetch(source, at, "raw"), target, at))
 
     def choose(self, condition: Scalar, x: SSAValue, y: SSAValue) -> SSAValue:
         """One of two buffers of equal type."""

@@ -18,11 +18,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.errors import UnsupportedError
+from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
+from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.loops.block_rows import block_rows
 from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.contraction import matrix_product
@@ -262,6 +264,10 @@ class FunctionLowering(Buffers):
                 lower_cumulate(self.b, self, op)
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
+            case LapackOp():
+                if self.outside.blas is None:
+                    raise UnsupportedError("an extent that depends on linear algebra", hint="compute it by itself")
+                self.root.values[op.failure] = lower_lapack(self.b, self, self.module, op, self.outside.blas)
             case SortOp():
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import AnyFloat, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import AnyFloat, MemRefType, ModuleOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.types import i1, i8
-from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.contraction import MatrixProduct
 
@@ -28,7 +26,7 @@ def lower_product(
     """
     out = op.results[0]
     place = buffers.buffer(out)
-    result = _own_buffer(b, place, buffers.shape(out))
+    result = b.own_buffer(place, buffers.shape(out))
     a, x = (_whole(b, buffers, v) for v in (product.a, product.b))
     c = b.reinterpret(result, [b.index(n) for n in buffers.shape(out)])
     assert isinstance(c.type, MemRefType) and isinstance(c.type.element_type, AnyFloat)
@@ -37,8 +35,7 @@ def lower_product(
     operands = [*flags, a, x, c, blas]
     _declare(module, symbol, c.type)
     b.builder.insert(func.CallOp(symbol, operands, []))
-    if result is not place:
-        _copy(b, result, place, buffers.shape(out))
+    b.copy(result, place, buffers.shape(out))
 
 
 def calls_product(module: ModuleOp, name: str) -> bool:
@@ -52,21 +49,9 @@ def calls_product(module: ModuleOp, name: str) -> bool:
 def _whole(b: LoopBuilder, buffers: Buffers, x: SSAValue) -> SSAValue:
     """The buffer of an operand with both extents dynamic, so that one kernel serves all products."""
     buffer, shape = buffers.buffer(x), buffers.shape(x)
-    own = _own_buffer(b, buffer, shape)
-    if own is not buffer:
-        _copy(b, buffer, own, shape)
+    own = b.own_buffer(buffer, shape)
+    b.copy(buffer, own, shape)
     return b.reinterpret(own, [b.index(n) for n in shape])
-
-
-def _own_buffer(b: LoopBuilder, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-    """The buffer itself, or a new one of its shape if it is a part of another."""
-    kind = buffer.type
-    assert isinstance(kind, MemRefType)
-    return buffer if isinstance(kind.layout, NoneAttr) else b.allocate(kind.element_type, shape)
-
-
-def _copy(b: LoopBuilder, source: SSAValue, target: SSAValue, shape: Sequence[Extent]) -> None:
-    b.nest(shape, lambda at: b.store(b.fetch(source, at, "raw"), target, at))
 
 
 def _declare(module: ModuleOp, symbol: str, kind: MemRefType[AnyFloat]) -> None:

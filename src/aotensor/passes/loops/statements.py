@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from aotensor.ir.dialect import CheckOp, NonzeroOp, ReshapeOp
+from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.extents import depends_on_arguments_only
 
@@ -141,6 +141,9 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
             case ReshapeOp():
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
+            case LapackOp():
+                sizes = iter(op.sizes)
+                self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
             case NonzeroOp():
                 self._shapes.update((x, (op.count,)) for x in op.positions)
             case CheckOp() if depends_on_arguments_only(op):
@@ -176,7 +179,7 @@ class Extents:
             return self._age[n.owner] if isinstance(n.owner, Operation) else 0
         return -1 if isinstance(n, tuple) else -2
 
-    def _sized(self, x: SSAValue, sizes: Sequence[SSAValue]) -> tuple[ExtentKey, ...]:
+    def _sized(self, x: SSAValue, sizes: Iterable[SSAValue]) -> tuple[ExtentKey, ...]:
         assert isinstance(x.type, TensorType)
         dynamic = iter(sizes)
         return tuple(next(dynamic) if n == DYNAMIC_INDEX else n for n in x.type.get_shape())
