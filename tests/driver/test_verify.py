@@ -9,9 +9,9 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.driver import verify_values
+from aotensor.driver.checks import values as verify_values
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
 from aotensor.driver.samples import Sampler, reference_values
-from aotensor.driver.verify_report import CheckFailed, CheckSkipped, Report
 
 
 def test_samples_cover_shapes_and_layouts() -> None:

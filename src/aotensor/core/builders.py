@@ -176,7 +176,7 @@ class TensorBuilder(Protocol):
         error: str = "",
         **options: bool | int | str,
     ) -> tuple[Tensor, ...]:
-        """Linear algebra on every matrix of a batch: a kind that `ir.interpret_lapack` knows, with its options.
+        """Linear algebra on every matrix of a batch: a kind that `ir.interpreter.lapack` knows, with its options.
 
         Operands and results begin with the same batch dims; `results` are their dtypes and extents. A matrix that
         fails is a LinAlgError with the message `error`, in which `{found}` is LAPACK's info; without `error` nothing

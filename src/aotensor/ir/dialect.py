@@ -177,7 +177,7 @@ IN_PLACE: Final = {
 
 @irdl_op_definition
 class LapackOp(IRDLOperation):
-    """What LAPACK does to every matrix of a batch, by `kind`; `ir.interpret_lapack` says what each kind means.
+    """What LAPACK does to every matrix of a batch, by `kind`; `ir.interpreter.lapack` says what each kind means.
 
     All operands and results begin with the same batch dims. sizes: one per dynamic dim of the results, in order.
     failure: 0, or what the first matrix of the batch that failed gave: a positive number, as LAPACK's `info`. The

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.scalar_values import numpy_dtype
+from aotensor.ir.interpreter.scalar_values import numpy_dtype
 
 Run: TypeAlias = Callable[[func.FuncOp, Sequence[Array]], list[Array]]
 """Executes a function on the values of its arguments."""

@@ -25,7 +25,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect import DYNAMIC, LapackOp
-from aotensor.ir.scalar_values import numpy_dtype
+from aotensor.ir.interpreter.scalar_values import numpy_dtype
 from aotensor.ops.linalg.matrices import scipy_linalg
 
 Options: TypeAlias = Mapping[str, Any]

@@ -1,7 +1,7 @@
 """Run tensor IR on NumPy arrays: the second of the three executions, between the reference and the compiled library.
 
-Values are whole arrays, and so are the scalars of a linalg.generic's body: see `ir.interpret_generic`. A scalar, and a
-tensor of rank 0, is an array of rank 0.
+Values are whole arrays, and so are the scalars of a linalg.generic's body: see `ir.interpreter.generic`. A scalar,
+and a tensor of rank 0, is an array of rank 0.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from aotensor.errors import (
 )
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.interpret_control import branch, scan
-from aotensor.ir.interpret_generic import evaluate_generic, gather
-from aotensor.ir.interpret_lapack import interpret_lapack
-from aotensor.ir.scalar_values import compute, numpy_dtype
+from aotensor.ir.interpreter.control import branch, scan
+from aotensor.ir.interpreter.generic import evaluate_generic, gather
+from aotensor.ir.interpreter.lapack import interpret_lapack
+from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype
 
 Values: TypeAlias = dict[SSAValue, Array]
 

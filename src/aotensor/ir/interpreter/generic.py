@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
-from aotensor.ir.scalar_values import compute
+from aotensor.ir.interpreter.scalar_values import compute
 
 Values: TypeAlias = Mapping[SSAValue, Array]
 

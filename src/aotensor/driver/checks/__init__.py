@@ -1,0 +1,1 @@
+"""What `verify` checks, and how it reports."""
