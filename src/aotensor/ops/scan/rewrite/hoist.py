@@ -22,9 +22,10 @@ from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.diagonal import Band
 from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.scan.rewrite.product import as_products
-from aotensor.ops.shape.extents import Shape, ShapeI, is_extent
+from aotensor.ops.shape.extents import Shape, ShapeI
 
 _MADE_IN_PLACE: Final = (Alloc, Band, FullLike, Shape, ShapeI)
 """Ops whose results are cheaper to make than to read."""
@@ -67,7 +68,7 @@ def for_all_rows(
 
 def cut(x: Variable, steps: Variable) -> Variable:
     """The rows of a sequence that a loop of so many steps reads."""
-    return x if is_extent(steps, x, 0) else x[:steps]
+    return x if spans(steps, x) else x[:steps]
 
 
 def body_nodes(draft: Draft) -> list[Apply]:

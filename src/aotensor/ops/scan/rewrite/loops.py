@@ -17,6 +17,7 @@ from aotensor.ops.scan.rewrite.hoist import cut, hoist
 from aotensor.ops.scan.rewrite.merge import merge_loops
 from aotensor.ops.scan.rewrite.prune import prune_loops
 from aotensor.ops.scan.rewrite.sink import Sinking
+from aotensor.ops.scan.rewrite.tidy import tidy
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extents_of
 
@@ -30,7 +31,7 @@ def rewrite_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> li
         return list(outputs)
     found = merge_loops(unify(outputs, stop), stop)
     found = prune_loops(found, stop)
-    found = unify(_lightened(found, stop), stop)
+    found = unify(tidy(_lightened(found, stop), stop), stop)
     return prune_loops(found, stop)
 
 
@@ -51,6 +52,7 @@ def _light(node: Apply, known: dict[Variable, Variable]) -> dict[Variable, Varia
     draft = Draft.of(node, known)
     if not _knows_its_dims(draft):
         return rebuilt(node, known)
+    draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
     hoist(draft)
     mapped, found = draft.made.mapped, dict[int, Variable]()
     if draft.made.last is None:

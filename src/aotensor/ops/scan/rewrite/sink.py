@@ -15,6 +15,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
+from aotensor.ops.create import is_zeros
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
@@ -58,8 +59,7 @@ class Sinking:
         states = []
         for k in range(self._states):
             terms = [self._total(term, columns, steps) for term in self._moved.get(k, [])]
-            start = values[k] if k in values else self._initial[k]
-            states.append(add(start, *(cast(term, start.dtype) for term in terms)) if terms else start)
+            states.append(_added(values[k] if k in values else self._initial[k], terms))
         sunk = for_all_rows(draft, self._sunk, {x: columns[x] for x in self._stacked if x in columns}, steps)
         behind = dict(zip(self._sunk, sunk, strict=True))
         return Results(states, [behind[x] if x in behind else columns[x] for x in self._mapped], results.last)
@@ -112,7 +112,7 @@ class Sinking:
     def _change_draft(self) -> list[int]:
         """Take what moves out of the draft, stack what it needs; the positions of the states that stay."""
         draft, stays = self._draft, []
-        self._initial = [x[-1] if k in self._moved else x for k, x in enumerate(draft.given.initial)]
+        self._initial = [_only_row(x) if k in self._moved else x for k, x in enumerate(draft.given.initial)]
         for k in range(self._states):
             rest = [x for x in self._sums.get(k, []) if x not in self._moved.get(k, [])]
             if k not in self._moved:
@@ -148,6 +148,22 @@ class Sinking:
         if x in draft.slots.sequences:
             return cut(draft.given.sequences[draft.slots.sequences.index(x)], steps)
         return draft.outside(x)
+
+
+def _only_row(initial: Variable) -> Variable:
+    """The row of an initial value that has one."""
+    node = initial.owner
+    if node is not None and isinstance(node.op, DimShuffle) and node.op.pattern == (None, *range(initial.ndim - 1)):
+        return node.inputs[0]
+    return initial[-1]
+
+
+def _added(start: Variable, terms: Sequence[Variable]) -> Variable:
+    """start + Σ terms, without a start of zeros."""
+    summands = [cast(term, start.dtype) for term in terms]
+    if summands and is_zeros(start):
+        return add(*summands) if len(summands) > 1 else summands[0]
+    return add(start, *summands) if summands else start
 
 
 def draft_order(nodes: Sequence[Apply], draft: Draft, chosen: Collection[Variable]) -> list[Variable]:
