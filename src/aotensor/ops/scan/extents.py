@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.variable import Constant, Variable, made_at
 from aotensor.ops.create import Alloc
-from aotensor.ops.shape.extents import Reshape, SymbolicExtent
+from aotensor.ops.shape.extents import Reshape, ShapeI, SymbolicExtent, is_extent
 
 Axis: TypeAlias = tuple[Variable, int]
+
+
+@runtime_checkable
+class KnowsExtents(Protocol):
+    """An op that says itself where the extents of its outputs come from."""
+
+    def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
+        """The extent of an output: a number, an integer scalar, the axis of an input it equals, or None."""
+        ...
 
 
 def source_of(x: Variable, axis: int, stop: Collection[Variable]) -> SymbolicExtent | Axis:
@@ -34,8 +43,29 @@ def source_of(x: Variable, axis: int, stop: Collection[Variable]) -> SymbolicExt
         x, axis = found
 
 
+def spans(value: Variable, x: Variable) -> bool:
+    """Is it certain that an integer scalar is the number of rows of x?"""
+    one, other = _origin(value), _origin(source_of(x, 0, ()))
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return is_extent(ShapeI(one[1])(one[0]), *other)
+    return is_extent(value, x, 0) or (one is other if isinstance(one, Variable) else one == other)
+
+
+def _origin(found: SymbolicExtent | Axis) -> SymbolicExtent | Axis:
+    """An extent traced as far as it goes."""
+    while isinstance(found, Variable):
+        if isinstance(found, Constant):
+            return int(found.data)
+        if found.owner is None or not isinstance(found.owner.op, ShapeI):
+            return found
+        found = source_of(found.owner.inputs[0], found.owner.op.axis, ())
+    return found
+
+
 def _from_inputs(node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
     """The extent of an output in terms of the inputs, as `infer_type` tells it when every unknown dim has a name."""
+    if isinstance(node.op, KnowsExtents):
+        return node.op.extent_source(node, output, axis)
     if isinstance(node.op, Alloc | Reshape):
         size = _given_size(node, node.op.dims, axis)
         if size is not None:

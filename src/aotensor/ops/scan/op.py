@@ -12,11 +12,12 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
+from aotensor.ops.scan.extents import Axis, source_of
 from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
 from aotensor.ops.scan.pull import pulled
 from aotensor.ops.scan.push import batched, pushed
 from aotensor.ops.scan.run import run
-from aotensor.ops.shape.extents import as_extent, dim_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, dim_of
 
 T = TypeVar("T")
 
@@ -129,6 +130,26 @@ class Scan(Op):
         for slot in self.slots(self.body.inputs).taps[position]:
             type = fitted(f"the initial value of {what}", slot, type)
         return type
+
+    def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
+        """Rows are as many as the steps; the other extents are those of the initial value, or what the body says."""
+        states = len(self.taps)
+        is_stacked = output >= states or self.is_stacked[output]
+        if is_stacked and axis == 0:
+            return node.outputs[-1] if self.has_condition else node.inputs[0]
+        given = self.operands(node.inputs)
+        if output < states:
+            return given.initial[output], axis + (not is_stacked)
+        found = source_of(self.body.outputs[output], axis - 1, self.body.inputs)
+        if not isinstance(found, tuple):
+            return found if isinstance(found, int) else None
+        slots = self.slots(self.body.inputs)
+        for slot, x in zip(slots.constants, given.constants, strict=True):
+            if slot is found[0]:
+                return x, found[1]
+        wholes = [*zip(slots.sequences, given.sequences, strict=True)]
+        wholes += [(slot, x) for taps, x in zip(slots.taps, given.initial, strict=True) for slot in taps]
+        return next(((x, found[1] + 1) for slot, x in wholes if slot is found[0]), None)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return run(self, inputs)

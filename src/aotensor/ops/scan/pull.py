@@ -24,9 +24,10 @@ from aotensor.ops.elementwise.arithmetic import add, minimum
 from aotensor.ops.elementwise.compare import le, switch
 from aotensor.ops.index import IncSubtensor, set_subtensor
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.recover import Forward, Recovered, recover
 from aotensor.ops.shape.axes import shape_padleft
-from aotensor.ops.shape.extents import extent_of, is_extent, shape_i
+from aotensor.ops.shape.extents import extent_of, shape_i
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.window import Position
 
@@ -282,7 +283,7 @@ class _Rows:
 
     def spread(self, term: Variable, like: Variable) -> Variable:
         """The cotangent of a sequence from those of the rows that are read."""
-        if not self.is_cut and is_extent(self.n_steps, like, 0):
+        if not self.is_cut and spans(self.n_steps, like):
             return term
         shape: list[Any] = [extent_of(like, 0), *(extent_of(term, axis) for axis in range(1, term.ndim))]
         zeros = alloc(constant(0, dtype=term.dtype), shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
@@ -10,6 +10,7 @@ from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
+from aotensor.graph.walk import replace
 from aotensor.ops.scan.layout import Operands, Results, Slots
 from aotensor.ops.scan.op import Scan
 
@@ -50,6 +51,24 @@ class Draft:
             has_condition=self.made.last is not None,
         )
         return op.results(op.apply(*self.given.flat()).outputs)
+
+    def keep_states(self, kept: Sequence[int]) -> None:
+        """Drop all other states."""
+        self.given.initial = [self.given.initial[k] for k in kept]
+        self.slots.taps = [self.slots.taps[k] for k in kept]
+        self.taps = [self.taps[k] for k in kept]
+        self.is_stacked = [self.is_stacked[k] for k in kept]
+        self.made.states = [self.made.states[k] for k in kept]
+
+    def outside(self, x: Variable) -> Variable:
+        """A value of the body that is the same in all steps, as a part of the graph around the loop."""
+        return replace([x], dict(zip(self.slots.constants, self.given.constants, strict=True)))[0]
+
+    def results_like(self, outputs: list[Variable]) -> Results[Variable]:
+        """Other outputs of the body in the roles of the present ones."""
+        states, end = len(self.made.states), len(self.made.states) + len(self.made.mapped)
+        last = None if self.made.last is None else outputs[end]
+        return Results(outputs[:states], outputs[states:end], last)
 
     def row(self, x: Variable) -> Variable:
         """The slot of a sequence, which becomes one if it is none yet."""

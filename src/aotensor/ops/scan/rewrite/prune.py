@@ -88,11 +88,9 @@ def _pruned(
     outputs = draft.op.results(node.outputs)
     states, slots = _live(draft, outputs, readers)
     kept = sorted(states)
-    draft.given.initial = [draft.given.initial[k] for k in kept]
-    draft.slots.taps = [draft.slots.taps[k] for k in kept]
-    draft.taps = [draft.taps[k] for k in kept]
-    draft.is_stacked = [draft.is_stacked[k] and not _is_read_at_end(outputs.states[k], node, readers) for k in kept]
-    draft.made.states = [draft.made.states[k] for k in kept]
+    draft.keep_states(kept)
+    at_end = [_is_read_at_end(outputs.states[k], node, readers) for k in kept]
+    draft.is_stacked = [on and not last for on, last in zip(draft.is_stacked, at_end, strict=True)]
     columns = _columns(draft, outputs, readers)
     draft.made.mapped = list(columns)
     _keep(draft.given.sequences, draft.slots.sequences, slots)
