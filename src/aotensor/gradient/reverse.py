@@ -21,7 +21,7 @@ from aotensor.gradient.options import (
 )
 from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
 from aotensor.graph.op import REVERSE_RULES, Apply, call_pullback, disconnected, is_disconnected, is_null, sum_terms
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
@@ -139,7 +139,8 @@ class Sweep:
 
     def _name(self, total: Variable, x: Variable) -> None:
         """Call a new gradient (dcost/dx), where cost and x have names; the cost's own 1 waits for whom it passes to."""
-        is_new = total.name is None and total not in self._own
+        is_ours = total.owner is not None or isinstance(total, Constant)
+        is_new = total.name is None and is_ours and total not in self._own
         if self._cost_name and x.name and is_new and x not in self._unnamed:
             total.name = f"(d{self._cost_name}/d{x.name})"
 
