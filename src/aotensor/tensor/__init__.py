@@ -53,7 +53,14 @@ from aotensor.ops.elementwise.special import (
     digamma, erf, erfc, expit, gammaln, log1mexp, log1pexp, logaddexp, logit, psi, sigmoid, softplus, tri_gamma,
     xlog1py, xlogx, xlogy,
 )
-from aotensor.ops.take import take, take_along_axis
+from aotensor.ops.multi_index import ravel_multi_index, unravel_index
+from aotensor.ops.named import (
+    advanced_inc_subtensor1, advanced_set_subtensor1, advanced_subtensor1, scalar_from_tensor, tensor_from_scalar,
+)
+from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
+from aotensor.ops.reduce.without_zeros import mul_without_zeros
+from aotensor.ops.take import choose, compress, nonzero_values, take, take_along_axis
+from aotensor.ops.unique import unique
 from aotensor.ops.symbols import (
     as_tensor_variable, bcol, bmatrix, brow, bscalar, btensor3, btensor4, btensor5, bvector, ccol, cmatrix, col, cols,
     crow, cscalar, ctensor3, ctensor4, ctensor5, cvector, dcol, dcols, dmatrices, dmatrix, drow, drows, dscalar,
@@ -75,8 +82,8 @@ __all__ = [
     "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
     "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
     "e", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
-    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatnonzero",
-    "flatten", "flip", "floor", "floor_div",
+    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatten", "flip",
+    "floor", "floor_div",
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
     "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
@@ -87,8 +94,8 @@ __all__ = [
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
     "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "nan", "neg", "neq",
-    "newaxis", "nonzero", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pow", "power",
-    "prod", "psi", "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
+    "newaxis", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pow", "power", "prod", "psi",
+    "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalars", "second", "set_subtensor",
     "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin",
     "sinh", "size", "softmax", "softplus", "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
@@ -100,4 +107,7 @@ __all__ = [
     "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx",
     "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5",
     "zvector",
+    "advanced_inc_subtensor1", "advanced_set_subtensor1", "advanced_subtensor1", "choose", "compress", "flatnonzero",
+    "inverse_permutation", "mul_without_zeros", "nonzero", "nonzero_values", "permute_row_elements",
+    "ravel_multi_index", "scalar_from_tensor", "tensor_from_scalar", "unique", "unravel_index",
 ]
