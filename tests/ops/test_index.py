@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aotensor.tensor as at
+import aotensor.tensor.ops as ops
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.graph.variable import Variable
@@ -61,6 +62,22 @@ def test_what_a_window_knows() -> None:
         (lambda x: x[x[0, 0] > 0], TypeError, "is an integer scalar, not bool"),
         (lambda x: x[x > 0].set(np.zeros((2, 2))), ValueError, "rank 2 for a window of rank 1"),
         (lambda x: at.take(x, [True]), TypeError, "an integer, a slice"),
+        (lambda x: at.permute_row_elements(x, [0, 1]), ValueError, "lengths of the rows differ"),
+        (lambda x: at.permute_row_elements(x, x), TypeError, "a permutation holds integers"),
+        (lambda x: at.permute_row_elements(x, 0), ValueError, "a scalar has no rows"),
+        (lambda x: at.inverse_permutation(0), ValueError, "a scalar has no rows"),
+        (lambda x: at.ravel_multi_index([x], (7,)), TypeError, "positions are integers"),
+        (lambda x: at.ravel_multi_index([at.vector("k", dtype="uint64")], (7,)), TypeError, "positions are integers"),
+        (lambda x: at.ravel_multi_index([0, 1], (7,)), ValueError, "2 tensors of positions and 1 modes for 1 axes"),
+        (lambda x: at.ravel_multi_index([0], (7,), mode="fold"), ValueError, "mode is one of"),
+        (lambda x: at.unravel_index(0, (7,), order="K"), ValueError, "order is 'C' or 'F'"),
+        (lambda x: at.unravel_index(0, ()), ValueError, "without axes"),
+        (lambda x: at.choose([0], [x, x], mode="fold"), ValueError, "mode is one of"),
+        (lambda x: at.compress(x, x), ValueError, "the condition is a vector"),
+        (lambda x: at.unique(x, axis=0), UnsupportedError, "an axis is not supported"),
+        (lambda x: ops.CAReduce(at.sub), ValueError, "reductions are by add, mul"),
+        (lambda x: ops.ScalarFromTensor()(x), TypeError, "a scalar has rank 0, not 2"),
+        (lambda x: ops.AdvancedSubtensor1()(x, [[0]]), TypeError, "named by a vector"),
         (lambda x: at.nonzero(x[0, 0]), ValueError, "a scalar has no positions"),
         (lambda x: at.flatnonzero(x[0, 0]), ValueError, "a scalar has no positions"),
         (lambda x: at.where(x > 0, x), TypeError, "both values are needed, or neither"),
