@@ -15,7 +15,27 @@ from aotensor import errors
 from aotensor.config import config
 from aotensor.driver.api import compile, load
 from aotensor.driver.function import Function, function
+from aotensor.driver.signature import In, Out
 from aotensor.gradient import grad, subgraph_grad
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.graph.op import Op
+from aotensor.graph.substitute import clone_replace, graph_replace
 from aotensor.graph.variable import shared
 
-__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared", "subgraph_grad"]
+__all__ = [
+    "Function",
+    "In",
+    "Op",
+    "OpFromGraph",
+    "Out",
+    "clone_replace",
+    "compile",
+    "config",
+    "errors",
+    "function",
+    "grad",
+    "graph_replace",
+    "load",
+    "shared",
+    "subgraph_grad",
+]

@@ -10,11 +10,11 @@ from user_ops import Cube, Jittery, LogCosh
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.derivatives.check import GradientChecks
 from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
 from aotensor.driver.derivatives.verdict import Gradient, Judgement, Verdict
 from aotensor.driver.function import Function
-from aotensor.driver.verify_report import CheckFailed, CheckSkipped
 from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
 

@@ -9,11 +9,12 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aotensor.config import config
+from aotensor.graph.text import graph_text
 from aotensor.graph.variable import Constant
-from aotensor.graph.walk import leaves
+from aotensor.graph.walk import leaves, toposort
 from aotensor_runtime import LibraryFunction, load
 from aotensor_runtime.machine import cpu_flags
 
@@ -28,13 +29,14 @@ def load_compiled(f: Function) -> LibraryFunction:
 
     Raises: OSError if the cache folder cannot be written, and all that compiling raises.
     """
-    return getattr(load(cached_library(f, lambda folder: _build(f, folder))), f.name)  # type: ignore[no-any-return]
+    library = load(cached_library(f, lambda folder: _build(f, folder)))
+    return library[f.name]
 
 
 def _build(f: Function, folder: Path) -> Path:
-    from aotensor.driver import compiled
-
-    return compiled.write_artifact([f], folder, f.name, compiled.Options()).library
+    compiled = _compiled()
+    library: Path = compiled.write_artifact([f], folder, f.name, compiled.Options()).library
+    return library
 
 
 def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
@@ -62,12 +64,33 @@ def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
 
 def _key(f: Function) -> str:
     digest = hashlib.sha256()
-    for part in (f.ir("graph"), repr(f.allow_input_downcast), f.output_kind, repr(f.updates), _machine(), _compiler()):
+    graph = graph_text(f.name, list(f.arguments.values()), f.prepared)
+    for part in (
+        graph,
+        _foreign(f),
+        repr(f.allow_input_downcast),
+        f.output_kind,
+        repr(f.updates),
+        _machine(),
+        _compiler(),
+    ):
         digest.update(part.encode() + b"\0")
-    for x in leaves(list(f.results.values())):
+    for x in leaves(f.prepared.values()):
         if isinstance(x, Constant):
             digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
     return digest.hexdigest()[:40]
+
+
+def _foreign(f: Function) -> str:
+    """The tensor IR of a function with ops from elsewhere, whose code is not among the compiler's own."""
+    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in toposort(f.prepared.values()))
+    return "" if is_ours else _compiled().stage_text([f], "tensor")
+
+
+def _compiled() -> Any:
+    from aotensor.driver import compiled
+
+    return compiled
 
 
 def _machine() -> str:

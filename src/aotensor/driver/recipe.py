@@ -88,7 +88,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     machine = options.machine()
     runner = PassRunner(options.verify, config.dump_dir)
     module, built = build(
-        [Program(f.name, tuple(f.arguments.items()), tuple(f.results.items())) for f in functions], options.fp
+        [Program(f.name, tuple(f.arguments.items()), tuple(f.prepared.items())) for f in functions], options.fp
     )
     result = Lowered(list(functions), built, module, machine, options, runner)
     result.texts["graph"] = "\n".join(f.ir("graph") for f in functions)

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from aotensor.driver.build import Build
+from aotensor.driver.checks.build import check_bytes, check_header, check_stages, check_symbols, check_texts
+from aotensor.driver.checks.report import Check, CheckFailed, CheckSkipped, Report
+from aotensor.driver.checks.values import check_compiled, check_interpreted
 from aotensor.driver.derivatives.check import check_gradients
 from aotensor.driver.function import Function
 from aotensor.driver.recipe import Options
-from aotensor.driver.verify_build import check_bytes, check_header, check_stages, check_symbols, check_texts
-from aotensor.driver.verify_report import Check, CheckFailed, CheckSkipped, Report
-from aotensor.driver.verify_values import check_compiled, check_interpreted
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.library import read

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from aotensor.config import config
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.forward import push
-from aotensor.gradient.options import as_constants, as_variables, is_float, like, on_disconnection
+from aotensor.gradient.options import as_constants, as_variables, float_of, is_float, like, on_disconnection
 from aotensor.gradient.reverse import grad, pullback
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.variable import Variable, constant
@@ -96,7 +95,7 @@ def _by_rows(
     expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str
 ) -> list[Variable]:
     """Jacobians by a backward sweep: the rows of an identity are the cotangents."""
-    dtype = _float_of(expression)
+    dtype = float_of(expression)
     if expression.ndim == 0:
         return list(pullback(expression, list(targets), constant(1, dtype=dtype), stop, policy))
     slot = Variable(TensorType(dtype, expression.tensor_type.shape))
@@ -110,7 +109,7 @@ def _by_rows(
 
 def _by_columns(expression: Variable, x: Variable) -> Variable | None:
     """The Jacobian by a forward sweep, the rows of an identity being the tangents; None if there is no derivative."""
-    dtype = _float_of(x)
+    dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape)) if x.ndim else constant(1, dtype=dtype)
     (tangent,) = push([expression], [x], [slot])
     if is_disconnected(tangent) or is_null(tangent):
@@ -135,7 +134,3 @@ def _identity(x: Variable, dtype: str) -> Variable:
     extents = extents_of(x)
     rows = eye(product(extents), dtype=dtype)
     return rows if x.ndim == 1 else reshape(rows, [product(extents), *extents])
-
-
-def _float_of(x: Variable) -> str:
-    return x.dtype if is_float(x) else config.floatX

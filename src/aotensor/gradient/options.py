@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError
 from aotensor.graph.op import disconnected
@@ -120,3 +121,8 @@ def check_like(found: Variable, x: Variable, what: str) -> None:
 def is_float(x: Variable) -> bool:
     """True if the elements of `x` are floats."""
     return dtypes.is_float(x.dtype)
+
+
+def float_of(x: Variable) -> str:
+    """The dtype of the cotangents and tangents of `x`: its own if that is floating, else floatX."""
+    return x.dtype if is_float(x) else config.floatX

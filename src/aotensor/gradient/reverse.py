@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from aotensor.config import config
 from aotensor.errors import GraphTypeError, GraphValueError, NullTypeGradError
 from aotensor.gradient.options import (
     as_constants,
     as_variables,
     check_like,
     disconnected_value,
+    float_of,
     is_float,
     like,
     on_disconnection,
@@ -20,7 +20,7 @@ from aotensor.gradient.options import (
     stand_in,
 )
 from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
-from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.op import REVERSE_RULES, Apply, call_pullback, disconnected, is_disconnected, is_null, sum_terms
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
@@ -123,8 +123,8 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
         cotangents = [x if on else disconnected() for x, on in zip(given, live, strict=True)]
-        found = node.op.pullback(node.inputs, node.outputs, cotangents)
-        terms = checked_terms(node, "pullback", found, node.inputs)
+        found = call_pullback(node.op, node.inputs, node.outputs, cotangents)
+        terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
         return terms
 
@@ -197,7 +197,7 @@ def _check_cost(cost: object) -> None:
 
 
 def _one(cost: Variable) -> Variable:
-    return constant(1, dtype=cost.dtype if is_float(cost) else config.floatX)
+    return constant(1, dtype=float_of(cost))
 
 
 def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
@@ -279,7 +279,7 @@ def as_points(eval_points: Any, variables: Sequence[Variable], what: str) -> lis
         point = as_tensor(value)
         check_like(point, x, f"eval_points[{position}]")
         if is_float(x) or not is_float(point):
-            point = cast(point, x.dtype if is_float(x) else config.floatX)
+            point = cast(point, float_of(x))
         points.append(point)
     return points
 

@@ -62,7 +62,7 @@ def replace(outputs: Sequence[Variable], replacements: Mapping[Variable, Variabl
         if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
             copies = node.op.apply(*inputs).outputs
             for old, new in zip(node.outputs, copies, strict=True):
-                new.name = old.name
+                new.name, new.site = old.name, old.site
                 mapping.setdefault(old, new)
     return [mapping.get(x, x) for x in outputs]
 

@@ -11,6 +11,8 @@ import numpy as np
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
+from aotensor.driver.checks.values import compare
 from aotensor.driver.derivatives.culprit import first_culprit, purposeful
 from aotensor.driver.derivatives.measure import METHODS, Point, findings_at
 from aotensor.driver.derivatives.program import Compiled, Derivatives, Execution, Reference
@@ -18,8 +20,6 @@ from aotensor.driver.derivatives.verdict import Finding, Gradient, Judgement, Ve
 from aotensor.driver.function import Function
 from aotensor.driver.recipe import Options
 from aotensor.driver.samples import Arrays, Sample, Sampler, reference_values
-from aotensor.driver.verify_report import CheckFailed, CheckSkipped, Report
-from aotensor.driver.verify_values import compare
 from aotensor.errors import AotensorError, UnsupportedError
 from aotensor_runtime import Library
 from aotensor_runtime.vectors import call_with_state

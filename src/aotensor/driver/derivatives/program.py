@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.function import Function
+from aotensor.driver.function import Function, function
 from aotensor.errors import AotensorError
 from aotensor.gradient.forward import pushforward
 from aotensor.gradient.reverse import pullback
@@ -67,7 +67,7 @@ class Derivatives:
         cotangents = [self.cotangents[key] for key in self.pushed]
         slopes = pullback(outputs, list(self.inputs.values()), cotangents, disconnected_inputs="ignore")
         results = replace([*slopes, *self.pushed.values()], inputs)
-        return Function([*inputs.values(), *symbols], results, name, None, None, "ignore", None)
+        return function([*inputs.values(), *symbols], results, name=name, on_unused_input="ignore")
 
 
 class Execution(Protocol):

@@ -10,9 +10,9 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.driver.agreement import disagreements
 from aotensor.driver.build import Build
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.function import Function
 from aotensor.driver.samples import Arrays, Sample, Sampler, nearby_values, reference_values
-from aotensor.driver.verify_report import CheckFailed, CheckSkipped
 from aotensor.errors import GraphError
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpret import interpret

@@ -13,8 +13,8 @@ from typing import Final
 
 from aotensor.codegen.entry.names import exported_symbols
 from aotensor.driver.build import Build
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.linkage import read_linkage
-from aotensor.driver.verify_report import CheckFailed, CheckSkipped
 from aotensor.ir.context import parse_module
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.manifest import Manifest
