@@ -11,7 +11,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor import OpFromGraph
 from aotensor.errors import DisconnectedInputError, MissingInputError, NullTypeGradError
-from aotensor.gradient import Lop, NullType, Rop, disconnected_type, grad, hessian, jacobian
+from aotensor.gradient import Lop, NullType, Rop, disconnected_type, grad, grad_clip, hessian, jacobian
 from aotensor.gradient.terms import connection_pattern
 from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable
@@ -306,6 +306,17 @@ def test_overrides_reach_compiled_code() -> None:
     composite = op(lop_overrides=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])
     f = aot.function([A, B, C], grad(composite(A, B, C), [A, B, C]), on_unused_input="ignore")
     assert f(2.0, 3.0, 4.0) == [1.0, 8.0, 3.0]
+
+
+def test_jacobians_with_overrides_go_backwards() -> None:
+    """The forward sweep over one scalar would be shorter, but not what the author said."""
+    v = at.dvector("v")
+    composite = OpFromGraph([A, v], [A * v], lop_overrides=lambda i, o, g: [(g[0] * v).sum() * 10, g[0] * A])
+    found = jacobian(composite(A, v), A)
+    np.testing.assert_array_equal(found.eval({A: 2.0, v: np.array([1.0, 2.0])}), [10, 20])
+    clipped = OpFromGraph([A, v], [5 * v * grad_clip(A, -1, 1)])
+    np.testing.assert_array_equal(jacobian(clipped(A, v), A).eval({A: 2.0, v: np.array([1.0, 2.0])}), [1, 1])
+    assert OpFromGraph([A], [A]).is_dual()
 
 
 @pytest.mark.parametrize("batched", [(True, True), (False, True), (True, False)])

@@ -18,7 +18,6 @@ from aotensor.graph.walk import toposort
 from aotensor.ops.batching import repeated
 from aotensor.ops.diagonal import eye
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.gradient_control import GradClip
 from aotensor.ops.shape.axes import moveaxis
 from aotensor.ops.shape.extents import extents_of, product, reshape
 
@@ -83,7 +82,7 @@ def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
         return False
     size, rows = _static_size(x), _static_size(expression)
     is_smaller = size is not None and (size == 1 if rows is None else size < rows)
-    return is_smaller and not any(isinstance(node.op, GradClip) for node in toposort([expression], stop=[x]))
+    return is_smaller and all(node.op.is_dual() for node in toposort([expression], stop=[x]))
 
 
 def _static_size(x: Variable) -> int | None:

@@ -21,7 +21,7 @@ from aotensor.gradient.options import (
 )
 from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
 from aotensor.graph.op import REVERSE_RULES, Apply, call_pullback, disconnected, is_disconnected, is_null, sum_terms
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
@@ -56,7 +56,8 @@ class Sweep:
         for x, cotangent in seeds:
             self._terms.setdefault(x, []).append(cotangent)
         self._cost_name = cost.name if cost is not None else None
-        self._own = self._existing(cotangent for _, cotangent in seeds) if self._cost_name else set()
+        self._unnamed = {cost} - set(wrt)
+        self._own = self._existing() if self._cost_name else set()
 
     def is_connected(self, x: Variable) -> bool:
         """Do elements of x influence a seeded variable? Known before `run`."""
@@ -128,17 +129,19 @@ class Sweep:
         check_connection(node, pattern, live, terms)
         return terms
 
-    def _existing(self, cotangents: Iterable[Variable]) -> set[Variable]:
+    def _existing(self) -> set[Variable]:
         """Variables that were there before the sweep: they belong to the user and keep their names."""
-        existing = {*cotangents, *self._known.values()}
+        existing = {*self._known.values()}
         for node in self._order:
             existing.update(node.inputs)
             existing.update(node.outputs)
         return existing
 
     def _name(self, total: Variable, x: Variable) -> None:
-        """Call a new gradient (dcost/dx), where cost and x have names."""
-        if self._cost_name and x.name and total.name is None and total not in self._own:
+        """Call a new gradient (dcost/dx), where cost and x have names; the cost's own 1 waits for whom it passes to."""
+        is_ours = total.owner is not None or isinstance(total, Constant)
+        is_new = total.name is None and is_ours and total not in self._own
+        if self._cost_name and x.name and is_new and x not in self._unnamed:
             total.name = f"(d{self._cost_name}/d{x.name})"
 
 

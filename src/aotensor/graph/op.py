@@ -139,6 +139,10 @@ class Op(ABC):
         """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
+    def is_dual(self) -> bool:
+        """Are pullback and pushforward transposes of each other? Not if one of them is meant to differ."""
+        return True
+
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """`reference` on checked inputs, with results of exactly the declared dtypes.
 

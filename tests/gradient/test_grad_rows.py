@@ -1,0 +1,413 @@
+"""grad in detail: how often pullbacks are called and with what, dtypes, kinds of zero, names, cuts; compiled too."""
+
+from __future__ import annotations
+
+from collections import UserList, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core.types import TensorType
+from aotensor.errors import DisconnectedInputError, NullTypeGradError
+from aotensor.gradient import (
+    DisconnectedType,
+    consider_constant,
+    disconnected_grad,
+    disconnected_type,
+    grad,
+    grad_not_implemented,
+    grad_sources_inputs,
+    null_type,
+    undefined_grad,
+    zero_grad,
+)
+from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.variable import Variable
+
+X, Y = at.dscalars("x", "y")
+V = at.dvector("v")
+
+
+def both(expressions: Sequence[Variable], values: Mapping[Variable, Any]) -> list[Any]:
+    """Compiled values, which agree with those of the reference."""
+    f = aot.function(list(values), list(expressions), on_unused_input="ignore")
+    found, expected = f(*values.values()), f.reference(*values.values())
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+        assert one.dtype == other.dtype
+    return list(found)
+
+
+@dataclass(frozen=True)
+class Spy(Op):
+    """x and 2·x, with a pullback that notes what it is given."""
+
+    name: ClassVar[str] = "spy"
+    seen: list[Any] = field(default_factory=list, compare=False, repr=False)
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
+        return x, x
+
+    def reference(self, x: Any) -> Any:
+        return x, 2 * x
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        self.seen.append([x.type for x in cotangents])
+        first, second = (at.zeros_like(inputs[0]) if is_disconnected(x) else x for x in cotangents)
+        return [first + 2 * second]
+
+
+# --- entry and containers --------------------------------------------------------------------------------------------
+
+
+def test_cost_is_a_scalar_also_if_a_vector_has_one_element() -> None:
+    with pytest.raises(TypeError, match="scalar"):
+        grad(at.dvector("one", shape=(1,)), X)
+    for cost in (np.zeros(()), 3.0, None):
+        with pytest.raises((TypeError, ValueError)):
+            grad(cost, X)  # type: ignore[arg-type]
+
+
+def test_wrt_in_other_sequences_gives_a_list() -> None:
+    for wrt in (deque([X, Y]), UserList([X, Y])):
+        found = grad(X * Y, wrt)
+        assert isinstance(found, list)
+        assert len(found) == 2
+
+
+def test_wrt_as_an_array_is_refused() -> None:
+    with pytest.raises(TypeError, match="ndarray"):
+        grad(X, np.zeros(2))
+
+
+# --- the sweep -------------------------------------------------------------------------------------------------------
+
+
+def test_a_pullback_is_called_once_with_disconnected_types_for_unused_outputs() -> None:
+    spy = Spy()
+    first, second = spy(X)
+    assert grad(first * first + first, X).eval({X: 3.0}) == 7.0
+    assert spy.seen == [[TensorType("float64"), DisconnectedType()]]
+    assert grad(first + second, [X, first, second])[0].eval({X: 3.0}) == 3.0
+    assert len(spy.seen) == 2
+
+
+def test_a_pullback_is_not_called_where_nothing_arrives() -> None:
+    spy = Spy()
+    first, _ = spy(X)
+    grad(disconnected_grad(first) + X, X)
+    grad(X * Y, Y)
+    grad(first * Y, Y)
+    grad(first * Y, Y, consider_constant=[first])
+    with pytest.raises(NullTypeGradError):
+        grad(undefined_grad(first), X)
+    assert spy.seen == []
+
+
+def test_cotangents_are_cast_to_the_dtype_of_a_floating_output() -> None:
+    spy, f = Spy(), at.fscalar("f")
+    first, _ = spy(f)
+    found = grad(first * X, f)
+    assert spy.seen == [[TensorType("float32"), DisconnectedType()]]
+    assert found.dtype == "float32"
+
+
+def test_cotangents_of_discrete_outputs_stay_floating() -> None:
+    spy, i = Spy(), at.iscalar("i")
+    first, _ = spy(i)
+    assert grad(first * X, i).eval({X: 3.0, i: 1}) == 3.0
+    assert spy.seen == [[TensorType("float64"), DisconnectedType()]]
+
+
+def test_terms_add_up_over_all_uses_in_a_fixed_order() -> None:
+    u = X * Y
+    cost = u * u + u * X + at.sin(u) + u
+    first, second = (aot.function([X, Y], grad(cost, [X, Y])).ir("graph") for _ in range(2))
+    lines = [[line.split("#")[0] for line in text.splitlines()] for text in (first, second)]
+    assert lines[0] == lines[1]
+
+
+# --- dtypes ----------------------------------------------------------------------------------------------------------
+
+
+def test_dtypes_and_values_of_gradients_with_discrete_parts() -> None:
+    i, flag, vector = at.iscalar("i"), at.scalar("flag", dtype="bool"), at.ivector("vector")
+    truncated = at.cast(X, "int32")
+    expressions = {
+        "int cost wrt itself": grad(i, i),
+        "i·x wrt i": grad(i * X, i),
+        "i·x wrt x": grad(i * X, X),
+        "flag·x wrt flag": grad(flag * X, flag),
+        "i·i wrt i": grad(i * i, i),
+        "Σ int vector": grad(at.sum(vector), vector),
+        "through a cast to int": grad(at.cast(truncated, "float64") * 0.5, X),
+        "from the int on": grad(at.cast(truncated, "float64") * 0.5, truncated),
+        "eq(x, 1)·x": grad(at.eq(X, 1.0) * X, X),
+        "eq(x, 1)": grad(at.eq(X, 1), X),
+        "floor, sign, round": grad(at.floor(X) + at.sign(X) + at.round(X) + at.ceil(X), X),
+    }
+    values = {X: 1.0, i: 3, flag: True, vector: np.array([1, 2], "int32")}
+    found = dict(zip(expressions, both(list(expressions.values()), values), strict=True))
+    expected: dict[str, Any] = {
+        "int cost wrt itself": 1.0,
+        "i·x wrt i": 1.0,
+        "i·x wrt x": 3.0,
+        "flag·x wrt flag": 1.0,
+        "i·i wrt i": 0.0,
+        "Σ int vector": [0.0, 0.0],
+        "through a cast to int": 0.0,
+        "from the int on": 0.5,
+        "eq(x, 1)·x": 1.0,
+        "eq(x, 1)": 0.0,
+        "floor, sign, round": 0.0,
+    }
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+        assert found[name].dtype == "float64", name
+
+
+def test_what_only_lends_extents_is_disconnected() -> None:
+    i = at.lscalar("i")
+    for cost in (
+        at.cast(V.shape[0], "float64"),
+        at.sum(at.zeros_like(V)) + X * 0,
+        at.sum(at.alloc(X, V.shape[0])),
+        at.cast(V.size, "float64"),
+    ):
+        with pytest.raises(DisconnectedInputError):
+            grad(cost, V)
+    with pytest.raises(DisconnectedInputError):
+        grad(at.sum(at.arange(0.5, i, 1.0)), i)
+
+
+def test_a_gradient_is_cast_to_the_dtype_of_a_floating_wrt_and_left_floating_otherwise() -> None:
+    f, i = at.fscalar("f"), at.iscalar("i")
+    assert [x.dtype for x in grad(f * X, [f, X])] == ["float32", "float64"]
+    assert grad(f * 2 + at.lscalar("n"), f).dtype == "float32"
+    assert grad(i * f, i).dtype in ("float32", "float64")
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("float32", "float32"), ("float64", "float64"), ("int32", "float64")])
+def test_zero_of_a_disconnected_wrt(dtype: str, expected: str) -> None:
+    w = at.matrix("w", dtype=dtype)
+    zero = grad(X, w, disconnected_inputs="ignore")
+    assert zero.dtype == expected
+    (found,) = both([zero], {w: np.ones((2, 3), dtype)})
+    np.testing.assert_array_equal(found, np.zeros((2, 3)))
+
+
+def test_literals_keep_their_digits() -> None:
+    (found,) = both([grad(2.0**X, X)], {X: 0.0})
+    assert found == np.log(2.0)
+
+
+def test_complex_values_are_refused() -> None:
+    with pytest.raises(TypeError, match="complex"):
+        at.zscalar("z")
+
+
+# --- disconnected, zero, null ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda x, y: y, "disconnected"),
+        (lambda x, y: y + at.cast(at.shape(x * at.ones(3))[0], "float64"), "disconnected"),
+        (lambda x, y: y + disconnected_grad(x), "disconnected"),
+        (lambda x, y: y + zero_grad(x), "zero"),
+        (lambda x, y: y + consider_constant(x), "zero"),
+        (lambda x, y: y + at.cast(x, "int64"), "zero"),
+        (lambda x, y: y + at.floor(x), "zero"),
+        (lambda x, y: y + at.sign(x), "zero"),
+        (lambda x, y: y * at.gt(x, 0), "zero"),
+        (lambda x, y: y + undefined_grad(x), "null"),
+        (lambda x, y: undefined_grad(x) ** 2 + x, "null"),
+        (lambda x, y: zero_grad(undefined_grad(x)) + x, "null"),
+        (lambda x, y: zero_grad(undefined_grad(x)), "null"),
+        (lambda x, y: disconnected_grad(undefined_grad(x)) + x, "one"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:consider_constant")
+def test_disconnected_zero_and_null_are_three_things(make: Any, kind: str) -> None:
+    cost = make(X, Y)
+    options: dict[str, Any] = {"disconnected_inputs": "ignore", "return_disconnected": "disconnected"}
+    found = grad(cost, X, null_gradients="return", **options)
+    if kind == "disconnected":
+        assert found.type == disconnected_type
+        with pytest.raises(DisconnectedInputError):
+            grad(cost, X)
+    elif kind == "null":
+        assert found.type == null_type
+        with pytest.raises(NullTypeGradError, match="undefined_grad"):
+            grad(cost, X)
+    else:
+        assert grad(cost, X).eval({X: 1.5, Y: 2.0}) == (1.0 if kind == "one" else 0.0)
+
+
+def test_a_null_node_may_be_considered_constant() -> None:
+    null = undefined_grad(X)
+    assert grad(null + X, X, consider_constant=[null]).eval({X: 2.0}) == 1.0
+
+
+class NotYet(Op):
+    """x, with a derivative that nobody has written."""
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Any) -> Any:
+        return x
+
+    def grad(self, inputs: Any, output_grads: Any) -> Any:
+        return [grad_not_implemented(self, 0, inputs[0], "later")]
+
+
+def test_not_implemented_is_null() -> None:
+    with pytest.raises(NullTypeGradError, match=r"NotYet with respect to input 0 \(x\) is not implemented: later"):
+        grad(NotYet()(X), X)
+
+
+def test_an_absent_wrt_is_told_before_any_pullback_runs() -> None:
+    with pytest.raises(DisconnectedInputError):
+        grad(undefined_grad(X), [X, Y])
+    spy = Spy()
+    with pytest.raises(DisconnectedInputError):
+        grad(spy(X)[0], [X, Y])
+    assert spy.seen == []
+
+
+def test_a_zero_for_what_is_not_differentiable_needs_ignore() -> None:
+    cost = at.cast(V.shape[0], "float64")
+    with pytest.raises(DisconnectedInputError):
+        grad(cost, V)
+    np.testing.assert_array_equal(grad(cost, V, disconnected_inputs="ignore").eval({V: [1.0, 2.0]}), [0, 0])
+    with pytest.warns(UserWarning, match="does not depend"):
+        grad(cost, V, disconnected_inputs="warn")
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def named(cost: Variable, name: str = "c") -> Variable:
+    cost.name = name
+    return cost
+
+
+def test_a_gradient_that_is_shared_keeps_its_first_name() -> None:
+    first, second = grad(named(X + Y), [X, Y])
+    assert first is second
+    assert first.name == "(dc/dx)"
+
+
+def test_the_gradient_of_the_cost_itself_is_named() -> None:
+    cost = named(X * 2)
+    assert grad(cost, cost).name == "(dc/dc)"
+
+
+def test_an_op_that_returns_its_input_does_not_rename_it() -> None:
+    class Odd(NotYet):
+        def grad(self, inputs: Any, output_grads: Any) -> Any:
+            return [unnamed]
+
+    unnamed = at.dscalar()
+    assert grad(named(Odd()(X)), X) is unnamed
+    assert unnamed.name is None
+
+
+def test_known_grads_alone_name_nothing() -> None:
+    u = named(X * Y, "u")
+    assert grad(None, X, known_grads={u: at.dscalar("g")}).name is None
+
+
+# --- consider_constant, known_grads ----------------------------------------------------------------------------------
+
+
+def test_consider_constant_numbers() -> None:
+    a = X * Y
+    cost = a**2 + X
+    found = both(
+        [
+            grad(cost, [X], [a])[0],
+            grad(cost, X, (v for v in [a])),
+            grad(cost, a, [a]),
+            grad(cost, X, [X]),
+            grad(cost, X, {a}),
+        ],
+        {X: 2.0, Y: 3.0},
+    )
+    assert found == [1.0, 1.0, 12.0, 37.0, 1.0]
+
+
+def test_known_grads_numbers() -> None:
+    a, g = X * Y, at.dscalar("g")
+    c = a**2
+    w = at.dvector("w")
+    found = both(
+        [
+            *grad(None, [X, Y], known_grads={a: g}),
+            grad(None, X, known_grads={c: g, a: at.constant(7.0)}),
+            grad(None, X, known_grads={a: at.constant(7.0), c: g}),
+            grad(c, X, known_grads={c: at.constant(10.0)}),
+            grad(c, X, known_grads={a: at.constant(7.0)}),
+            grad(None, V, known_grads={V**2: w}),
+            grad(None, X, known_grads=MappingProxyType({a: g})),
+        ],
+        {X: 2.0, Y: 3.0, g: 10.0, V: np.array([1.0, 2.0]), w: np.array([3.0, 4.0])},
+    )
+    assert [float(x) for x in found[:6]] == [30, 20, 21, 21, 360, 21]
+    np.testing.assert_array_equal(found[6], [6, 16])
+    assert found[7] == 30
+
+
+def test_known_grads_of_an_integer_key() -> None:
+    i = at.iscalar("i")
+    assert grad(None, i, known_grads={i: at.constant(2.5)}).eval({}) == 2.5
+    assert grad(None, X, known_grads={at.cast(X, "int32"): at.constant(2.5)}).eval({X: 1.0}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (1.0, TypeError),
+        (np.zeros(3), TypeError),
+        (at.constant(np.zeros(3, int)), TypeError),
+        (at.constant(np.zeros(3, bool)), TypeError),
+        (at.dscalar(), ValueError),
+        (at.dmatrix(), ValueError),
+        (at.dvector(shape=(2,)), ValueError),
+    ],
+)
+def test_known_grads_are_checked(value: Any, error: type[Exception]) -> None:
+    three = at.dvector("three", shape=(3,))
+    with pytest.raises(error):
+        grad(None, three, known_grads={three * 2: value})
+
+
+def test_layer_by_layer_is_the_whole_gradient() -> None:
+    """Backwards from each cut, with what the part above has sent."""
+    layers: list[Variable] = [V]
+    for _ in range(4):
+        layers.append(at.tanh(layers[-1] * 1.5 + 0.1))
+    cost = at.sum(layers[-1] ** 2)
+    known: dict[Variable, Variable] = {}
+    for below in layers[-2::-1]:
+        known = {below: grad(None if known else cost, below, known_grads=known or None)}
+    whole, pieces = both([grad(cost, V), known[V]], {V: np.array([0.3, -0.2, 1.0])})
+    np.testing.assert_allclose(pieces, whole, rtol=1e-14)
+
+
+def test_grad_sources_inputs_goes_to_the_leaves_or_to_what_is_named() -> None:
+    a, g = X * Y, at.dscalar("g")
+    found = grad_sources_inputs([(a * a, g)], [a])
+    assert list(found) == [a]
+    assert found[a].eval({X: 2.0, Y: 3.0, g: 1.0}) == 12.0
+    assert set(grad_sources_inputs([(a, g)])) == {X, Y}
+    with pytest.raises(DisconnectedInputError):
+        grad_sources_inputs([(a, g)], [a, X])
