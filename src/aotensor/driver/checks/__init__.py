@@ -1,1 +1,1 @@
-"""What `verify` checks, and how it reports."""
+"""What a verification looks at beside derivatives, and the report of what it found."""
