@@ -34,6 +34,7 @@ class Case:
     specials: expected derivatives at kinks: position → ȳᵀ·J for ȳ of ones.
     expected: the value itself, where a closed form is known.
     compiles: whether the compiled library is compared too.
+    shows: rows of docs/surface that it shows, beside those that name its ops.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Case:
     specials: dict[int, Any] | None = None
     expected: Any = None
     compiles: bool = True
+    shows: Sequence[str] = ()
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """The input arrays. Python floats become float64, ints int64."""
