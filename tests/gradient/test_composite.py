@@ -35,6 +35,7 @@ def slopes(composite: OpFromGraph) -> list[float]:
 # --- construction ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/11.1-constructor", "gradient/11.1-checks")
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
@@ -61,6 +62,7 @@ def test_construction_is_checked(make: Any, error: type[Exception], text: str) -
         make()
 
 
+@pytest.mark.shows("gradient/11.1-checks", "gradient/11.1-unused")
 def test_unused_inputs_are_fine() -> None:
     composite = OpFromGraph([A, B], [A * 2])
     assert composite(A, B).eval({A: 3.0, B: 0.0}) == 6.0
@@ -104,16 +106,19 @@ def test_static_dims_of_the_inputs_reach_the_outputs() -> None:
 # --- reverse ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/11.1-numbers", "gradient/11.1-constructor")
 def test_default_gradient() -> None:
     assert slopes(op()) == [1, 4, 3]
     assert slopes(op(inline=True)) == [1, 4, 3]
 
 
+@pytest.mark.shows("gradient/11.1-lop-forms", "gradient/11.1-numbers")
 def test_an_override_of_one_input_in_a_list() -> None:
     assert slopes(op(lop_overrides=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])) == [1, 8, 3]
     assert slopes(op(pullback=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])) == [1, 8, 3]
 
 
+@pytest.mark.shows("gradient/11.1-lop-forms", "gradient/11.1-constructor")
 def test_an_override_by_a_function() -> None:
     def rule(inputs: Any, outputs: Any, grads: Any) -> Any:
         assert [len(x) for x in (inputs, outputs, grads)] == [3, 1, 1]
@@ -123,12 +128,14 @@ def test_an_override_by_a_function() -> None:
     assert slopes(op(pullback=rule)) == [10, 14, 2]
 
 
+@pytest.mark.shows("gradient/11.1-lop-forms")
 def test_an_override_by_another_composite() -> None:
     e, g = at.dscalars("e", "g")
     other = OpFromGraph([A, B, C, e, g], [g, 5 * g * C, e * g])
     assert slopes(op(lop_overrides=other)) == [1, 20, 14]
 
 
+@pytest.mark.shows("gradient/11.1-lop-checks")
 @pytest.mark.parametrize(
     ("returned", "error", "text"),
     [
@@ -144,6 +151,7 @@ def test_what_an_override_returns_is_checked(returned: Any, error: type[Exceptio
         slopes(op(lop_overrides=returned))
 
 
+@pytest.mark.shows("gradient/11.1-lop-forms")
 def test_null_entries() -> None:
     composite = op(lop_overrides=[None, Variable(NullType("b is a label")), None])
     with pytest.raises(NullTypeGradError, match="b is a label"):
@@ -151,6 +159,7 @@ def test_null_entries() -> None:
     assert grad(composite(A, B, C), C).eval(POINT) == 3.0
 
 
+@pytest.mark.shows("gradient/11.1-lop-forms", "gradient/11.1-disconnected-entry")
 def test_disconnected_entries_agree_with_the_pattern() -> None:
     entries = [None, disconnected_type(), None]
     with pytest.raises(TypeError, match="disconnected, but connection_pattern"):
@@ -171,6 +180,7 @@ def test_cotangents_of_unused_outputs_are_zeros_for_overrides() -> None:
     assert grad(first + second, A).eval(POINT) == 5.0
 
 
+@pytest.mark.shows("gradient/11.1-pattern", "gradient/11.1-unused")
 def test_derived_connection_pattern() -> None:
     composite = OpFromGraph([A, B], [2 * A, A * B])
     node = composite(A, B)[0].owner
@@ -182,6 +192,7 @@ def test_derived_connection_pattern() -> None:
     assert connection_pattern(by_shape) == [[False, True]]
 
 
+@pytest.mark.shows("gradient/11.1-pattern")
 def test_a_given_pattern_is_checked() -> None:
     for pattern, error in (([[True]], ValueError), ((True,), TypeError), ([(True,)] * 3, TypeError)):
         with pytest.raises(error, match="connection_pattern"):
@@ -209,6 +220,7 @@ def test_default_tangent() -> None:
     assert Rop(op()(A, B, C), [A, B], [ONE, ONE]).eval(POINT) == 5.0
 
 
+@pytest.mark.shows("gradient/11.1-rop-forms", "gradient/11.1-rop-honoured")
 @pytest.mark.parametrize(
     "options",
     [
@@ -224,6 +236,7 @@ def test_forward_overrides_are_honoured(options: Any) -> None:
     assert grad(op(**options)(A, B, C), B).eval(POINT) == 4.0
 
 
+@pytest.mark.shows("gradient/11.1-rop-forms")
 def test_a_pushforward_by_another_composite_takes_outputs_too() -> None:
     e, s, t, u = at.dscalars("e", "s", "t", "u")
     other = OpFromGraph([A, B, C, e, s, t, u], [e * t + s])

@@ -66,6 +66,7 @@ class Spy(Op):
 # --- entry and containers --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.1-rank", "gradient/3.1-no-variable")
 def test_cost_is_a_scalar_also_if_a_vector_has_one_element() -> None:
     with pytest.raises(TypeError, match="scalar"):
         grad(at.dvector("one", shape=(1,)), X)
@@ -74,6 +75,7 @@ def test_cost_is_a_scalar_also_if_a_vector_has_one_element() -> None:
             grad(cost, X)  # type: ignore[arg-type]
 
 
+@pytest.mark.shows("gradient/3.2-other")
 def test_wrt_in_other_sequences_gives_a_list() -> None:
     for wrt in (deque([X, Y]), UserList([X, Y])):
         found = grad(X * Y, wrt)
@@ -81,6 +83,7 @@ def test_wrt_in_other_sequences_gives_a_list() -> None:
         assert len(found) == 2
 
 
+@pytest.mark.shows("gradient/3.1-not-a-sequence")
 def test_wrt_as_an_array_is_refused() -> None:
     with pytest.raises(TypeError, match="ndarray"):
         grad(X, np.zeros(2))
@@ -89,6 +92,7 @@ def test_wrt_as_an_array_is_refused() -> None:
 # --- the sweep -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.3-once", "gradient/11-unused-output")
 def test_a_pullback_is_called_once_with_disconnected_types_for_unused_outputs() -> None:
     spy = Spy()
     first, second = spy(X)
@@ -98,6 +102,7 @@ def test_a_pullback_is_called_once_with_disconnected_types_for_unused_outputs() 
     assert len(spy.seen) == 2
 
 
+@pytest.mark.shows("gradient/3.3-connected", "gradient/3.3-once")
 def test_a_pullback_is_not_called_where_nothing_arrives() -> None:
     spy = Spy()
     first, _ = spy(X)
@@ -110,6 +115,7 @@ def test_a_pullback_is_not_called_where_nothing_arrives() -> None:
     assert spy.seen == []
 
 
+@pytest.mark.shows("gradient/3.4-cotangent")
 def test_cotangents_are_cast_to_the_dtype_of_a_floating_output() -> None:
     spy, f = Spy(), at.fscalar("f")
     first, _ = spy(f)
@@ -118,6 +124,7 @@ def test_cotangents_are_cast_to_the_dtype_of_a_floating_output() -> None:
     assert found.dtype == "float32"
 
 
+@pytest.mark.shows("gradient/3.4-cotangent")
 def test_cotangents_of_discrete_outputs_stay_floating() -> None:
     spy, i = Spy(), at.iscalar("i")
     first, _ = spy(i)
@@ -125,6 +132,7 @@ def test_cotangents_of_discrete_outputs_stay_floating() -> None:
     assert spy.seen == [[TensorType("float64"), DisconnectedType()]]
 
 
+@pytest.mark.shows("gradient/3.3-sum")
 def test_terms_add_up_over_all_uses_in_a_fixed_order() -> None:
     u = X * Y
     cost = u * u + u * X + at.sin(u) + u
@@ -136,6 +144,8 @@ def test_terms_add_up_over_all_uses_in_a_fixed_order() -> None:
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.4-discrete-cost", "gradient/3.4-discrete-input", "gradient/3.4-discrete-output")
+@pytest.mark.shows("gradient/3.4-comparison")
 def test_dtypes_and_values_of_gradients_with_discrete_parts() -> None:
     i, flag, vector = at.iscalar("i"), at.scalar("flag", dtype="bool"), at.ivector("vector")
     truncated = at.cast(X, "int32")
@@ -172,6 +182,7 @@ def test_dtypes_and_values_of_gradients_with_discrete_parts() -> None:
         assert found[name].dtype == "float64", name
 
 
+@pytest.mark.shows("gradient/3.4-extents")
 def test_what_only_lends_extents_is_disconnected() -> None:
     i = at.lscalar("i")
     for cost in (
@@ -186,6 +197,7 @@ def test_what_only_lends_extents_is_disconnected() -> None:
         grad(at.sum(at.arange(0.5, i, 1.0)), i)
 
 
+@pytest.mark.shows("gradient/3.4-result")
 def test_a_gradient_is_cast_to_the_dtype_of_a_floating_wrt_and_left_floating_otherwise() -> None:
     f, i = at.fscalar("f"), at.iscalar("i")
     assert [x.dtype for x in grad(f * X, [f, X])] == ["float32", "float64"]
@@ -193,6 +205,7 @@ def test_a_gradient_is_cast_to_the_dtype_of_a_floating_wrt_and_left_floating_oth
     assert grad(i * f, i).dtype in ("float32", "float64")
 
 
+@pytest.mark.shows("gradient/3.4-zero")
 @pytest.mark.parametrize(("dtype", "expected"), [("float32", "float32"), ("float64", "float64"), ("int32", "float64")])
 def test_zero_of_a_disconnected_wrt(dtype: str, expected: str) -> None:
     w = at.matrix("w", dtype=dtype)
@@ -202,11 +215,13 @@ def test_zero_of_a_disconnected_wrt(dtype: str, expected: str) -> None:
     np.testing.assert_array_equal(found, np.zeros((2, 3)))
 
 
+@pytest.mark.shows("gradient/3.4-literals")
 def test_literals_keep_their_digits() -> None:
     (found,) = both([grad(2.0**X, X)], {X: 0.0})
     assert found == np.log(2.0)
 
 
+@pytest.mark.shows("gradient/3.4-complex-cost", "gradient/3.4-complex-wrt")
 def test_complex_values_are_refused() -> None:
     with pytest.raises(TypeError, match="complex"):
         at.zscalar("z")
@@ -215,6 +230,8 @@ def test_complex_values_are_refused() -> None:
 # --- disconnected, zero, null ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.5-not-an-ancestor", "gradient/3.5-pattern", "gradient/3.5-cut", "gradient/3.5-zero")
+@pytest.mark.shows("gradient/3.5-null", "gradient/3.5-null-zero", "gradient/3.5-null-cut")
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
@@ -251,6 +268,7 @@ def test_disconnected_zero_and_null_are_three_things(make: Any, kind: str) -> No
         assert grad(cost, X).eval({X: 1.5, Y: 2.0}) == (1.0 if kind == "one" else 0.0)
 
 
+@pytest.mark.shows("gradient/3.5-null-cut")
 def test_a_null_node_may_be_considered_constant() -> None:
     null = undefined_grad(X)
     assert grad(null + X, X, consider_constant=[null]).eval({X: 2.0}) == 1.0
@@ -269,11 +287,13 @@ class NotYet(Op):
         return [grad_not_implemented(self, 0, inputs[0], "later")]
 
 
+@pytest.mark.shows("gradient/3.5-null", "gradient/11-choose-unwritten")
 def test_not_implemented_is_null() -> None:
     with pytest.raises(NullTypeGradError, match=r"NotYet with respect to input 0 \(x\) is not implemented: later"):
         grad(NotYet()(X), X)
 
 
+@pytest.mark.shows("gradient/3.5-order")
 def test_an_absent_wrt_is_told_before_any_pullback_runs() -> None:
     with pytest.raises(DisconnectedInputError):
         grad(undefined_grad(X), [X, Y])
@@ -283,6 +303,7 @@ def test_an_absent_wrt_is_told_before_any_pullback_runs() -> None:
     assert spy.seen == []
 
 
+@pytest.mark.shows("gradient/3.7-zero")
 def test_a_zero_for_what_is_not_differentiable_needs_ignore() -> None:
     cost = at.cast(V.shape[0], "float64")
     with pytest.raises(DisconnectedInputError):
@@ -300,17 +321,20 @@ def named(cost: Variable, name: str = "c") -> Variable:
     return cost
 
 
+@pytest.mark.shows("gradient/3.6-shared")
 def test_a_gradient_that_is_shared_keeps_its_first_name() -> None:
     first, second = grad(named(X + Y), [X, Y])
     assert first is second
     assert first.name == "(dc/dx)"
 
 
+@pytest.mark.shows("gradient/3.6-named")
 def test_the_gradient_of_the_cost_itself_is_named() -> None:
     cost = named(X * 2)
     assert grad(cost, cost).name == "(dc/dc)"
 
 
+@pytest.mark.shows("gradient/3.6-user")
 def test_an_op_that_returns_its_input_does_not_rename_it() -> None:
     class Odd(NotYet):
         def grad(self, inputs: Any, output_grads: Any) -> Any:
@@ -321,6 +345,7 @@ def test_an_op_that_returns_its_input_does_not_rename_it() -> None:
     assert unnamed.name is None
 
 
+@pytest.mark.shows("gradient/3.6-known-only")
 def test_known_grads_alone_name_nothing() -> None:
     u = named(X * Y, "u")
     assert grad(None, X, known_grads={u: at.dscalar("g")}).name is None
@@ -329,6 +354,8 @@ def test_known_grads_alone_name_nothing() -> None:
 # --- consider_constant, known_grads ----------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/2-consider-constant", "gradient/3.8-intermediate", "gradient/3.8-wrt", "gradient/3.8-leaf")
+@pytest.mark.shows("gradient/3.8-generator")
 def test_consider_constant_numbers() -> None:
     a = X * Y
     cost = a**2 + X
@@ -345,6 +372,7 @@ def test_consider_constant_numbers() -> None:
     assert found == [1.0, 1.0, 12.0, 37.0, 1.0]
 
 
+@pytest.mark.shows("gradient/3.9-mapping", "gradient/3.9-precedence", "gradient/3.9-cost", "gradient/3.9-no-cost")
 def test_known_grads_numbers() -> None:
     a, g = X * Y, at.dscalar("g")
     c = a**2
@@ -366,12 +394,14 @@ def test_known_grads_numbers() -> None:
     assert found[7] == 30
 
 
+@pytest.mark.shows("gradient/3.9-dtype")
 def test_known_grads_of_an_integer_key() -> None:
     i = at.iscalar("i")
     assert grad(None, i, known_grads={i: at.constant(2.5)}).eval({}) == 2.5
     assert grad(None, X, known_grads={at.cast(X, "int32"): at.constant(2.5)}).eval({X: 1.0}) == 0.0
 
 
+@pytest.mark.shows("gradient/3.9-no-variable", "gradient/3.9-dtype", "gradient/3.9-shape")
 @pytest.mark.parametrize(
     ("value", "error"),
     [
@@ -390,6 +420,7 @@ def test_known_grads_are_checked(value: Any, error: type[Exception]) -> None:
         grad(None, three, known_grads={three * 2: value})
 
 
+@pytest.mark.shows("gradient/3.9-layers")
 def test_layer_by_layer_is_the_whole_gradient() -> None:
     """Backwards from each cut, with what the part above has sent."""
     layers: list[Variable] = [V]
@@ -403,6 +434,7 @@ def test_layer_by_layer_is_the_whole_gradient() -> None:
     np.testing.assert_allclose(pieces, whole, rtol=1e-14)
 
 
+@pytest.mark.shows("gradient/3.9-sources-inputs")
 def test_grad_sources_inputs_goes_to_the_leaves_or_to_what_is_named() -> None:
     a, g = X * Y, at.dscalar("g")
     found = grad_sources_inputs([(a * a, g)], [a])

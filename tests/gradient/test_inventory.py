@@ -29,6 +29,11 @@ FUNCTIONS = (
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/1-grad", "gradient/1-subgraph-grad", "gradient/1-jacobian", "gradient/1-hessian")
+@pytest.mark.shows("gradient/1-zero-grad", "gradient/1-disconnected-grad", "gradient/1-undefined-grad")
+@pytest.mark.shows("gradient/1-grad-clip", "gradient/1-grad-scale", "gradient/1-grad-undefined")
+@pytest.mark.shows("gradient/1-grad-not-implemented", "gradient/1-verify-grad", "gradient/1-as-list-or-tuple")
+@pytest.mark.shows("gradient/1-pullback", "gradient/1-pushforward", "gradient/1-hessian-vector-product")
 @pytest.mark.parametrize("name", FUNCTIONS.split())
 def test_public_function(name: str) -> None:
     assert name in ag.__all__
@@ -36,12 +41,14 @@ def test_public_function(name: str) -> None:
     assert getattr(ag, name).__doc__
 
 
+@pytest.mark.shows("gradient/1-lop", "gradient/1-rop", "gradient/1-format-as")
 def test_aliases() -> None:
     assert ag.Lop is ag.pullback
     assert ag.Rop is ag.pushforward
     assert ag.format_as is ag.as_list_or_tuple
 
 
+@pytest.mark.shows("gradient/1-grad", "gradient/1-subgraph-grad", "gradient/1-jacobian", "gradient/1-hessian")
 def test_names_in_other_namespaces() -> None:
     assert aot.grad is ag.grad is at.grad
     assert aot.subgraph_grad is ag.subgraph_grad
@@ -49,6 +56,8 @@ def test_names_in_other_namespaces() -> None:
     assert at.hessian is ag.hessian
 
 
+@pytest.mark.shows("gradient/1-class-zero-grad", "gradient/1-class-disconnected-grad", "gradient/1-class-grad-clip")
+@pytest.mark.shows("gradient/1-class-grad-scale", "gradient/1-class-consider-constant")
 @pytest.mark.parametrize(
     ("op", "slope", "tangent"),
     [
@@ -72,6 +81,7 @@ def test_op_class_with_its_methods(op: Op, slope: float | None, tangent: float |
     assert op(X).eval({X: 2.0}) == 2.0
 
 
+@pytest.mark.shows("gradient/1-class-undefined-grad")
 def test_op_class_undefined_grad() -> None:
     op = ag.UndefinedGrad()
     assert "undefined" in op.grad([X], [at.constant(5.0)])[0].type.why_null
@@ -81,10 +91,13 @@ def test_op_class_undefined_grad() -> None:
     assert op.R_op([X], [None]) == [None]
 
 
+@pytest.mark.shows("gradient/1-class-consider-constant")
 def test_consider_constant_is_a_zero_grad() -> None:
     assert issubclass(ag.ConsiderConstant, ag.ZeroGrad)
 
 
+@pytest.mark.shows("gradient/1-disconnected-input-error", "gradient/1-null-type-grad-error")
+@pytest.mark.shows("gradient/1-gradient-error", "gradient/9-exceptions")
 def test_exceptions_have_their_builtin_parents() -> None:
     assert issubclass(DisconnectedInputError, ValueError)
     assert issubclass(NullTypeGradError, TypeError)
@@ -96,6 +109,7 @@ def test_exceptions_have_their_builtin_parents() -> None:
     )
 
 
+@pytest.mark.shows("gradient/1-op-instances")
 def test_op_instances() -> None:
     assert [op(X).owner.op for op in (ag.zero_grad_, ag.disconnected_grad_, ag.undefined_grad_)] == [
         ag.ZeroGrad(),
@@ -105,6 +119,7 @@ def test_op_instances() -> None:
     assert ag.consider_constant_ == ag.ConsiderConstant() != ag.zero_grad_
 
 
+@pytest.mark.shows("gradient/1-disconnected-type", "gradient/1-null-type")
 def test_placeholder_instances_make_variables() -> None:
     assert ag.disconnected_type().type == ag.DisconnectedType()
     assert ag.null_type().type == ag.NullType()
@@ -122,6 +137,7 @@ CALLS_WITH_DISCONNECTED: list[Any] = [
 ]
 
 
+@pytest.mark.shows("gradient/2-disconnected-inputs")
 @pytest.mark.parametrize("bad", BAD_DISCONNECTED)
 @pytest.mark.parametrize("call", CALLS_WITH_DISCONNECTED)
 def test_disconnected_option_is_checked_on_every_call(call: Any, bad: Any) -> None:
@@ -136,6 +152,7 @@ CALLS_WITH_RETURN: list[Any] = [
 ]
 
 
+@pytest.mark.shows("gradient/2-return-disconnected", "gradient/3.5-handling")
 @pytest.mark.parametrize("call", CALLS_WITH_RETURN)
 def test_return_disconnected_in_every_spelling(call: Any) -> None:
     for spelling in ("none", "None", "NONE", None):
@@ -149,6 +166,7 @@ def test_return_disconnected_in_every_spelling(call: Any) -> None:
             call(bad)
 
 
+@pytest.mark.shows("gradient/2-return-disconnected", "gradient/2-null-gradients")
 def test_return_disconnected_is_checked_though_everything_connects() -> None:
     with pytest.raises(ValueError, match="return_disconnected"):
         grad(X, X, return_disconnected="no")
@@ -156,6 +174,7 @@ def test_return_disconnected_is_checked_though_everything_connects() -> None:
         grad(X, X, null_gradients="no")
 
 
+@pytest.mark.shows("gradient/2-disconnected-effect")
 @pytest.mark.parametrize(
     "call",
     [
@@ -180,6 +199,8 @@ def test_ignore_warn_once_and_raise(call: Any) -> None:
 # --- placeholder types -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/1-class-disconnected-type", "gradient/9-filter", "gradient/9-filter-variable")
+@pytest.mark.shows("gradient/9-value-eq", "gradient/9-str", "gradient/9-equality")
 def test_disconnected_type() -> None:
     type = ag.DisconnectedType()
     for call in (lambda: type.filter(1.0), lambda: type.filter_variable(X), lambda: type.value_eq(1, 1)):
@@ -191,6 +212,7 @@ def test_disconnected_type() -> None:
     assert len({type, ag.DisconnectedType(), ag.disconnected_type}) == 1
 
 
+@pytest.mark.shows("gradient/1-null-type", "gradient/9-null-type")
 def test_null_type() -> None:
     type = ag.NullType("for a reason")
     for call in (lambda: type.filter(1.0), lambda: type.filter_variable(X), lambda: type.values_eq(1, 1)):
@@ -205,6 +227,7 @@ def test_null_type() -> None:
     assert len({type, ag.NullType(), ag.null_type}) == 1
 
 
+@pytest.mark.shows("gradient/9-arithmetic", "gradient/9-output")
 @pytest.mark.parametrize("make", [ag.disconnected_type, ag.null_type])
 def test_placeholders_have_no_arithmetic_and_no_value(make: Any) -> None:
     x = make()
@@ -217,12 +240,14 @@ def test_placeholders_have_no_arithmetic_and_no_value(make: Any) -> None:
         aot.function([X], [X, x])
 
 
+@pytest.mark.shows("gradient/9-null-compile", "gradient/9-errors")
 def test_a_null_gradient_cannot_be_compiled_and_says_why() -> None:
     found = grad(ag.undefined_grad(X), X, null_gradients="return")
     with pytest.raises(TypeError, match="the gradient of undefined_grad with respect to input 0"):
         aot.function([X], found, on_unused_input="ignore")
 
 
+@pytest.mark.shows("gradient/9-grad-undefined", "gradient/9-grad-not-implemented", "gradient/9-errors")
 @pytest.mark.parametrize(
     ("make", "what"), [(ag.grad_undefined, "undefined"), (ag.grad_not_implemented, "not implemented")]
 )
@@ -237,6 +262,8 @@ def test_null_terms_for_op_authors(make: Any, what: str) -> None:
 # --- as_list_or_tuple ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/10-list", "gradient/10-tuple", "gradient/10-single", "gradient/10-itself")
+@pytest.mark.shows("gradient/10-strings")
 @pytest.mark.parametrize(
     ("use_list", "use_tuple", "outputs", "expected"),
     [
@@ -258,6 +285,7 @@ def test_as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any, expecte
     assert type(found) is type(expected)
 
 
+@pytest.mark.shows("gradient/10-both", "gradient/10-several")
 @pytest.mark.parametrize(
     ("use_list", "use_tuple", "outputs"),
     [(True, True, 1), (True, True, [1]), (False, False, [1, 2]), (False, False, [])],

@@ -78,6 +78,7 @@ class ByPushforward(ByRop):
         return [6.0 * tangents[0]]
 
 
+@pytest.mark.shows("gradient/11-grad", "gradient/11-l-op", "gradient/11-pullback", "gradient/11-dispatch")
 @pytest.mark.parametrize(
     ("op", "expected"),
     [(ByGrad, 12), (ByLop, 120), (ByPullback, 1200), (AllReverse, 1200), (GradAndLop, 120), (GradOfPullback, 7)],
@@ -86,11 +87,13 @@ def test_reverse_rule_of_the_newest_name_in_the_most_derived_class(op: type[Op],
     assert grad(op()(X), X).eval({X: 2.0}) == expected
 
 
+@pytest.mark.shows("gradient/11-r-op", "gradient/11-pushforward", "gradient/11-dispatch")
 @pytest.mark.parametrize(("op", "expected"), [(ByRop, 5), (ByPushforward, 6)])
 def test_forward_rule_of_the_newest_name(op: type[Op], expected: float) -> None:
     assert Rop(op()(X), X, ONE).eval({X: 2.0}) == expected
 
 
+@pytest.mark.shows("gradient/11-none", "gradient/5-fallback")
 def test_no_rule_is_an_error_that_names_the_op() -> None:
     with pytest.raises(NotImplementedError, match="Cube has no derivative"):
         grad(Cube()(X), X)
@@ -124,6 +127,7 @@ def test_built_in_rules_under_their_older_names() -> None:
     assert zero_grad_.grad([X], [Y])[0].eval({X: 1.0, Y: 1.0}) == 0.0
 
 
+@pytest.mark.shows("gradient/11-r-op")
 def test_r_op_takes_none_for_what_does_not_vary_and_gives_none_for_what_is_disconnected() -> None:
     (tangent,) = mul.R_op([X, Y], [None, at.constant(1.0)])
     assert tangent is not None
@@ -133,6 +137,7 @@ def test_r_op_takes_none_for_what_does_not_vary_and_gives_none_for_what_is_disco
     assert at.shape(at.dvector("v")).owner.op.R_op([at.dvector("v")], [at.dvector("t")]) == [None]
 
 
+@pytest.mark.shows("gradient/5-direct")
 def test_every_built_in_op_has_its_rules() -> None:
     def below(op: type[Op]) -> set[type[Op]]:
         return {op}.union(*(below(one) for one in op.__subclasses__()))
@@ -170,6 +175,7 @@ class Pair(Op):
         return [[True, True], [True, False]]
 
 
+@pytest.mark.shows("gradient/5-fallback", "gradient/11-dispatch")
 def test_forward_by_two_pullbacks() -> None:
     v, w = at.dvectors("v", "w")
     values = {v: np.array([1.0, 2.0]), w: np.array([3.0, 5.0])}

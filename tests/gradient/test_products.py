@@ -33,6 +33,8 @@ def both(expressions: Sequence[Variable]) -> list[Any]:
 # --- Lop -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/5-lop-formula", "gradient/5-points", "gradient/5-numpy-points", "gradient/5-repeated-f")
+@pytest.mark.shows("gradient/5-adds", "gradient/5-identical", "gradient/13-lop", "gradient/13-lop-two")
 def test_lop_numbers() -> None:
     f = V**2
     found = both(
@@ -51,6 +53,7 @@ def test_lop_numbers() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.shows("gradient/5-adds")
 def test_lop_of_one_variable_listed_with_another_that_depends_on_it() -> None:
     """Contributions add up, also where one f is on the way to another; known_grads alone replaces."""
     f = V**2
@@ -59,6 +62,7 @@ def test_lop_of_one_variable_listed_with_another_that_depends_on_it() -> None:
     np.testing.assert_array_equal(found, 2 * (2 * E) * (2 * E) + E * 2 * E)
 
 
+@pytest.mark.shows("gradient/5-container", "gradient/5-lop-formula")
 def test_lop_container_and_shape_follow_wrt() -> None:
     f = V**2 * X
     assert isinstance(Lop([f], V, [E]), Variable)
@@ -68,6 +72,7 @@ def test_lop_container_and_shape_follow_wrt() -> None:
     assert Lop(f, [], E) == []
 
 
+@pytest.mark.shows("gradient/5-length", "gradient/5-rank", "gradient/5-points")
 @pytest.mark.parametrize(
     ("f", "points", "text"),
     [
@@ -84,6 +89,7 @@ def test_lop_checks_number_and_shape_of_eval_points(f: Any, points: Any, text: s
         Lop(f, V, points, disconnected_inputs="ignore")
 
 
+@pytest.mark.shows("gradient/5-run-time-shape")
 def test_extents_that_differ_at_run_time() -> None:
     for expression in (Lop(V**2, V, W), Rop(V**2, V, W)):
         f = aot.function([V, W], expression)
@@ -92,6 +98,7 @@ def test_extents_that_differ_at_run_time() -> None:
                 call(E, np.ones(2))
 
 
+@pytest.mark.shows("gradient/5-integer-points")
 def test_integer_eval_points_are_read_as_floats() -> None:
     ones = np.array([1, 2, 3])
     found = both([Lop(V**2, V, ones), Rop(V**2, V, ones), Lop(V**2, V, at.constant(ones))])
@@ -99,6 +106,7 @@ def test_integer_eval_points_are_read_as_floats() -> None:
         np.testing.assert_array_equal(one, [2, 8, 18])
 
 
+@pytest.mark.shows("gradient/5-empty", "gradient/5-nothing-connects")
 def test_lop_disconnection() -> None:
     for f, points in (([], []), (W**2, E), ([W], [E])):
         with pytest.raises(DisconnectedInputError):
@@ -119,6 +127,9 @@ def test_lop_consider_constant() -> None:
 # --- Rop -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/5-rop-formula", "gradient/5-points", "gradient/5-numpy-points")
+@pytest.mark.shows("gradient/5-rop-intermediate", "gradient/5-identical", "gradient/13-rop", "gradient/13-rop-two")
+@pytest.mark.shows("gradient/13-rop-matrix", "gradient/13-rop-integer")
 def test_rop_numbers() -> None:
     u = 3 * V
     i = at.constant(np.array([1, 2, 3]))
@@ -141,6 +152,7 @@ def test_rop_numbers() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.shows("gradient/5-container", "gradient/5-rop-formula", "gradient/5-empty")
 def test_rop_container_and_shape_follow_f() -> None:
     f, g = V**2 * X, V.sum()
     assert isinstance(Rop(f, [V], [E]), Variable)
@@ -150,6 +162,7 @@ def test_rop_container_and_shape_follow_f() -> None:
     assert Rop([], V, E) == []
 
 
+@pytest.mark.shows("gradient/5-length", "gradient/5-rank", "gradient/5-points")
 @pytest.mark.parametrize(
     ("wrt", "points", "text"),
     [
@@ -164,6 +177,7 @@ def test_rop_checks_number_and_shape_of_eval_points(wrt: Any, points: Any, text:
         Rop(V**2 * W * X, wrt, points)
 
 
+@pytest.mark.shows("gradient/5-reachable", "gradient/5-per-output", "gradient/5-nothing-connects")
 def test_rop_judges_each_output_by_itself() -> None:
     with pytest.raises(DisconnectedInputError, match="does not depend on any wrt"):
         Rop([V**2, W**2], V, E)
@@ -176,18 +190,21 @@ def test_rop_judges_each_output_by_itself() -> None:
     assert len(caught) == 1
 
 
+@pytest.mark.shows("gradient/5-rop-zero")
 def test_rop_zero_has_shape_and_dtype_of_the_output() -> None:
     f = at.fmatrix("f")
     zero = Rop(f, V, E, disconnected_outputs="ignore")
     assert (zero.dtype, zero.eval({f: np.ones((2, 2), "float32")}).shape) == ("float32", (2, 2))
 
 
+@pytest.mark.shows("gradient/5-direct")
 def test_rop_of_a_linear_function_is_the_function() -> None:
     for f in (2 * V, V[::-1], V.sum(), at.concatenate([V, V]), M @ V):
         (tangent, value) = both([Rop(f, V, E), f])
         np.testing.assert_array_equal(tangent, value)
 
 
+@pytest.mark.shows("gradient/5-integer-points", "gradient/13-rop-integer")
 def test_rop_keeps_float_tangents_of_integers() -> None:
     i = at.ivector("i")
     points = np.array([1.5, 2.5, 3.5])
@@ -198,6 +215,7 @@ def test_rop_keeps_float_tangents_of_integers() -> None:
 # --- hessian_vector_product ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/6-hvp", "gradient/6-hvp-linear", "gradient/13-hvp")
 def test_hessian_vector_product_numbers_and_containers() -> None:
     single = hessian_vector_product(at.sum(V**3), V, np.ones(3))
     linear = hessian_vector_product(at.sum(2 * V), V, np.ones(3))
@@ -212,6 +230,7 @@ def test_hessian_vector_product_numbers_and_containers() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.shows("gradient/6-hvp")
 def test_hessian_vector_product_takes_options_of_grad() -> None:
     u = V * W
     cost = at.sum(u**2 * V)
@@ -238,6 +257,7 @@ def at_point(variables: Sequence[Variable]) -> list[float]:
     return [float(x) for x in aot.function(list(POINT), list(variables), on_unused_input="ignore")(*POINT.values())]
 
 
+@pytest.mark.shows("gradient/7-purpose", "gradient/7-returns", "gradient/7-numbers", "gradient/13-subgraph")
 def test_subgraph_grad_numbers() -> None:
     (for_w2,), (for_h,) = subgraph_grad([W2], [H], cost=COST)
     assert at_point([for_w2, for_h]) == [360, 300]
@@ -245,6 +265,7 @@ def test_subgraph_grad_numbers() -> None:
     assert at_point([*wrt, *end]) == [600, 900]
 
 
+@pytest.mark.shows("gradient/7-total", "gradient/7-twice")
 def test_subgraph_grad_adds_start_and_cost_as_told() -> None:
     """Also where the caller counts a part twice: that is his to avoid."""
     _, (for_h,) = subgraph_grad([W2], [H], cost=COST)
@@ -254,6 +275,7 @@ def test_subgraph_grad_adds_start_and_cost_as_told() -> None:
     assert at_point([*wrt, *end]) == [606, 900]
 
 
+@pytest.mark.shows("gradient/7-details")
 def test_subgraph_grad_details_are_fresh_lists_aligned_with_wrt() -> None:
     _, (for_h,) = subgraph_grad([W2], [H], cost=COST)
     wrt, end, from_start, from_cost = subgraph_grad([W1], [X], start={H: for_h}, cost=W1**2, details=True)
@@ -266,6 +288,7 @@ def test_subgraph_grad_details_are_fresh_lists_aligned_with_wrt() -> None:
     assert at_point(from_start) == [600]
 
 
+@pytest.mark.shows("gradient/7-behind", "gradient/7-both", "gradient/7-disconnected")
 def test_subgraph_grad_cuts_behind_end() -> None:
     wrt, end = subgraph_grad([W1, W2], [H], cost=COST)
     assert at_point([*wrt, *end]) == [0, 360, 300]
@@ -275,12 +298,14 @@ def test_subgraph_grad_cuts_behind_end() -> None:
     assert (at_point(wrt), end) == ([0], [])
 
 
+@pytest.mark.shows("gradient/7-purpose")
 def test_subgraph_grad_is_the_whole_gradient() -> None:
     _, (for_h,) = subgraph_grad([W2], [H], cost=COST)
     (for_w1,), _ = subgraph_grad([W1], [X], start={H: for_h})
     assert at_point([for_w1]) == at_point([grad(COST, W1)])
 
 
+@pytest.mark.shows("gradient/7-nothing", "gradient/7-types")
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -124,6 +124,12 @@ def _listed(found: Any) -> list[Variable]:
     return [found] if isinstance(found, Variable) else list(found)
 
 
+@pytest.mark.shows("gradient/13-square", "gradient/13-cube", "gradient/13-disconnected", "gradient/13-zero")
+@pytest.mark.shows("gradient/13-product", "gradient/13-cubes", "gradient/13-known", "gradient/13-known-cost")
+@pytest.mark.shows("gradient/13-known-vector", "gradient/13-lop", "gradient/13-lop-two", "gradient/13-rop")
+@pytest.mark.shows("gradient/13-rop-two", "gradient/13-rop-matrix", "gradient/13-rop-integer", "gradient/13-jacobian")
+@pytest.mark.shows("gradient/13-hessian", "gradient/13-hessian-two", "gradient/13-hessian-linear", "gradient/13-hvp")
+@pytest.mark.shows("gradient/13-jacobian-constant", "gradient/13-clip", "gradient/13-scale")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_by_the_reference(name: str) -> None:
     example = EXAMPLES[name]
@@ -131,6 +137,12 @@ def test_by_the_reference(name: str) -> None:
         np.testing.assert_allclose(found.eval(example.values), expected, rtol=1e-7)
 
 
+@pytest.mark.shows("gradient/13-square", "gradient/13-cube", "gradient/13-disconnected", "gradient/13-zero")
+@pytest.mark.shows("gradient/13-product", "gradient/13-cubes", "gradient/13-known", "gradient/13-known-cost")
+@pytest.mark.shows("gradient/13-known-vector", "gradient/13-lop", "gradient/13-lop-two", "gradient/13-rop")
+@pytest.mark.shows("gradient/13-rop-two", "gradient/13-rop-matrix", "gradient/13-rop-integer", "gradient/13-jacobian")
+@pytest.mark.shows("gradient/13-hessian", "gradient/13-hessian-two", "gradient/13-hessian-linear", "gradient/13-hvp")
+@pytest.mark.shows("gradient/13-jacobian-constant", "gradient/13-clip", "gradient/13-scale")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_compiled(name: str, compiled: dict[str, list[Array]]) -> None:
     for found, expected in zip(compiled[name], EXAMPLES[name].expected, strict=True):

@@ -36,6 +36,7 @@ class Case:
     compiles: whether the compiled library is compared too.
     ragged: extents depend on values, so that samples that differ make no batch.
     keeps_places: samples of a batch are multiples of the input, not its elements in another order.
+    shows: rows of docs/surface that it shows, beside those that name its ops.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Case:
     compiles: bool = True
     ragged: bool = False
     keeps_places: bool = False
+    shows: Sequence[str] = ()
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """The input arrays. Python floats become float64, ints int64."""

@@ -102,6 +102,7 @@ def test_slopes_agree_with_differences(case: Case, rng: np.random.Generator) -> 
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-7 * max(_size(pulled, directions), 1.0))
 
 
+@pytest.mark.shows("gradient/11-choose-kink")
 @pytest.mark.parametrize("case", [case for case in CASES if case.specials], ids=lambda case: case.id)
 def test_slopes_at_special_points(case: Case, rng: np.random.Generator) -> None:
     """Documented subgradients and limits: ȳᵀ·J for ȳ of ones, and the same slopes in forward mode."""
