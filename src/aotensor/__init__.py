@@ -21,6 +21,7 @@ from aotensor.graph.op import Op
 from aotensor.graph.variable import shared
 from aotensor.ops.scan.folds import foldl, foldr, map, reduce
 from aotensor.ops.scan.frontend import scan
+from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "foldr",
     "function",
     "grad",
+    "ifelse",
     "load",
     "map",
     "reduce",
