@@ -19,6 +19,7 @@ from aotensor.gradient import grad, subgraph_grad
 from aotensor.gradient.composite import OpFromGraph
 from aotensor.graph.op import Op
 from aotensor.graph.variable import shared
+from aotensor.ops.scan.checkpoints import scan_checkpoints
 from aotensor.ops.scan.folds import foldl, foldr, map, reduce
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.scan.ifelse import ifelse
@@ -40,6 +41,7 @@ __all__ = [
     "map",
     "reduce",
     "scan",
+    "scan_checkpoints",
     "shared",
     "subgraph_grad",
     "until",

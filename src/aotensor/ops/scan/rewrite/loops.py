@@ -56,7 +56,10 @@ def _light(node: Apply, known: dict[Variable, Variable]) -> dict[Variable, Varia
     if not _knows_its_dims(draft):
         return rebuilt(node, known)
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
+    draft.join_inputs()
     hoist(draft)
+    if draft.op.is_frugal:
+        return dict(zip(node.outputs, draft.finished().flat(), strict=True))
     mapped, found = draft.made.mapped, dict[int, Variable]()
     if draft.made.last is None:
         found = {k: value for k, x in enumerate(mapped) if (value := _all_rows(draft, x)) is not None}
