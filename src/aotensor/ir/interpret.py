@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, InternalError
-from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.interpret_generic import evaluate_generic, gather
 from aotensor.ir.scalar_values import compute, numpy_dtype
 
@@ -135,6 +135,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
         case CumulateOp():
             rule = np.add if op.kind.data == "add" else np.multiply
             return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
+        case RecurOp():
+            return [_recur(op.axis.value.data, *operands)]
         case ScatterOp():
             return [_scatter(op, *operands)]
         case NonzeroOp():
@@ -217,6 +219,14 @@ def _scatter(op: ScatterOp, dest: Array, source: Array, *indices: Array) -> Arra
         np.add.at(result, place, source)
     else:
         result[place] = source
+    return result
+
+
+def _recur(axis: int, factors: Array, terms: Array) -> Array:
+    result = terms.copy()
+    a, y = np.moveaxis(factors, axis, 0), np.moveaxis(result, axis, 0)
+    for k in range(1, len(y)):
+        y[k] += a[k] * y[k - 1]
     return result
 
 

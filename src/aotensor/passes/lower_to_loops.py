@@ -29,7 +29,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i8, i32, memref_type
@@ -41,7 +41,14 @@ from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.lower_library import lower_product
 from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
-from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_nonzero, lower_scatter, lower_sort
+from aotensor.passes.lower_window import (
+    lower_cumulate,
+    lower_insert,
+    lower_nonzero,
+    lower_recur,
+    lower_scatter,
+    lower_sort,
+)
 from aotensor.passes.statements import ExtentKey, Extents
 from aotensor.passes.storage import Storage, plan_storage
 
@@ -243,6 +250,8 @@ class _FunctionLowering(Buffers):
                 lower_cumulate(self.b, self, op)
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
+            case RecurOp():
+                lower_recur(self.b, self, op)
             case SortOp():
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():
