@@ -5,6 +5,8 @@ cholesky             A → L                                    L·Lᵀ = A, of 
 lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
+lu_permutation       F, p → q                                 column q[k] of A is column k of A·P; is_inverse: the
+                                                              other way round
 lu_adjugate          F, p → det(A)·A⁻¹                        also where A is singular
 solve_triangular     A, B → X                                 op(A)·X = B (is_left) or X·op(A) = B; is_lower,
                                                               is_transposed, is_unit; a zero on the diagonal
@@ -69,7 +71,8 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     if not a.size:
         return [a.copy()], 0
     factor, failed = _lapack("potrf", a)(a, lower=1, clean=1)
-    return [factor], failed
+    missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK notices nan
+    return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
 
 
 def _lu(a: Array) -> tuple[Sequence[Array], int]:
@@ -95,6 +98,12 @@ def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -
     if is_transposed:
         return [solve(lower, solve(upper, exchanged @ b, trans=1), lower=True, trans=1)], 0
     return [exchanged.T @ solve(upper, solve(lower, b, lower=True))], 0
+
+
+def _lu_permutation(factors: Array, pivots: Array, *, is_inverse: bool) -> tuple[Sequence[Array], int]:
+    _, _, exchanged = _lower_upper_exchanged(factors, pivots)
+    order = (exchanged.T if is_inverse else exchanged) @ np.arange(len(pivots))
+    return [order.astype(np.int64)], 0
 
 
 def _lu_inverse(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
@@ -153,6 +162,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
     "lu_inverse": _lu_inverse,
+    "lu_permutation": _lu_permutation,
     "lu_solve": _lu_solve,
     "multiply_triangular": _multiply_triangular,
     "solve_triangular": _solve_triangular,

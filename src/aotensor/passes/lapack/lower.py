@@ -23,7 +23,7 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
-from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_solve
+from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.routines import PREFIX, function_name
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
@@ -36,6 +36,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "lu": lu,
     "lu_adjugate": lu_adjugate,
     "lu_inverse": lu_inverse,
+    "lu_permutation": lu_permutation,
     "lu_solve": lu_solve,
     "multiply_triangular": multiply_triangular,
     "solve_triangular": solve_triangular,
