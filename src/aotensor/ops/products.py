@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import matmul
@@ -17,8 +17,8 @@ from aotensor.ops.create import alloc, zeros
 from aotensor.ops.diagonal import eye
 from aotensor.ops.einsum import einsum
 from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.shape.axes import atleast_2d, dimshuffle
-from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product, reshape
 from aotensor.ops.shape.join import concatenate
 
@@ -138,22 +138,6 @@ def _columns(xs: Sequence[Variable]) -> SymbolicExtent:
     for x in xs:
         total = total + extent_of(x, -1)
     return total
-
-
-def as_square(name: str, x: Any) -> Variable:
-    """x, a matrix or a batch of them, checked to be square (at run time where the extents are not known).
-
-    Raises: GraphTypeError below rank 2, GraphValueError for extents that are known to differ.
-    """
-    matrix = as_tensor(x)
-    if matrix.ndim < 2:
-        raise GraphTypeError(f"{name}: needs a rank of at least 2", lines=[matrix.describe()])
-    rows, columns = matrix.tensor_type.shape[-2:]
-    if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
-        raise GraphValueError(f"{name}: needs a square matrix, not {rows} by {columns}", lines=[matrix.describe()])
-    if rows == columns and rows is not None:
-        return matrix
-    return specify_shape(matrix, [*([None] * (matrix.ndim - 1)), extent_of(matrix, -2)])
 
 
 def _identities(x: Variable) -> Variable:
