@@ -5,6 +5,8 @@ cholesky             A → L                                    L·Lᵀ = A, of 
 lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
+lu_permutation       F, p → q                                 column q[k] of A is column k of A·P; is_inverse: the
+                                                              other way round
 lu_adjugate          F, p → det(A)·A⁻¹                        also where A is singular
 solve_triangular     A, B → X                                 op(A)·X = B (is_left) or X·op(A) = B; is_lower,
                                                               is_transposed, is_unit; a zero on the diagonal
@@ -104,6 +106,11 @@ def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -
     return [exchanged.T @ solve(upper, solve(lower, b, lower=True))], 0
 
 
+def _lu_permutation(factors: Array, pivots: Array, *, is_inverse: bool) -> tuple[Sequence[Array], int]:
+    _, _, exchanged = _lower_upper_exchanged(factors, pivots)
+    return [np.argmax(exchanged, axis=0 if is_inverse else 1)], 0
+
+
 def _lu_inverse(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
     if not factors.size:
         return [factors.copy()], 0
@@ -161,6 +168,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
     "lu_inverse": _lu_inverse,
+    "lu_permutation": _lu_permutation,
     "lu_solve": _lu_solve,
     "multiply_triangular": _multiply_triangular,
     "solve_triangular": _solve_triangular,

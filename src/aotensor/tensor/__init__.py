@@ -27,7 +27,10 @@ from aotensor.ops.elementwise.compare import (
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
     rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, where, xor,
 )
-from aotensor.ops.linalg.cholesky import cholesky
+from aotensor.ops.linalg.cholesky import cho_solve, cholesky
+from aotensor.ops.linalg.determinant import det, slogdet
+from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
+from aotensor.ops.linalg.solve import inv, matrix_inverse, solve
 from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
@@ -84,10 +87,11 @@ __all__ = [
     "bcol", "beta", "betaln",
     "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag",
     "bmatrix", "broadcast_arrays", "broadcast_to", "brow",
-    "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil", "cholesky",
+    "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil", "cho_solve", "cholesky",
     "clip", "cmatrix", "col",
     "cols", "concatenate", "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod",
-    "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
+    "cumsum", "cvector", "dcol", "dcols", "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle",
+    "dmatrices",
     "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
     "e", "eigh",
     "eigvalsh",
@@ -98,22 +102,24 @@ __all__ = [
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
     "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
     "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
-    "imatrix", "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
+    "imatrix", "inc_subtensor", "inf", "int_div", "inv",
+    "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
     "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "kron",
     "lcol",
     "lcols",
     "le", "less", "less_equal", "linalg",
     "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
-    "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot",
-    "matrix_power", "matrix_transpose", "matvec", "max",
+    "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve",
+    "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot",
+    "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max",
     "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "nan", "neg", "neq",
     "newaxis", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pinv",
     "pow", "power", "prod", "psi",
     "ptp", "qr", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalars", "second", "set_subtensor",
     "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin",
-    "sinh", "size", "softmax", "softplus", "solve_triangular",
+    "sinh", "size", "slogdet", "softmax", "softplus", "solve", "solve_triangular",
     "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
     "square", "squeeze", "stack", "std", "sub", "sum", "svd",
     "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from aotensor.ops.batching import TrailingOp
 from aotensor.ops.diagonal import Triangle
 from aotensor.ops.linalg.matrices import (
     ON_ERROR,
+    both_floating,
     check_option,
     check_square,
     failed,
@@ -25,8 +26,9 @@ from aotensor.ops.linalg.matrices import (
     per_matrix,
     scipy_linalg,
     square_dim,
+    with_common_batch,
 )
-from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular
+from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular, right_hand_side
 from aotensor.ops.shape.axes import matrix_transpose
 
 NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order {found} is not positive"
@@ -64,7 +66,7 @@ class Cholesky(TrailingOp):
         inner = _half_diagonal(MultiplyTriangular(True, True)(factor, _lower(ct)))
         left = SolveTriangular(True, True, on_error="nan")(factor, inner)
         both = SolveTriangular(True, False, is_left=False, on_error="nan")(factor, left)
-        return [_lower(both) + _strictly_lower(matrix_transpose(both))]
+        return [fold_lower(both)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -87,6 +89,11 @@ def _lower(x: Variable) -> Variable:
     return Triangle(True, 0)(x)  # type: ignore[no-any-return]
 
 
+def fold_lower(x: Variable) -> Variable:
+    """The cotangent of a lower triangle from that of the symmetric matrix which is made of it."""
+    return _lower(x) + _strictly_lower(matrix_transpose(x))
+
+
 def _strictly_lower(x: Variable) -> Variable:
     return Triangle(True, -1)(x)  # type: ignore[no-any-return]
 
@@ -94,6 +101,20 @@ def _strictly_lower(x: Variable) -> Variable:
 def _half_diagonal(x: Variable) -> Variable:
     """Φ: the lower triangle with half the diagonal."""
     return (_lower(x) + _strictly_lower(x)) / 2
+
+
+@public
+def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) -> Variable:
+    """x with a·x = b for a = c·cᵀ (lower), or cᵀ·c; slopes reach the triangle of c that is read, and b.
+
+    c_and_lower: c, and whether its lower triangle counts. b_ndim, Raises: as solve_triangular.
+    """
+    c, is_lower = c_and_lower
+    c, b = both_floating(c, b)
+    core = right_hand_side("cho_solve", c, b, b_ndim)
+    c, b = with_common_batch((c, 2), (b, core))
+    first = SolveTriangular(bool(is_lower), not is_lower, b_ndim=core)
+    return replace(first, is_transposed=bool(is_lower))(c, first(c, b))  # type: ignore[no-any-return]
 
 
 @public

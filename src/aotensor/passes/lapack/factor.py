@@ -64,6 +64,14 @@ def lu_solve(job: Job) -> Scalar:
     return failure
 
 
+def lu_permutation(job: Job) -> Scalar:
+    """The factors, exchanges → which column of A is column k of A·P, or the other way round."""
+    pivots, order = job.operand(1), job.result()
+    job.each(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
+    exchange_rows(job, pivots, order, is_forward=not job.op.option("is_inverse"))
+    return job.b.constant(0, "int64")
+
+
 def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None:
     """Exchange row k of x with row pivots[k] − 1, for all k in order, or in the opposite one."""
     b, n = job.b, pivots.rows

@@ -24,7 +24,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
 from aotensor.passes.collapse import Buffers
-from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_solve
+from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
@@ -43,6 +43,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "lu": lu,
     "lu_adjugate": lu_adjugate,
     "lu_inverse": lu_inverse,
+    "lu_permutation": lu_permutation,
     "lu_solve": lu_solve,
     "multiply_triangular": multiply_triangular,
     "qr": qr,
