@@ -12,6 +12,12 @@ solve_triangular     A, B → X                                 op(A)·X = B (is
                                                               is_transposed, is_unit; a zero on the diagonal
                                                               is a failure
 multiply_triangular  A, B → op(A)·B or B·op(A)                is_left, is_lower, is_transposed, is_unit
+eigh, eigvalsh       A → w, Vᵀ; w                             is_lower: the triangle of A that is read
+svd, full_svd        A → U, s, Vᵀ                             min(m, n) columns and rows of vectors, or all
+singular_values      A → s
+qr, complete_qr      A → Q, R                                 min(m, n) columns and rows, or all
+qr_r                 A → R                                    min(m, n) rows
+square_repeatedly    A, (s) → A^(2^s)
 
 B may be a vector. p holds, for each k in order, which column changes places with column k, both counted from 1.
 Every rule gives its results and a failure: 0, or LAPACK's info.
@@ -28,6 +34,7 @@ from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect import DYNAMIC, LapackOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.ir.interpreter.spectral import SPECTRAL_RULES
 from aotensor.ops.linalg.matrices import scipy_linalg
 
 Options: TypeAlias = Mapping[str, Any]
@@ -158,6 +165,7 @@ def _multiply_triangular(
 
 
 RULES: Final[Mapping[str, Rule]] = {
+    **SPECTRAL_RULES,
     "cholesky": _cholesky,
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
