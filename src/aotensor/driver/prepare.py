@@ -10,10 +10,12 @@ order. It walks without recursion, and asks `made_at` that new nodes belong to t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Final, TypeAlias
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
 
 from aotensor.errors import GraphValueError
-from aotensor.graph.op import Apply
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.subgraph import Subgraph, subgraphs
 from aotensor.graph.variable import Variable, made_at
 from aotensor.graph.walk import toposort
 from aotensor.ops.scan.rewrite.loops import rewrite_loops
@@ -35,7 +37,7 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
 
 
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these."""
+    """Ops that are made of other ops (`Op.expand`) give way to these, also the composites among these and in loops."""
     found, is_changed = list(outputs), True
     while is_changed:
         found, is_changed = _expanded_once(found, stop)
@@ -47,22 +49,41 @@ REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites, rewrite_loops)
 
 
 def _expanded_once(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[list[Variable], bool]:
-    """The outermost composites expanded, and whether there were any."""
+    """The outermost composites expanded, and those in bodies; and whether there were any."""
     mapping: dict[Variable, Variable] = {}
+    ops: dict[Op, Op] = {}
     is_changed = False
     for node in toposort(outputs, stop=stop):
         inputs = [mapping.get(x, x) for x in node.inputs]
+        op = node.op
+        if subgraphs(op):
+            if op not in ops:
+                ops[op] = _with_expanded_bodies(op)
+            op = ops[op]
         with made_at(node.outputs[0].site):
-            found = node.op.expand(inputs)
-            is_changed |= found is not None
-            if found is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
-                found = node.op.apply(*inputs).outputs
+            found = op.expand(inputs)
+            is_changed |= found is not None or op is not node.op
+            if found is None and (
+                op is not node.op or any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+            ):
+                found = op.apply(*inputs).outputs
         if found is not None:
             _check_expansion(node, found)
             for old, new in zip(node.outputs, found, strict=True):
                 if old not in stop:
                     mapping[old] = new
     return [mapping.get(x, x) for x in outputs], is_changed
+
+
+def _with_expanded_bodies(op: Op) -> Op:
+    """A loop or branch whose bodies hold no composites."""
+    bodies = {}
+    for name, body in subgraphs(op):
+        outputs = expand_composites(body.outputs, body.inputs)
+        if outputs != list(body.outputs):
+            bodies[name] = Subgraph(body.inputs, tuple(outputs))
+    record: Any = op
+    return replace(record, **bodies) if bodies else op
 
 
 def _check_expansion(node: Apply, found: Sequence[Variable]) -> None:

@@ -17,9 +17,10 @@ from aotensor.gradient.reverse import Sweep
 from aotensor.gradient.sampled import SampledRules
 from aotensor.gradient.terms import Pattern, graph_pattern
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
 from aotensor.graph.vectorize import batch
-from aotensor.graph.walk import evaluate_all, leaves, replace, toposort
+from aotensor.graph.walk import evaluate_all, leaves, replace
 from aotensor.ops.batching import repeated
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.broadcast import specify_shape
@@ -164,7 +165,7 @@ class OpFromGraph(Op):
 
     def is_dual(self) -> bool:
         has_overrides = self._reverse is not None or self._forward is not None
-        return not has_overrides and all(node.op.is_dual() for node in toposort(self.inner_outputs, self.inner_inputs))
+        return not has_overrides and is_dual(self.inner_outputs, self.inner_inputs)
 
     @cached_property
     def _derived_pattern(self) -> Pattern:
