@@ -12,9 +12,10 @@ from aotensor.gradient.forward import push
 from aotensor.gradient.options import as_constants, as_variables, float_of, is_float, like, on_disconnection
 from aotensor.gradient.reverse import grad, pullback
 from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Variable, constant
 from aotensor.graph.vectorize import batch
-from aotensor.graph.walk import replace, toposort
+from aotensor.graph.walk import replace
 from aotensor.ops.batching import repeated
 from aotensor.ops.create import arange
 from aotensor.ops.diagonal import eye
@@ -90,7 +91,7 @@ def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
         return False
     size, rows = _static_size(x), _static_size(expression)
     is_smaller = size is not None and (size == 1 if rows is None else size < rows)
-    return is_smaller and all(node.op.is_dual() for node in toposort([expression], stop=[x]))
+    return is_smaller and is_dual([expression], [x])
 
 
 def _static_size(x: Variable) -> int | None:

@@ -112,3 +112,11 @@ def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
     return [
         x for part in (outputs, *(body.outputs for body in bodies)) for x in leaves(part) if isinstance(x, Constant)
     ]
+
+
+def is_dual(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
+    """Are pullback and pushforward of all ops in between transposes of each other, those in bodies included?"""
+    return all(
+        node.op.is_dual() and all(is_dual(body.outputs, body.inputs) for _, body in subgraphs(node.op))
+        for node in toposort(outputs, stop=stop)
+    )
