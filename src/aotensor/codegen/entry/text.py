@@ -43,6 +43,7 @@ TOO_LARGE_WORKSPACE: Final = "{s0}: the workspace is too large to address"
 OVERLAP: Final = "{s0}: output {s1} overlaps {s2}"
 OVERLAP_SELF: Final = "{s0}: elements of output {s1} overlap each other"
 NO_MEMORY: Final = "{s0}: no memory for {i2} bytes of {s1}"
+NO_MEMORY_INSIDE: Final = "{s0}: no memory for a buffer whose size depends on values"
 OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
 
 
