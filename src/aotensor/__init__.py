@@ -21,6 +21,9 @@ from aotensor.gradient.composite import OpFromGraph
 from aotensor.graph.op import Op
 from aotensor.graph.substitute import clone_replace, graph_replace
 from aotensor.graph.variable import shared
+from aotensor.ops.scan.folds import foldl, foldr, map, reduce
+from aotensor.ops.scan.frontend import scan
+from aotensor.ops.scan.step import until
 
 __all__ = [
     "Function",
@@ -32,10 +35,16 @@ __all__ = [
     "compile",
     "config",
     "errors",
+    "foldl",
+    "foldr",
     "function",
     "grad",
     "graph_replace",
     "load",
+    "map",
+    "reduce",
+    "scan",
     "shared",
     "subgraph_grad",
+    "until",
 ]

@@ -4,6 +4,7 @@ AotensorError                          everything below; carries a Diagnostic
 ├── GraphError                         the user's program is wrong
 │   ├── GraphTypeError   (TypeError)       dtypes, ranks or kinds that do not go together
 │   ├── GraphValueError  (ValueError)      sizes or options that do not go together
+│   │   └── GraphLinAlgError (LinAlgError)     a matrix that is singular, not positive definite, ...
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
@@ -23,10 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from numpy.linalg import LinAlgError
+
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentError,
     ArgumentIndexError,
+    ArgumentLinAlgError,
     ArgumentTypeError,
     ArgumentValueError,
     DamagedLibrary,
@@ -43,6 +47,7 @@ __all__ = [
     "AotensorError",
     "ArgumentError",
     "ArgumentIndexError",
+    "ArgumentLinAlgError",
     "ArgumentTypeError",
     "ArgumentValueError",
     "DamagedLibrary",
@@ -53,6 +58,7 @@ __all__ = [
     "GradientError",
     "GraphError",
     "GraphIndexError",
+    "GraphLinAlgError",
     "GraphTypeError",
     "GraphValueError",
     "InternalError",
@@ -80,6 +86,10 @@ class GraphTypeError(GraphError, TypeError):
 
 class GraphValueError(GraphError, ValueError):
     """Sizes or options that do not go together."""
+
+
+class GraphLinAlgError(GraphValueError, LinAlgError):
+    """A matrix without the factorisation or the inverse that is asked for."""
 
 
 class GraphIndexError(GraphError, IndexError):

@@ -123,6 +123,13 @@ def sorting() -> InOut:
 
 
 @program
+def masks() -> InOut:
+    x, m = matrix("x", "n", "m"), vector("m", "n", "bool")
+    kept = x[x > 0]
+    return [x, m], [x[m], kept, at.sum(kept * kept), grad(at.sum(kept**3), x), x[m].inc(x[m]), *at.nonzero(x < 0)]
+
+
+@program
 def triangles() -> InOut:
     x = matrix("x", "n", "m")
     return [x], [at.tril(x), at.triu(x, 1), at.eye(x.shape[0], x.shape[1]), at.diagonal(x), at.arange(x.shape[0])]

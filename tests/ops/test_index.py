@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aotensor.tensor as at
+import aotensor.tensor.ops as ops
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.index import inc_subtensor, set_subtensor
 
 
@@ -53,7 +55,33 @@ def test_what_a_window_knows() -> None:
         (lambda x: x[at.scalar("k", dtype="bool")], TypeError, "integer scalar"),
         (lambda x: x[1:2.0], TypeError, "an integer, a slice"),
         (lambda x: x[::0], ValueError, "step of a slice is 0"),
-        (lambda x: x[np.array([True])], UnsupportedError, "mask"),
+        (lambda x: x[:, np.array([True])], IndexError, "extents of the mask and of axis 1 differ: 1 and 7"),
+        (lambda x: x[at.tensor("m", dtype="bool", shape=(None, 3))], IndexError, "and of axis 1 differ: 3 and 7"),
+        (lambda x: x[0, x > 0], IndexError, "3 indices for rank 2"),
+        (lambda x: x[True], TypeError, "an integer, a slice"),
+        (lambda x: x[x[0, 0] > 0], TypeError, "is an integer scalar, not bool"),
+        (lambda x: x[x > 0].set(np.zeros((2, 2))), ValueError, "rank 2 for a window of rank 1"),
+        (lambda x: at.take(x, [True]), TypeError, "an integer, a slice"),
+        (lambda x: at.permute_row_elements(x, [0, 1]), ValueError, "lengths of the rows differ"),
+        (lambda x: at.permute_row_elements(x, x), TypeError, "a permutation holds integers"),
+        (lambda x: at.permute_row_elements(x, 0), ValueError, "a scalar has no rows"),
+        (lambda x: at.inverse_permutation(0), ValueError, "a scalar has no rows"),
+        (lambda x: at.ravel_multi_index([x], (7,)), TypeError, "positions are integers"),
+        (lambda x: at.ravel_multi_index([at.vector("k", dtype="uint64")], (7,)), TypeError, "positions are integers"),
+        (lambda x: at.ravel_multi_index([0, 1], (7,)), ValueError, "2 tensors of positions and 1 modes for 1 axes"),
+        (lambda x: at.ravel_multi_index([0], (7,), mode="fold"), ValueError, "mode is one of"),
+        (lambda x: at.unravel_index(0, (7,), order="K"), ValueError, "order is 'C' or 'F'"),
+        (lambda x: at.unravel_index(0, ()), ValueError, "without axes"),
+        (lambda x: at.choose([0], [x, x], mode="fold"), ValueError, "mode is one of"),
+        (lambda x: at.compress(x, x), ValueError, "the condition is a vector"),
+        (lambda x: at.unique(x, axis=0), UnsupportedError, "an axis is not supported"),
+        (lambda x: ops.CAReduce(at.sub), ValueError, "reductions are by add, mul"),
+        (lambda x: ops.ScalarFromTensor()(x), TypeError, "a scalar has rank 0, not 2"),
+        (lambda x: ops.AdvancedSubtensor1()(x, [[0]]), TypeError, "named by a vector"),
+        (lambda x: at.nonzero(x[0, 0]), ValueError, "a scalar has no positions"),
+        (lambda x: at.flatnonzero(x[0, 0]), ValueError, "a scalar has no positions"),
+        (lambda x: at.where(x > 0, x), TypeError, "both values are needed, or neither"),
+        (lambda x: vectorize_graph(x[x > 0], {x: at.dtensor3()}), UnsupportedError, "at different numbers of places"),
         (lambda x: x[[0.0, 1.0]], TypeError, "an integer, a slice"),
         (lambda x: x[[0], 1.0], TypeError, "an integer, a slice"),
         (lambda x: x[[0], at.dscalar("k")], TypeError, "integer scalar"),

@@ -156,8 +156,32 @@ class TensorBuilder(Protocol):
         """Running sum or product along axis. kind: add mul."""
         ...
 
+    def nonzero(self, mask: Tensor) -> list[Tensor]:
+        """Positions of the true elements in C order: an int64 vector per axis. Their extent depends on values."""
+        ...
+
+    def is_within(self, positions: Tensor, extent: Extent) -> bool:
+        """True if all positions are known to lie in 0 … extent − 1, as those of `nonzero` do."""
+        ...
+
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
+        ...
+
+    def lapack(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        error: str = "",
+        **options: bool | int | str,
+    ) -> tuple[Tensor, ...]:
+        """Linear algebra on every matrix of a batch: a kind that `ir.interpreter.lapack` knows, with its options.
+
+        Operands and results begin with the same batch dims; `results` are their dtypes and extents. A matrix that
+        fails is a LinAlgError with the message `error`, in which `{found}` is LAPACK's info; without `error` nothing
+        is raised, and its results are nan if the option `nan_on_failure` is true.
+        """
         ...
 
     def check(
@@ -165,10 +189,21 @@ class TensorBuilder(Protocol):
     ) -> None:
         """Stop with an error unless the condition holds. `{found}` and `{expected}` in the message become numbers.
 
-        kind: value (ValueError) or index (IndexError).
+        kind: value (ValueError), index (IndexError) or linalg (LinAlgError).
         """
         ...
 
-    def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
-        """The one extent that all of these have, checked at run time where it is not known; `what` names them."""
+    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
+        """The one extent that all of these have, checked at run time where it is not known; `what` names them.
+
+        kind: that of the error, as for `check`.
+        """
+        ...
+
+    def scan(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of a loop, an `ops.scan.op.Scan`, on its inputs."""
+        ...
+
+    def branch(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of one of two subgraphs, of an `ops.scan.branch.Branch`; only the chosen one is computed."""
         ...

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotensor.config import config
+from aotensor.graph.subgraph import all_constants, all_nodes
 from aotensor.graph.text import graph_text
-from aotensor.graph.variable import Constant
-from aotensor.graph.walk import leaves, toposort
 from aotensor_runtime import LibraryFunction, load
 from aotensor_runtime.machine import cpu_flags
 
@@ -75,15 +74,14 @@ def _key(f: Function) -> str:
         _compiler(),
     ):
         digest.update(part.encode() + b"\0")
-    for x in leaves(f.prepared.values()):
-        if isinstance(x, Constant):
-            digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
+    for x in all_constants(list(f.prepared.values())):
+        digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
     return digest.hexdigest()[:40]
 
 
 def _foreign(f: Function) -> str:
     """The tensor IR of a function with ops from elsewhere, whose code is not among the compiler's own."""
-    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in toposort(f.prepared.values()))
+    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.prepared.values()))
     return "" if is_ours else _compiled().stage_text([f], "tensor")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.agreement import disagreements
+from aotensor.driver.checks.agreement import disagreements
 from aotensor.driver.function import Function
 from aotensor.driver.samples import nearby_values, reference_values
 from aotensor.errors import AotensorError, DisagreementError

@@ -143,6 +143,7 @@ class Function:
         self._wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
         self._is_plain = self.mode == "compiled" and self.profile is None and not self._wishes
         self._compiled: LibraryFunction | None = None
+        self._direct: LibraryFunction | None = None  # where a call has nothing to add to the library's own
 
     def _name_everything(
         self,
@@ -181,6 +182,8 @@ class Function:
 
         Raises: GraphTypeError and GraphValueError by argument name for values that do not fit.
         """
+        if self._direct is not None:
+            return self._direct(*args, **kwargs)
         return self.run_compiled(args, kwargs) if self._is_plain else self._run(args, kwargs)
 
     def run_compiled(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
@@ -188,6 +191,8 @@ class Function:
         compiled = self._compiled
         if compiled is None:
             compiled = self._compiled = load_compiled(self)
+            if self._is_plain and not self.state and all(key == shown for key, shown in self.keys.items()):
+                self._direct = compiled
         for name, x in self.state.items():
             compiled.state.lend(name, x.get_value(borrow=True))
         result = compiled(*args, **kwargs)

@@ -1,6 +1,7 @@
 """Graph to graph, before the import into tensor IR: what is easier said on a graph than on operations.
 
     y = composite(x)     →    y = exp(x) + 1          expand_composites
+    two loops            →    one loop                rewrite_loops
 
 A rewrite takes outputs and the variables to stop at (the inputs), and gives outputs of the same types in the same
 order. It walks without recursion, and asks `made_at` that new nodes belong to the line of the node they replace.
@@ -15,6 +16,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, made_at
 from aotensor.graph.walk import toposort
+from aotensor.ops.scan.rewrite.loops import rewrite_loops
 
 Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
 
@@ -40,7 +42,7 @@ def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -
     return found
 
 
-REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites,)
+REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites, rewrite_loops)
 """In the order in which they run."""
 
 

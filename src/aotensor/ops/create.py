@@ -224,6 +224,13 @@ def zeros_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     return full_like(x, 0, dtype)
 
 
+def is_zeros(x: Variable) -> bool:
+    """Is x made of zeros, as `zeros` and `zeros_like` make it?"""
+    while x.owner is not None and (isinstance(x.owner.op, Alloc | FullLike) or x.owner.op.name == "cast"):
+        x = x.owner.inputs[0]
+    return isinstance(x, Constant) and not x.data.any()
+
+
 @public
 def ones_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones in the shape of x. Nothing flows back to x."""

@@ -20,7 +20,9 @@ from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.mask import axes_of, is_mask, mask_of, with_positions
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, shape_i
 from aotensor.ops.window import (
@@ -177,13 +179,14 @@ def subtensor(x: Any, index: Any) -> Variable:
 
     Positions count from the end where negative; slices are clipped, as in Python. Arrays broadcast together, and their
     axes stand where those of x stood if these are neighbours, else in front, as in NumPy; ints beside them are arrays.
+    A mask, a tensor of bool with the extents of some neighbouring axes, stands for the positions where it is true.
 
     Raises: GraphIndexError for a position outside its axis (at run time where one is not known) or too many indices,
-    GraphTypeError for an index of another kind, UnsupportedError for a mask.
+    GraphTypeError for an index of another kind.
     """
     x = as_tensor(x)
     items = list(index) if isinstance(index, tuple) else [index]
-    items = _without_ellipsis([_array_item(item) for item in items], x)
+    items = with_positions(x, _without_ellipsis([_array_item(item) for item in items], x))
     if any(_is_array(item) for item in items):
         return _by_arrays(x, items)
     entries: list[Entry] = []
@@ -200,22 +203,19 @@ def subtensor(x: Any, index: Any) -> Variable:
 
 
 def _array_item(item: Any) -> Any:
-    """A list, a tuple or an array as a variable; anything else as it is."""
-    return index_array(item) if isinstance(item, list | tuple | np.ndarray) or _is_array(item) else item
+    """A list, a tuple or an array as a variable, of integers or a mask; anything else as it is."""
+    if not isinstance(item, list | tuple | np.ndarray) and not _is_array(item):
+        return item
+    found = item if _is_empty_list(item) else as_tensor(item)
+    return found if is_mask(found) else index_array(found)
 
 
 def index_array(value: Any) -> Variable:
     """Positions as a variable; an empty list has integers in it.
 
-    Raises: GraphTypeError for what is no integer, UnsupportedError for a mask.
+    Raises: GraphTypeError for what is no integer.
     """
     found = constant(np.zeros(0, "int64")) if _is_empty_list(value) else as_tensor(value)
-    if found.dtype == "bool" and found.ndim > 0:
-        raise UnsupportedError(
-            "indexing with a mask is not supported yet",
-            lines=[found.describe()],
-            hint="use switch(mask, x, 0), or index with the positions",
-        )
     if found.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {found.type}")
     return found
@@ -246,7 +246,7 @@ def _as_index(item: Any) -> Variable:
 def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
     """`...` as whole slices.   Raises: GraphIndexError for two of them, or for more indices than axes."""
     ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
-    missing = x.ndim - sum(item is not None and item is not Ellipsis for item in items)
+    missing = x.ndim - sum(map(axes_of, items))
     if len(ellipses) > 1:
         raise GraphIndexError("an index holds at most one ellipsis")
     if missing < 0:
@@ -364,8 +364,19 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
 def _changed_by_arrays(node: Apply, y: Any, is_set: bool) -> Variable:
     target, *indices = node.inputs
     assert isinstance(node.op, AdvancedSubtensor)
-    changed = IncAdvancedSubtensor(node.op.axes, is_set)(target, _as_value(y, target), *indices)
+    value = _as_value(y, target)
+    changed: Variable = IncAdvancedSubtensor(node.op.axes, is_set)(target, value, *indices)
+    mask = mask_of(indices)
+    if mask is not None and value.ndim == 0:
+        changed = _changed_at(target, mask, node.op.axes, value, is_set)
     return _changed(target, changed, is_set=True) if node.op.after_slices else changed
+
+
+def _changed_at(x: Variable, mask: Variable, axes: Sequence[int], value: Variable, is_set: bool) -> Variable:
+    """x with one number put, or added, where a mask holds: no positions are needed."""
+    pattern = [axes.index(axis) if axis in axes else None for axis in range(x.ndim)]
+    value = cast(value, x.dtype)
+    return switch(dimshuffle(mask, pattern), value if is_set else add(x, value), x)
 
 
 def _as_value(y: Any, target: Variable) -> Variable:

@@ -242,7 +242,7 @@ def fitted(b: TensorBuilder, name: str, y: Tensor, extents: Sequence[Extent]) ->
     missing = len(extents) - len(y.extents)
     for axis, found in enumerate(y.extents, start=missing):
         wanted = extents[axis]
-        if found == 1 or (isinstance(found, int) and found == wanted):
+        if found == 1 or found == wanted:
             continue
         agree = v.compare("eq", v.index(found), v.index(wanted))
         b.check(agree, _mismatch(name, axis, "{found}", "{expected}"), found=found, expected=wanted)

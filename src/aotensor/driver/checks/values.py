@@ -8,14 +8,14 @@ from typing import TypeAlias
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.agreement import disagreements
 from aotensor.driver.build import Build
+from aotensor.driver.checks.agreement import disagreements
 from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.function import Function
 from aotensor.driver.samples import Arrays, Sample, Sampler, nearby_values, reference_values
 from aotensor.errors import GraphError
 from aotensor.ir.context import parse_module
-from aotensor.ir.interpret import interpret
+from aotensor.ir.interpreter.interpret import interpret
 from aotensor_runtime import Library
 from aotensor_runtime.errors import ArgumentError
 from aotensor_runtime.vectors import call_with_state

@@ -149,9 +149,16 @@ def _vector_norm(x: Variable, ord: Any, axis: int) -> Variable:
         return sum_over(cast(neq(x, 0), x.dtype), axis=axis)
     if ord == 1:
         return sum_over(size, axis=axis)
-    total = sum_over(size ** float(ord), axis=axis)
-    is_zero = eq(total, 0)
-    return switch(is_zero, 0, switch(is_zero, 1, total) ** (1.0 / float(ord)))
+    return _power_mean(size, float(ord), axis)
+
+
+def _power_mean(size: Variable, p: float, axis: int) -> Variable:
+    """(Σ sizeᵖ)^(1/p). Where an element or the whole sum is 0, or for p < 0 infinite, its slope is 0."""
+    is_zero = eq(size, 0)
+    powers = switch(is_zero, 0.0 if p > 0 else math.inf, switch(is_zero, 1, size) ** p)
+    total = sum_over(powers, axis=axis)
+    is_flat = eq(total, 0.0 if p > 0 else math.inf)
+    return switch(is_flat, 0, switch(is_flat, 1, total) ** (1.0 / p))
 
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
