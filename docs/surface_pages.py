@@ -132,15 +132,15 @@ def _exercise(case: Any) -> Exercise:
 
 
 def exercises_of(row: Row) -> list[Exercise]:
-    """The rows of the op tables that show a promise, the plainest ones first."""
-    found = (
-        x
-        for x in exercises()
-        if row.id in x.shows
-        or row.ops & x.classes
-        or any(x.id == start or x.id.startswith(f"{start}-") for start in row.cases)
-    )
-    return sorted(found, key=lambda x: x.size)
+    """The rows of the op tables that show a promise: those that name it, then the plainest ones first."""
+    named = row.id.rpartition("/")[2].partition("-")[2]
+    starts = (f"op-{named}", *row.cases)
+    found = [
+        (not any(f"{x.id}-".startswith(f"{start}-") for start in starts), x.size, place, x)
+        for place, x in enumerate(exercises())
+        if row.id in x.shows or row.ops & x.classes or any(f"{x.id}-".startswith(f"{s}-") for s in row.cases)
+    ]
+    return [x for *_, x in sorted(found, key=lambda item: item[:3])]
 
 
 # --- pages ---------------------------------------------------------------------------------------------------------

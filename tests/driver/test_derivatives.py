@@ -198,6 +198,19 @@ def test_steep_and_cancelling_functions_are_noisy(build: Callable[[Variable], Va
     assert _gradient(aot.function([x], build(x), name="f")).verdict is NOISY
 
 
+def test_extents_that_depend_on_values_are_noise() -> None:
+    """Any step away from 0 makes one more element that is not zero."""
+    x = at.vector("x")
+    f = aot.function([x], x[at.neq(x, 0)] * 2.0, name="f")
+    assert _gradient(f).verdict is RIGHT
+    checks = GradientChecks(aot.function([x], at.concatenate([x, x - x])[at.neq(at.concatenate([x, x - x]), 0)]), 0)
+    assert [g.verdict for g in checks.gradients] == [RIGHT]
+    judged = judge_order(Ladder(np.array(STEPS), np.ones(16), np.ones(16), np.nan, 1.0), Slope(1.0, 0.0, 1.0))
+    assert judged == Judgement(
+        NOISY, "the function is not defined, or has other extents, where values are off by an ulp"
+    )
+
+
 def test_gradients_changed_on_purpose_are_not_wrong() -> None:
     x = at.vector("x")
     gradient = _gradient(aot.function([x], grad_scale(at.exp(x), -2.0), name="f"))

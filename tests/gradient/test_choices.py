@@ -102,7 +102,7 @@ def test_what_the_built_in_ops_choose() -> None:
             Rop(cost, wrt, np.ones(wrt.ndim * (3,)))
 
 
-@pytest.mark.shows("gradient/12-argmax")
+@pytest.mark.shows("gradient/12-MaxAndArgmax-place")
 def test_the_position_of_an_extremum_is_disconnected() -> None:
     value, place = at.max_and_argmax(M, axis=1)
     by_m, tangent = both(
@@ -117,7 +117,7 @@ def test_the_position_of_an_extremum_is_disconnected() -> None:
             Rop(cost, M, np.ones((2, 3)))
 
 
-@pytest.mark.shows("gradient/12-scalar-from-tensor")
+@pytest.mark.shows("gradient/12-ScalarFromTensor")
 def test_a_scalar_is_a_tensor_of_rank_0() -> None:
     """No conversion stands between them, in value or derivative."""
     element = V[0]
@@ -149,7 +149,9 @@ def test_weights_of_verify_grad() -> None:
     ]
     for dtype, is_cast, expected in cases:
         seen.clear()
-        verify_grad(lambda x: 2 * x, [np.ones((20, 5), dtype)], n_tests=1, cast_to_output_type=is_cast, mode=spy)
+        verify_grad(
+            lambda x: 2 * x, [np.ones((20, 5), dtype)], n_tests=1, cast_to_output_type=is_cast, mode=spy, abs_tol=9
+        )
         weights = next(array for name, array in seen if name == "weights")
         assert (weights.dtype, weights.shape) == (expected, (20, 5))
         assert 0.5 <= weights.min() < 0.6 < 1.4 < weights.max() < 1.5

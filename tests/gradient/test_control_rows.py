@@ -153,7 +153,7 @@ def test_grad_clip_second_order_number() -> None:
     assert grad(grad(grad_clip(X, -1, 1) ** 3, X), X).eval({X: 0.1}) == pytest.approx(0.6)
 
 
-@pytest.mark.shows("gradient/4-grad-clip")
+@pytest.mark.shows("gradient/4-grad-clip", "gradient/12-GradClip")
 def test_grad_clip_forward_is_the_identity() -> None:
     np.testing.assert_array_equal(Rop(grad_clip(V * 5, -1, 1), V, E).eval({}), 5 * E)
 

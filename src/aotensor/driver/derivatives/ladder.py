@@ -117,9 +117,11 @@ def judge_differences(ladder: Ladder, slope: Slope, tolerance: float) -> Judgeme
 def _unusable(ladder: Ladder, slope: Slope) -> str | None:
     if not np.isfinite(slope.value):
         return f"the slope is {slope.value}"
+    if not (np.isfinite(ladder.noise) and np.isfinite(slope.noise)):
+        return "the function is not defined, or has other extents, where values are off by an ulp"
     if len(ladder.steps) < 4:
-        return "the function is not finite around the point"
-    if not np.isfinite(slope.noise) or slope.noise > 1e-2 * slope.scale:
+        return "the function is not finite, or has other extents, around the point"
+    if slope.noise > 1e-2 * slope.scale:
         return f"rounding hides the slope: an ulp on each value moves it by {slope.noise / 16:.1g}"
     return None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from aotensor.driver.derivatives.verdict import Finding, Judgement, Verdict
 from aotensor.driver.samples import nearby
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
+
+Key = TypeVar("Key", bound=Hashable)
 
 METHODS: Final = ("duality", "Taylor order", "differences", "complex step")
 
@@ -104,14 +106,13 @@ class _Slopes:
         d = execution.derivatives
         values = point.extended(d)
         pulled, _ = execution.slopes(values)
-        off = [self._nearby(point, d, values, draw) for draw in range(_DRAWS)]
+        off = [_nearby(d.pulled, values, point.seed + draw) for draw in range(_DRAWS)]
         self.of: dict[Pair, Slope] = {}
         self.dtypes: dict[Pair, str] = {}
         for pair, slope in pulled.items():
             direction = point.directions[pair[1]]
-            terms = slope.astype(float) * direction
-            total, scale = float(np.sum(terms)), float(np.sum(np.abs(terms)))
-            moved = [float(np.sum(other[pair].astype(float) * direction)) for other in off]
+            total, scale = _along(slope, direction), _along(np.abs(slope), np.abs(direction))
+            moved = [_along(other[pair], direction) for other in off]
             dtype = min(d.outputs[pair[0]].dtype, d.inputs[pair[1]].dtype)
             noise = 16 * (max(moved) - min(moved)) + 8 * float(np.finfo(dtype).eps) * scale
             self.of[pair] = Slope(total, noise, scale)
@@ -119,18 +120,29 @@ class _Slopes:
         self.forward = self._forward(point, execution)
 
     @staticmethod
-    def _nearby(point: Point, d: Derivatives, values: Values, draw: int) -> dict[Pair, Array]:
-        rng = np.random.default_rng(point.seed + draw)
-        return dict(zip(d.pulled, nearby(list(d.pulled.values()), values, rng), strict=True))
-
-    @staticmethod
     def _forward(point: Point, execution: Execution) -> dict[Pair, float]:
         forward: dict[Pair, float] = {}
         for name in execution.derivatives.inputs:
             _, pushed = execution.slopes(point.extended(execution.derivatives, name))
             for key, tangent in pushed.items():
-                forward[key, name] = float(np.sum(tangent.astype(float) * point.cotangents[key]))
+                forward[key, name] = _along(tangent, point.cotangents[key])
         return forward
+
+
+def _along(x: Array | None, direction: Array) -> float:
+    """⟨x, direction⟩; nan where x does not exist, or has other extents."""
+    if x is None or x.shape != direction.shape:
+        return np.nan
+    return float(np.sum(x.astype(float) * direction))
+
+
+def _nearby(targets: Mapping[Key, Variable], values: Values, seed: int) -> dict[Key, Array | None]:
+    """The targets with every value off by one ulp, None where that does not exist: extents may depend on values."""
+    try:
+        found: list[Array] | list[None] = nearby(list(targets.values()), values, np.random.default_rng(seed))
+    except (AotensorError, ValueError, IndexError):
+        found = [None] * len(targets)
+    return dict(zip(targets, found, strict=True))
 
 
 def _ladders(point: Point, reference: Reference, execution: Execution, name: str, x: Variable) -> dict[str, Ladder]:
@@ -141,9 +153,12 @@ def _ladders(point: Point, reference: Reference, execution: Execution, name: str
     def rises(change: Array) -> dict[str, float]:
         try:
             found = execution.moved(point.values, x, change)
-        except (AotensorError, ValueError):
+        except (AotensorError, ValueError, IndexError):
             return dict.fromkeys(start, np.nan)
-        return {key: float(np.sum((found[key].astype(float) - start[key]) * weights[key])) for key in start}
+        return {
+            key: _along(y.astype(float) - start[key] if y.shape == start[key].shape else None, weights[key])
+            for key, y in found.items()
+        }
 
     ahead = [rises(step * direction) for step in STEPS]
     behind = [rises(-step * direction) for step in STEPS]
@@ -164,15 +179,15 @@ def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str
     """How far rounding moves ⟨ȳ, y⟩: as far as one ulp on every value of the computation does, with some room."""
     d = execution.derivatives
     is_compiled = execution is not reference
-    targets = list((d.outputs if is_compiled else reference.path).values())
+    targets = d.outputs if is_compiled else reference.path
     known = point.values if is_compiled else reference.values_of(point.values)
-    draws = [nearby(targets, known, np.random.default_rng(point.seed + draw)) for draw in range(_DRAWS)]
+    draws = [_nearby(targets, known, point.seed + draw) for draw in range(_DRAWS)]
     noise = {}
-    for place, key in enumerate(d.outputs):
-        sums = [float(np.sum(draw[place].astype(float) * point.cotangents[key])) for draw in draws]
-        size = float(np.sum(np.abs(draws[0][place].astype(float) * point.cotangents[key])))
-        eps = float(np.finfo(targets[place].dtype).eps)
-        noise[key] = (16 if is_compiled else 8) * (max(sums) - min(sums)) + 4 * eps * size
+    for key, y in targets.items():
+        sums = [_along(draw[key], point.cotangents[key]) for draw in draws]
+        first = draws[0][key]
+        size = _along(None if first is None else np.abs(first), point.cotangents[key])
+        noise[key] = (16 if is_compiled else 8) * (max(sums) - min(sums)) + 4 * float(np.finfo(y.dtype).eps) * size
     return noise
 
 
@@ -189,7 +204,7 @@ def _judge_duality(slope: Slope, forward: float, tolerance: float) -> Judgement:
     difference, size = abs(slope.value - forward), max(slope.scale, abs(forward))
     if not np.isfinite(difference):
         return Judgement(Verdict.NOISY, f"the slopes are {slope.value} and {forward}")
-    if difference <= tolerance * size + slope.noise:
+    if difference <= tolerance * size + np.nan_to_num(slope.noise):
         return Judgement(Verdict.RIGHT, _relative(difference, size))
     return Judgement(Verdict.WRONG, f"pullback gives {slope.value:.9g}, pushforward {forward:.9g}")
 
@@ -202,7 +217,7 @@ def _judge_step(slope: Slope, step: float, tolerance: float) -> Judgement:
         return Judgement(
             Verdict.NOISY, f"rounding hides the slope: an ulp on each value moves it by {slope.noise / 16:.1g}"
         )
-    if difference <= tolerance * size + slope.noise + _COMPLEX_ERROR:
+    if difference <= tolerance * size + np.nan_to_num(slope.noise) + _COMPLEX_ERROR:
         return Judgement(Verdict.RIGHT, _relative(difference, size))
     return Judgement(Verdict.WRONG, f"{slope.value:.9g}, but the complex step gives {step:.9g}")
 
