@@ -59,6 +59,7 @@ class Status(IntEnum):
     OUTPUTS_NEEDED = 9
     WRONG_CONTEXT = 10
     NOT_PLAIN = 11
+    NO_FUNCTION = 12
     CHECK = 1000
 
 
@@ -88,15 +89,23 @@ class Sparse(ctypes.Structure):
     )
 
 
+BLAS_FUNCTIONS: Final = tuple(f"{kind}{name}" for name in ("gemm", "gemv") for kind in "sd")
+"""Products: where they are missing, generated code takes their place."""
+
+LAPACK_FUNCTIONS: Final = tuple(
+    f"{kind}{name}"
+    for name in ("trsm", "trmm", "potrf", "getrf", "getri", "syevd", "gesdd", "geqrf", "orgqr")
+    for kind in "sd"
+)
+"""Linear algebra: a function that calls one of them needs it. Two of them are of BLAS."""
+
+
 class Blas(ctypes.Structure):
-    """aotensor_blas: addresses of Fortran BLAS functions; a function is there if struct_size covers its field."""
+    """aotensor_blas: addresses of BLAS and LAPACK functions; a function is there if struct_size covers its field."""
 
     _fields_ = (
         ("struct_size", ctypes.c_int64),
-        ("sgemm", ctypes.c_void_p),
-        ("dgemm", ctypes.c_void_p),
-        ("sgemv", ctypes.c_void_p),
-        ("dgemv", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in BLAS_FUNCTIONS + LAPACK_FUNCTIONS),
     )
 
 

@@ -1,4 +1,4 @@
-"""The table of BLAS functions, taken from `scipy.linalg.cython_blas` when a library first calls a product."""
+"""The table of BLAS and LAPACK functions, taken from SciPy's Cython interface when a function first needs one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import importlib
 from functools import cache
 from typing import Any
 
-from aotensor_runtime.abi import Blas
+from aotensor_runtime.abi import BLAS_FUNCTIONS, LAPACK_FUNCTIONS, Blas
 
 
 @cache
 def blas_table() -> Blas:
-    """SciPy's BLAS. Where SciPy is absent, or counts in 64 bits, pointers are NULL, and generated code serves."""
+    """SciPy's BLAS and LAPACK. Where SciPy is absent, or counts in 64 bits, pointers are NULL.
+
+    Generated code serves in place of products; what calls another function then says so.
+    """
     table = Blas(struct_size=ctypes.sizeof(Blas))
     try:
-        capsules = importlib.import_module("scipy.linalg.cython_blas").__pyx_capi__
+        capsules = {
+            **importlib.import_module("scipy.linalg.cython_lapack").__pyx_capi__,
+            **importlib.import_module("scipy.linalg.cython_blas").__pyx_capi__,
+        }
     except ImportError:
         return table
-    for name, *_ in Blas._fields_[1:]:
+    for name in BLAS_FUNCTIONS + LAPACK_FUNCTIONS:
         if name in capsules:
             setattr(table, name, _address(capsules[name]))
     return table

@@ -82,8 +82,8 @@ class LibraryFunction:
         return operator.getitem, (self.library, self.spec.name)
 
     def _use_blas(self) -> None:
-        """Fill the table of BLAS functions, if this function multiplies matrices."""
-        if self.spec.calls_blas:
+        """Fill the table of functions, if this one multiplies matrices or does linear algebra."""
+        if self.spec.calls_blas or self.spec.lapack:
             self._context.blas = ctypes.addressof(blas_table())
 
     def _first_call(self, args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:

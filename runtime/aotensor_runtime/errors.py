@@ -10,6 +10,7 @@ AotensorError                              everything below; carries a Diagnosti
 ├── ArgumentError                          a call that the signature does not allow
 │   ├── ArgumentTypeError  (TypeError)         number of arguments, names, dtypes, ranks
 │   ├── ArgumentValueError (ValueError)        sizes that do not go together
+│   │   └── ArgumentLinAlgError (LinAlgError)      a matrix that is singular, not positive definite, ...
 │   └── ArgumentIndexError (IndexError)        an index outside its axis
 └── OutOfMemory            (MemoryError)       the library could not allocate its workspace
 """
@@ -19,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from numpy.linalg import LinAlgError
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 class ArgumentValueError(ArgumentError, ValueError):
     """Sizes or values that do not go together."""
+
+
+class ArgumentLinAlgError(ArgumentValueError, LinAlgError):
+    """A matrix without the factorisation or the inverse that is asked for."""
 
 
 class ArgumentIndexError(ArgumentError, IndexError):

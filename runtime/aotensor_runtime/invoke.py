@@ -15,6 +15,7 @@ from aotensor_runtime.arguments import AnyArray
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentIndexError,
+    ArgumentLinAlgError,
     ArgumentTypeError,
     ArgumentValueError,
     LibraryError,
@@ -43,6 +44,7 @@ _CHECK_ERRORS: Final[dict[str, type[AotensorError]]] = {
     "index": ArgumentIndexError,
     "type": ArgumentTypeError,
     "memory": OutOfMemory,
+    "linalg": ArgumentLinAlgError,
 }
 """By `Check.kind`; all other kinds are about values."""
 
@@ -174,4 +176,5 @@ def raise_status(manifest: Manifest, spec: FunctionSpec, status: int, message: s
         kind = _CHECK_ERRORS.get(failed[1].kind, ArgumentValueError)
     else:
         kind = _STATUS_ERRORS.get(status, LibraryError)
-    raise kind(message or f"{spec.name}: status {status}")
+    hint = "install scipy: BLAS and LAPACK are taken from it" if status == Status.NO_FUNCTION else None
+    raise kind(message or f"{spec.name}: status {status}", hint=hint)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, get_args
 
-from aotensor_runtime.abi import DTYPE_SIZES, Status
+from aotensor_runtime.abi import DTYPE_SIZES, LAPACK_FUNCTIONS, Status
 from aotensor_runtime.json_node import ManifestError, Node, require
 
 __all__ = [
@@ -36,7 +36,8 @@ _MAX_RANK: Final = 64
 class Check:
     """A check that a function makes on its values; number k of a function is its k-th check, counted from 1.
 
-    kind: "index" gives IndexError, "type" TypeError, anything else (such as "shape", "value") ValueError.
+    kind: "index" gives IndexError, "type" TypeError, "linalg" LinAlgError, anything else (such as "shape", "value")
+    ValueError.
     message: may hold {found} and {expected}, two integers.
     """
 
@@ -95,6 +96,7 @@ class FunctionSpec:
     dims: the distinct dims in order of first appearance in the inputs.
     outputs: what the user asked for, then the new values of updated shared variables.
     updates: pairs (input with a default, output that is its next value).
+    calls_blas: products use BLAS where there is one. lapack: names of the functions without which a call fails.
     """
 
     name: str
@@ -105,6 +107,7 @@ class FunctionSpec:
     updates: tuple[tuple[str, str], ...] = ()
     checks: tuple[Check, ...] = ()
     calls_blas: bool = False
+    lapack: tuple[str, ...] = ()
     allow_input_downcast: bool = False
     doc: str = ""
     source: str = ""
@@ -122,8 +125,13 @@ class FunctionSpec:
 
     @property
     def is_allocating(self) -> bool:
-        """Does the typed entry take an aotensor_context, because some output's size depends on values?"""
+        """Does some output's size depend on values?"""
         return any(output.is_allocated for output in self.outputs)
+
+    @property
+    def takes_context(self) -> bool:
+        """Does the typed entry take an aotensor_context: to allocate outputs, or to find functions of LAPACK?"""
+        return self.is_allocating or bool(self.lapack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +246,8 @@ def validate(spec: FunctionSpec) -> None:
     _distinct(where, "input", [value.name for value in spec.inputs])
     _distinct(where, "output", [value.name for value in spec.outputs])
     _distinct(where, "dim", spec.dims)
+    for name in spec.lapack:
+        require(name in LAPACK_FUNCTIONS, where, f"the LAPACK function {name} is unknown")
     states = [value.default is not None for value in spec.inputs]
     require(states == sorted(states), where, "an input without a default follows one with")
     used = dict.fromkeys(n for value in spec.inputs for n in value.shape if isinstance(n, str))
@@ -313,8 +323,8 @@ def _kind(node: Node) -> OutputKind:
 
 def _function(node: Node) -> FunctionSpec:
     names = ("name", "dims", "inputs", "outputs", "output_kind", "updates", "checks")
-    name, dims, inputs, outputs, kind, updates, checks, calls_blas, downcast, doc, source = node.fields(
-        *names, "calls_blas", "allow_input_downcast", "doc", "source"
+    name, dims, inputs, outputs, kind, updates, checks, calls_blas, lapack, downcast, doc, source = node.fields(
+        *names, "calls_blas", "lapack", "allow_input_downcast", "doc", "source"
     )
     return FunctionSpec(
         name=name.name(),
@@ -325,6 +335,7 @@ def _function(node: Node) -> FunctionSpec:
         updates=updates.items(_pair),
         checks=checks.items(_check),
         calls_blas=calls_blas.boolean(),
+        lapack=lapack.items(Node.name),
         allow_input_downcast=downcast.boolean(),
         doc=doc.text(),
         source=source.text(),

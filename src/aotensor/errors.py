@@ -4,6 +4,7 @@ AotensorError                          everything below; carries a Diagnostic
 ├── GraphError                         the user's program is wrong
 │   ├── GraphTypeError   (TypeError)       dtypes, ranks or kinds that do not go together
 │   ├── GraphValueError  (ValueError)      sizes or options that do not go together
+│   │   └── GraphLinAlgError (LinAlgError)     a matrix that is singular, not positive definite, ...
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
@@ -21,10 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from numpy.linalg import LinAlgError
+
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentError,
     ArgumentIndexError,
+    ArgumentLinAlgError,
     ArgumentTypeError,
     ArgumentValueError,
     DamagedLibrary,
@@ -41,6 +45,7 @@ __all__ = [
     "AotensorError",
     "ArgumentError",
     "ArgumentIndexError",
+    "ArgumentLinAlgError",
     "ArgumentTypeError",
     "ArgumentValueError",
     "DamagedLibrary",
@@ -50,6 +55,7 @@ __all__ = [
     "GradientError",
     "GraphError",
     "GraphIndexError",
+    "GraphLinAlgError",
     "GraphTypeError",
     "GraphValueError",
     "InternalError",
@@ -76,6 +82,10 @@ class GraphTypeError(GraphError, TypeError):
 
 class GraphValueError(GraphError, ValueError):
     """Sizes or options that do not go together."""
+
+
+class GraphLinAlgError(GraphValueError, LinAlgError):
+    """A matrix without the factorisation or the inverse that is asked for."""
 
 
 class GraphIndexError(GraphError, IndexError):

@@ -23,6 +23,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.driver.api", "aotensor.driver.compiled"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.api", "aotensor_runtime"): "the runtime loads with the first library",
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",
+    ("aotensor.ops.linalg.matrices", "scipy.linalg"): "SciPy would triple the time of `import aotensor`",
+    ("aotensor_runtime.blas", "scipy.linalg.cython_lapack"): "the runtime works with NumPy alone",
     ("aotensor_runtime.blas", "scipy.linalg.cython_blas"): "the runtime works with NumPy alone",
     ("aotensor_cli.main", "aotensor_cli.*"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
@@ -38,7 +40,12 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "llvmlite": ("aotensor.codegen.llvm",),
     "click": ("aotensor_cli",),
     "rich": ("aotensor_cli",),
-    "scipy": ("aotensor.ops.elementwise.scipy_reference", "aotensor_runtime.blas", "aotensor_cli.arrays"),
+    "scipy": (
+        "aotensor.ops.elementwise.scipy_reference",
+        "aotensor.ops.linalg.matrices",
+        "aotensor_runtime.blas",
+        "aotensor_cli.arrays",
+    ),
     "numpy": ("aotensor", "aotensor_cli", "aotensor_runtime"),
 }
 

@@ -34,6 +34,7 @@ class Case:
     specials: expected derivatives at kinks: position → ȳᵀ·J for ȳ of ones.
     expected: the value itself, where a closed form is known.
     compiles: whether the compiled library is compared too.
+    keeps_places: samples of a batch are multiples of the input, not its elements in another order.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Case:
     specials: dict[int, Any] | None = None
     expected: Any = None
     compiles: bool = True
+    keeps_places: bool = False
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """The input arrays. Python floats become float64, ints int64."""

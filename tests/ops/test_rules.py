@@ -130,7 +130,7 @@ def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     refusals = 0
     for chosen in [sampled, *([x] for x in sampled if len(sampled) > 1)]:
         try:
-            _check_batch(case, outputs, values, {x: _samples(rng, values[x]) for x in chosen})
+            _check_batch(case, outputs, values, {x: _samples(rng, values[x], case.keeps_places) for x in chosen})
         except UnsupportedError:
             refusals += 1
     assert (refusals > 0) == (case.id in STEERED)
@@ -168,8 +168,10 @@ def _evaluate(outputs: Sequence[Variable], variables: Sequence[Variable], arrays
     return evaluate_all(outputs, dict(zip(variables, arrays, strict=True)))
 
 
-def _samples(rng: np.random.Generator, array: Array) -> Array:
-    """Three arrays of the same elements, the first one in their order."""
+def _samples(rng: np.random.Generator, array: Array, keeps_places: bool) -> Array:
+    """Three arrays of the same elements, the first one in their order; or of multiples of them, all in order."""
+    if keeps_places:
+        return np.stack([array, 2 * array, 3 * array])
     return np.stack([array, *(rng.permutation(array.ravel()).reshape(array.shape) for _ in range(2))])
 
 

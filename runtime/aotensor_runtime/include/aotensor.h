@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define AOTENSOR_ABI_VERSION 1 /* changes whenever a struct below, or the meaning of a field, does */
+#define AOTENSOR_ABI_VERSION 1 /* changes with a struct below or the meaning of a field; appended fields do not count */
 
 /* dtype codes of aotensor_array */
 enum {
@@ -42,6 +42,7 @@ enum {
   AOTENSOR_OUTPUTS_NEEDED = 9,   /* an output has no data and there is no allocate; the shapes are filled in  */
   AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or older than the library        */
   AOTENSOR_NOT_PLAIN      = 11,  /* aotensor_call_python: an argument needs conversion first                  */
+  AOTENSOR_NO_FUNCTION    = 12,  /* a function of BLAS or LAPACK is needed, and aotensor_context.blas lacks it  */
   AOTENSOR_CHECK          = 1000
 };
 
@@ -66,9 +67,10 @@ typedef struct aotensor_sparse {
   int32_t  index_dtype;  /* of `indices` and `indptr`: AOTENSOR_INT32 or AOTENSOR_INT64         */
 } aotensor_sparse;
 
-/* BLAS with the Fortran calling convention and 32-bit integers: every argument is a pointer, matrices are
- * column-major, strings have length 1 and no hidden length is passed. Any pointer may be NULL; generated code then
- * takes its place. */
+/* BLAS and LAPACK with the Fortran calling convention and 32-bit integers: every argument is a pointer, matrices are
+ * column-major, strings have length 1 and no hidden length is passed. A function is there if struct_size covers its
+ * pointer and that is not NULL. Products (gemm, gemv) are optional, generated code takes their place; a library
+ * function that does linear algebra says in its comment which of the others it needs. */
 typedef struct aotensor_blas {
   int64_t struct_size; /* sizeof(aotensor_blas), in bytes, as the caller knows it */
   void (*sgemm)(const char *transa, const char *transb, const int32_t *m, const int32_t *n, const int32_t *k,
@@ -83,6 +85,44 @@ typedef struct aotensor_blas {
   void (*dgemv)(const char *trans, const int32_t *m, const int32_t *n, const double *alpha, const double *a,
                 const int32_t *lda, const double *x, const int32_t *incx, const double *beta, double *y,
                 const int32_t *incy);
+  void (*strsm)(const char *side, const char *uplo, const char *transa, const char *diag, const int32_t *m,
+                const int32_t *n, const float *alpha, const float *a, const int32_t *lda, float *b,
+                const int32_t *ldb);
+  void (*dtrsm)(const char *side, const char *uplo, const char *transa, const char *diag, const int32_t *m,
+                const int32_t *n, const double *alpha, const double *a, const int32_t *lda, double *b,
+                const int32_t *ldb);
+  void (*strmm)(const char *side, const char *uplo, const char *transa, const char *diag, const int32_t *m,
+                const int32_t *n, const float *alpha, const float *a, const int32_t *lda, float *b,
+                const int32_t *ldb);
+  void (*dtrmm)(const char *side, const char *uplo, const char *transa, const char *diag, const int32_t *m,
+                const int32_t *n, const double *alpha, const double *a, const int32_t *lda, double *b,
+                const int32_t *ldb);
+  void (*spotrf)(const char *uplo, const int32_t *n, float *a, const int32_t *lda, int32_t *info);
+  void (*dpotrf)(const char *uplo, const int32_t *n, double *a, const int32_t *lda, int32_t *info);
+  void (*sgetrf)(const int32_t *m, const int32_t *n, float *a, const int32_t *lda, int32_t *ipiv, int32_t *info);
+  void (*dgetrf)(const int32_t *m, const int32_t *n, double *a, const int32_t *lda, int32_t *ipiv, int32_t *info);
+  void (*sgetri)(const int32_t *n, float *a, const int32_t *lda, const int32_t *ipiv, float *work,
+                 const int32_t *lwork, int32_t *info);
+  void (*dgetri)(const int32_t *n, double *a, const int32_t *lda, const int32_t *ipiv, double *work,
+                 const int32_t *lwork, int32_t *info);
+  void (*ssyevd)(const char *jobz, const char *uplo, const int32_t *n, float *a, const int32_t *lda, float *w,
+                 float *work, const int32_t *lwork, int32_t *iwork, const int32_t *liwork, int32_t *info);
+  void (*dsyevd)(const char *jobz, const char *uplo, const int32_t *n, double *a, const int32_t *lda, double *w,
+                 double *work, const int32_t *lwork, int32_t *iwork, const int32_t *liwork, int32_t *info);
+  void (*sgesdd)(const char *jobz, const int32_t *m, const int32_t *n, float *a, const int32_t *lda, float *s,
+                 float *u, const int32_t *ldu, float *vt, const int32_t *ldvt, float *work, const int32_t *lwork,
+                 int32_t *iwork, int32_t *info);
+  void (*dgesdd)(const char *jobz, const int32_t *m, const int32_t *n, double *a, const int32_t *lda, double *s,
+                 double *u, const int32_t *ldu, double *vt, const int32_t *ldvt, double *work, const int32_t *lwork,
+                 int32_t *iwork, int32_t *info);
+  void (*sgeqrf)(const int32_t *m, const int32_t *n, float *a, const int32_t *lda, float *tau, float *work,
+                 const int32_t *lwork, int32_t *info);
+  void (*dgeqrf)(const int32_t *m, const int32_t *n, double *a, const int32_t *lda, double *tau, double *work,
+                 const int32_t *lwork, int32_t *info);
+  void (*sorgqr)(const int32_t *m, const int32_t *n, const int32_t *k, float *a, const int32_t *lda,
+                 const float *tau, float *work, const int32_t *lwork, int32_t *info);
+  void (*dorgqr)(const int32_t *m, const int32_t *n, const int32_t *k, double *a, const int32_t *lda,
+                 const double *tau, double *work, const int32_t *lwork, int32_t *info);
 } aotensor_blas;
 
 /* What one call may use. Set it to zero, then struct_size, then what you have; share it between threads only if
@@ -96,7 +136,7 @@ typedef struct aotensor_context {
   int64_t message_size;             /* bytes at `message`                                                          */
   void *workspace;                  /* scratch memory, any alignment; may be NULL: then malloc is used             */
   int64_t workspace_bytes;          /* bytes at `workspace`; used if it is at least <function>_workspace(...)      */
-  const aotensor_blas *blas;        /* fast matrix products; may be NULL: then generated code is used              */
+  const aotensor_blas *blas;        /* fast matrix products and linear algebra; may be NULL                         */
   int32_t num_threads;              /* upper limit; 0 means AOTENSOR_NUM_THREADS, else all cores                   */
   int32_t reserved;                 /* 0                                                                           */
 } aotensor_context;
@@ -120,7 +160,7 @@ typedef struct aotensor_python_layout {
 } aotensor_python_layout;
 
 typedef struct aotensor_python_call {
-  const aotensor_python_layout *layout;
+  const aotensor_python_layout *layout; /* where to look                                      */
   int32_t (*entry)(aotensor_context *context, const aotensor_array *inputs, aotensor_array *outputs);
   aotensor_context *context;        /* used by the call                                           */
   const int32_t *dtypes;            /* dtype code of each input, then of each output              */

@@ -54,7 +54,7 @@ _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", 
 
 def _typed_parameters(spec: FunctionSpec) -> list[str]:
     names = iter(parameter_names(spec))
-    parameters = ["aotensor_context *context"] if spec.is_allocating else []
+    parameters = ["aotensor_context *context"] if spec.takes_context else []
     parameters += [f"int64_t {next(names)}" for _ in spec.dims]
     parameters += [f"const {C_TYPES[value.dtype]} *{next(names)}" for value in spec.inputs]
     for value in spec.outputs:
@@ -80,6 +80,9 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
     lines.append("  workspace  of the size that " + f"{spec.name}_workspace gives; NULL: allocated and freed inside")
     if spec.is_allocating:
         lines.append("An aotensor_array with data == NULL is filled through context->allocate.")
+    if spec.lapack:
+        needed = ", ".join(spec.lapack)
+        lines.append(f"context->blas must have {needed}; without them the status is AOTENSOR_NO_FUNCTION.")
     lines.append("Returns a status: 0 is success" + (", and of its own:" if spec.checks else "."))
     for number, check in enumerate(spec.checks, 1):
         lines.append(f"  {manifest.status_of(spec.name, number)}  {_plain(check.static_text())}")

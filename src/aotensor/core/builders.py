@@ -160,12 +160,28 @@ class TensorBuilder(Protocol):
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
         ...
 
+    def lapack(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        error: str = "",
+        **options: bool | int | str,
+    ) -> tuple[Tensor, ...]:
+        """Linear algebra on every matrix of a batch: a kind that `ir.interpret_lapack` knows, with its options.
+
+        Operands and results begin with the same batch dims; `results` are their dtypes and extents. A matrix that
+        fails is a LinAlgError with the message `error`, in which `{found}` is LAPACK's info; without `error` nothing
+        is raised, and its results are nan if the option `nan_on_failure` is true.
+        """
+        ...
+
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
         """Stop with an error unless the condition holds. `{found}` and `{expected}` in the message become numbers.
 
-        kind: value (ValueError) or index (IndexError).
+        kind: value (ValueError), index (IndexError) or linalg (LinAlgError).
         """
         ...
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aotensor.codegen.blas_call import define_blas_calls
 from aotensor.codegen.emit import emit_module
+from aotensor.codegen.lapack_call import define_lapack_calls
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
@@ -22,6 +23,7 @@ from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
+from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.lower_library import calls_product
 from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner, library_recipe
 from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
@@ -126,6 +128,7 @@ def emit(lowered: Lowered) -> Module:
     """Loop level to LLVM IR, without the entries."""
     module = emit_module(lowered.module, lowered.machine)
     define_blas_calls(module)
+    define_lapack_calls(module)
     return module
 
 
@@ -184,6 +187,7 @@ def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: 
         updates=tuple(f.updates.items()),
         checks=tuple(Check(kind, message) for kind, message in built.checks),
         calls_blas=calls_product(lowered.module, f.name),
+        lapack=needed_functions(lowered.module, f.name),
         allow_input_downcast=f.allow_input_downcast,
     )
 

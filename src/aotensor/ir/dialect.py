@@ -4,6 +4,7 @@
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the places of %i, %j
+    aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
 
 They exist at tensor level only; lower-to-loops replaces each by loops.
@@ -11,22 +12,25 @@ They exist at tensor level only; lower-to-loops replaces each by loops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
+    DictionaryAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
     TensorType,
     UnitAttr,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
@@ -38,6 +42,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -156,6 +161,80 @@ class ScatterOp(IRDLOperation):
             raise VerifyException("one tensor of indices is needed for each axis")
 
 
+IN_PLACE: Final = {
+    "cholesky": 0, "lu": 0, "lu_adjugate": 0, "lu_inverse": 0, "lu_solve": 2, "multiply_triangular": 1,
+    "solve_triangular": 1,
+}  # fmt: skip
+"""Kind of aot.lapack → the operand that it overwrites with its first result, where that is free."""
+
+
+@irdl_op_definition
+class LapackOp(IRDLOperation):
+    """What LAPACK does to every matrix of a batch, by `kind`; `ir.interpret_lapack` says what each kind means.
+
+    All operands and results begin with the same batch dims. sizes: one per dynamic dim of the results, in order.
+    failure: 0, or what the first matrix of the batch that failed gave: a positive number, as LAPACK's `info`. The
+    results of a matrix that failed are nan where the option `nan_on_failure` is true, else they have no meaning.
+    """
+
+    name = "aot.lapack"
+    arguments = var_operand_def(TensorType)
+    sizes = var_operand_def(IndexType)
+    tensors = var_result_def(TensorType)
+    failure = result_def(IntegerType(64))
+    kind = prop_def(StringAttr)
+    options = prop_def(DictionaryAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    traits = traits_def(Pure())
+    assembly_format = "$kind $arguments `[` $sizes `]` attr-dict `:` type($arguments) `->` type($tensors)"
+
+    def __init__(
+        self,
+        kind: str,
+        arguments: Sequence[SSAValue],
+        sizes: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        options: Mapping[str, bool | int | str],
+    ) -> None:
+        super().__init__(
+            operands=[list(arguments), list(sizes)],
+            result_types=[list(result_types), i64],
+            properties={
+                "kind": StringAttr(kind),
+                "options": DictionaryAttr({name: _literal(value) for name, value in sorted(options.items())}),
+            },
+        )
+
+    def verify_(self) -> None:
+        shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
+        if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes):
+            raise VerifyException("one size is needed for each dynamic dim of the results")
+
+    def overwritten(self) -> SSAValue | None:
+        """The operand whose memory the first result may take, if both have the same type."""
+        position = IN_PLACE.get(self.kind.data)
+        if position is None or self.arguments[position].type != self.tensors[0].type:
+            return None
+        return self.arguments[position]
+
+    def option(self, name: str) -> bool | int | str:
+        """The value of an option that the kind has."""
+        match self.options.data[name]:
+            case StringAttr() as text:
+                return text.data
+            case IntegerAttr() as number if number.type == i1:
+                return bool(number.value.data)
+            case number:
+                assert isinstance(number, IntegerAttr)
+                return number.value.data
+
+
+def _literal(value: bool | int | str) -> Attribute:
+    if isinstance(value, str):
+        return StringAttr(value)
+    return IntegerAttr(int(value), i1 if isinstance(value, bool) else i64)
+
+
 @irdl_op_definition
 class SortOp(IRDLOperation):
     """Values in ascending order along an axis, stable, nan last; and the permutation that sorts them."""
@@ -179,4 +258,4 @@ class SortOp(IRDLOperation):
         )
 
 
-AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, SortOp], [])
+AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, LapackOp, SortOp], [])

@@ -7,7 +7,7 @@ tensor of rank 0, is an array of rank 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, func, tensor
@@ -24,9 +24,17 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.types import Array
-from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, InternalError
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.errors import (
+    GraphError,
+    GraphIndexError,
+    GraphLinAlgError,
+    GraphTypeError,
+    GraphValueError,
+    InternalError,
+)
+from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.interpret_generic import evaluate_generic, gather
+from aotensor.ir.interpret_lapack import interpret_lapack
 from aotensor.ir.scalar_values import compute, numpy_dtype
 
 Values: TypeAlias = dict[SSAValue, Array]
@@ -137,15 +145,20 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
         case ScatterOp():
             return [_scatter(op, *operands)]
+        case LapackOp():
+            return interpret_lapack(op, operands[: len(op.arguments)], operands[len(op.arguments) :])
         case SortOp():
             return _sort(op, operands[0])
         case _:
             return [compute(op, operands)]
 
 
+_CHECK_ERRORS: Final[dict[str, type[GraphError]]] = {"index": GraphIndexError, "linalg": GraphLinAlgError}
+
+
 def _check(op: CheckOp, condition: Array, found: Array, expected: Array) -> Sequence[Array]:
     if not condition:
-        kind = GraphIndexError if op.kind.data == "index" else GraphValueError
+        kind = _CHECK_ERRORS.get(op.kind.data, GraphValueError)
         message = op.message.data.replace("{found}", str(found)).replace("{expected}", str(expected))
         raise kind(message)
     return ()

@@ -9,19 +9,27 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
-from aotensor.ir.dialect import CumulateOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, ScatterOp, SortOp
+from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
-from aotensor.ir.verbs import Extent, Tensor
+from aotensor.ir.verbs import Extent, Tensor, Verbs
 
 
 class LibraryVerbs(ABC):
     """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
+
+    scalars: Verbs
 
     @abstractmethod
     def cast(self, x: Tensor, dtype: str) -> Tensor: ...
 
     @abstractmethod
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor: ...
+
+    @abstractmethod
+    def check(
+        self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
+    ) -> None: ...
 
     @abstractmethod
     def _insert(self, op: Operation) -> SSAValue: ...
@@ -41,3 +49,25 @@ class LibraryVerbs(ABC):
         tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
         op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
         return Tensor(self._insert(op), x.dtype, x.extents)
+
+    def lapack(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        error: str = "",
+        **options: bool | int | str,
+    ) -> tuple[Tensor, ...]:
+        shapes = [tuple(extents) for _, extents in results]
+        types = [
+            tensor_type(dtype, [n if isinstance(n, int) else None for n in shape])
+            for (dtype, _), shape in zip(results, shapes, strict=True)
+        ]
+        sizes = [n.ssa for shape in shapes for n in shape if isinstance(n, Scalar)]
+        op = LapackOp(kind, [x.ssa for x in operands], sizes, types, options)
+        self._insert(op)
+        if error:
+            failure, v = Scalar(op.failure, "int64"), self.scalars
+            found = v.cast(failure, "index")
+            self.check(v.compare("eq", failure, v.constant(0, "int64")), error, found, kind="linalg")
+        return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))

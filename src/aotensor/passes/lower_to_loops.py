@@ -29,7 +29,8 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.dialect import CheckOp, CumulateOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.errors import UnsupportedError
+from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i8, i32, memref_type
@@ -38,6 +39,7 @@ from aotensor.passes.block_rows import block_rows
 from aotensor.passes.collapse import Buffers
 from aotensor.passes.contraction import matrix_product
 from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
+from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.lower_library import lower_product
 from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
 from aotensor.passes.lower_window import lower_cumulate, lower_insert, lower_scatter, lower_sort
@@ -229,6 +231,10 @@ class _FunctionLowering(Buffers):
                 lower_scatter(self.b, self, op)
             case CumulateOp():
                 lower_cumulate(self.b, self, op)
+            case LapackOp():
+                if self.is_extents:
+                    raise UnsupportedError("an extent that depends on linear algebra", hint="compute it by itself")
+                self.root.values[op.failure] = lower_lapack(self.b, self, self.module, op, self.blas)
             case SortOp():
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from aotensor.ir.dialect import CheckOp, ReshapeOp
+from aotensor.ir.dialect import CheckOp, LapackOp, ReshapeOp
 
 ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
 """An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
@@ -139,6 +139,9 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
             case ReshapeOp():
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
+            case LapackOp():
+                sizes = iter(op.sizes)
+                self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
             case CheckOp():
                 self._unify(op)
             case linalg.GenericOp():
@@ -170,7 +173,7 @@ class Extents:
             return self._age[n.owner] if isinstance(n.owner, Operation) else 0
         return -1 if isinstance(n, tuple) else -2
 
-    def _sized(self, x: SSAValue, sizes: Sequence[SSAValue]) -> tuple[ExtentKey, ...]:
+    def _sized(self, x: SSAValue, sizes: Iterable[SSAValue]) -> tuple[ExtentKey, ...]:
         assert isinstance(x.type, TensorType)
         dynamic = iter(sizes)
         return tuple(next(dynamic) if n == DYNAMIC_INDEX else n for n in x.type.get_shape())

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from aotensor.ir.dialect import ReshapeOp, ScatterOp
+from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.passes.fuse_loops import Leaf, Loop, Node
 from aotensor.passes.statements import Statement, position_of
 
@@ -142,6 +142,10 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
             target, source = op.result, op.dest
             if source.has_one_use() and not isinstance(source, BlockArgument) and _is_fresh(source):
                 storage.same_buffer[source] = target
+        elif isinstance(op, LapackOp):
+            matrix = op.overwritten()
+            if matrix is not None and matrix.has_one_use() and _is_fresh(matrix):
+                storage.same_buffer[matrix] = op.tensors[0]
         elif isinstance(op, ReshapeOp) and _lies_in_output(op.result, storage):
             source = op.source
             if source not in storage.outputs and source not in storage.same_buffer and _is_fresh(source):
@@ -150,7 +154,7 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
 
 def _is_fresh(x: SSAValue) -> bool:
     """True if the tensor's buffer is made for it alone: not an input, a constant or a view of something else."""
-    makers = linalg.GenericOp | tensor.InsertSliceOp | ScatterOp | tensor.EmptyOp | tensor.SplatOp
+    makers = linalg.GenericOp | tensor.InsertSliceOp | ScatterOp | LapackOp | tensor.EmptyOp | tensor.SplatOp
     return isinstance(x.owner, makers)
 
 

@@ -27,6 +27,8 @@ from aotensor.ops.elementwise.compare import (
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
     rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, where, xor,
 )
+from aotensor.ops.linalg.cholesky import cholesky
+from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from aotensor.ops.reduce.cumulate import cumprod, cumsum, diff
@@ -63,13 +65,15 @@ from aotensor.ops.symbols import (
     tensor3, tensor4, tensor5, vector, vectors, wcol, wmatrix, wrow, wscalar, wtensor3, wtensor4, wtensor5, wvector,
     zcol, zmatrix, zrow, zscalar, ztensor3, ztensor4, ztensor5, zvector,
 )
+from aotensor.tensor import linalg
 
 __all__ = [
     "Constant", "SharedVariable", "TensorType", "Variable", "abs", "add", "all", "alloc", "and_", "any", "arange",
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
     "as_tensor", "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "bcol", "beta", "betaln",
     "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmatrix", "broadcast_arrays", "broadcast_to", "brow",
-    "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil", "clip", "cmatrix", "col",
+    "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil",
+    "cholesky", "clip", "cmatrix", "col",
     "cols", "concatenate", "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod",
     "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
     "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
@@ -82,7 +86,8 @@ __all__ = [
     "imatrix", "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
     "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "lcol",
     "lcols",
-    "le", "less", "less_equal", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
+    "le", "less", "less_equal", "linalg",
+    "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
     "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
     "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "nan", "neg", "neq",
@@ -90,7 +95,8 @@ __all__ = [
     "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalars", "second", "set_subtensor",
     "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin",
-    "sinh", "size", "softmax", "softplus", "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
+    "sinh", "size", "softmax", "softplus", "solve_triangular",
+    "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
     "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh",
     "tensor", "tensor3",
     "tensor4", "tensor5", "tensor_copy", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril",

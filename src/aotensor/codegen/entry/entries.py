@@ -71,10 +71,10 @@ def _define_function(constants: Constants, core: Core, prefix: str, spec: Functi
 def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value) -> None:
     """i32 f([context,] dims..., inputs..., outputs..., workspace)"""
     n_arrays = len(spec.inputs) + len(spec.outputs)
-    head = [pointer] if spec.is_allocating else []
+    head = [pointer] if spec.takes_context else []
     c = Code(module, symbol, i32, [*head, *[i64] * len(spec.dims), *[pointer] * (n_arrays + 1)], exported=True)
     arguments = list(c.arguments)
-    context = arguments.pop(0) if spec.is_allocating else NULL
+    context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
     dims, data = c.room(i64, len(spec.dims)), c.room(pointer, n_arrays)
     for k, value in enumerate(arguments[: len(spec.dims)]):

@@ -10,7 +10,7 @@ from aotensor.codegen.entry.arrays import Arrays, define_arrays
 from aotensor.codegen.entry.tables import Argument, Constants, Frame, Table
 from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
-from aotensor_runtime.abi import DTYPE_CODES, WORKSPACE_ALIGNMENT, Array, Context, Status
+from aotensor_runtime.abi import DTYPE_CODES, WORKSPACE_ALIGNMENT, Array, Blas, Context, Status
 
 
 @dataclass
@@ -238,6 +238,8 @@ def define_run(shared: Shared) -> Function:
     s = Step(shared, "entry.run", [pointer, i64])
     _, workspace, room = s.arguments
     b = s.builder
+    blas = _blas(s)
+    _need_functions(s, blas)
     last = b.add(s.of_table("input_ranks"), s.of_table("output_ranks"))
     needed = s.item(s.of_frame("shapes"), last)
     limit = number((1 << 63) - 1 - WORKSPACE_ALIGNMENT)
@@ -255,7 +257,7 @@ def define_run(shared: Shared) -> Function:
     s.clear(detail, number(4))
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
     start = b.inttoptr(align_up(s, block.get()), pointer)
-    arguments = [s.of_frame("data"), s.of_frame("shapes"), start, needed, detail, _blas(s)]
+    arguments = [s.of_frame("data"), s.of_frame("shapes"), start, needed, detail, blas]
     check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
     b.call(shared.free, [own.get()])
     _give_check(s, check, detail)
@@ -275,6 +277,19 @@ def _blas(s: Step) -> Value:
     with s.when(s.builder.not_(s.is_null(context))):
         table.set(s.field(context, Context, "blas"))
     return table.get()
+
+
+def _need_functions(s: Step, blas: Value) -> None:
+    """Every function that the kernel calls without asking must be in the table."""
+    with s.loop(s.of_table("need_count")) as i:
+        place = s.item(s.of_table("needs"), i)
+        found = s.slot(pointer, NULL)
+        with s.when(s.builder.not_(s.is_null(blas))):
+            is_known = s.less(place, s.field(blas, Blas, "struct_size"))
+            with s.when(is_known):
+                found.set(s.builder.load(s.at(blas, place, 1), typ=pointer))
+        name = s.item(s.of_table("need_names"), i, pointer)
+        s.fail_when(s.is_null(found.get()), Status.NO_FUNCTION, say.NO_FUNCTION, name)
 
 
 def _give_check(s: Step, check: Value, detail: Value) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from aotensor.codegen.entry.verbs import NULL, constant_struct, number
 from aotensor.codegen.llvm import Function, Module, Value, i8, i64, ir, pointer
-from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES
+from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
 
 ALLOCATED: Final = 1
@@ -36,6 +36,7 @@ class Table(ctypes.Structure):
     """One function. Ranks are sums over all inputs, or all outputs; texts end with NUL.
 
     check: status code of its first check. sized: 1 if the workspace is a function of the dims alone.
+    needs: offsets in aotensor_blas of the functions that it cannot do without; need_names: their names.
     """
 
     _fields_ = (
@@ -45,6 +46,8 @@ class Table(ctypes.Structure):
         ("arguments", ctypes.c_void_p),
         ("dim_names", ctypes.c_void_p),
         ("checks", ctypes.c_void_p),
+        ("needs", ctypes.c_void_p),
+        ("need_names", ctypes.c_void_p),
         ("inputs", ctypes.c_int32),
         ("outputs", ctypes.c_int32),
         ("dims", ctypes.c_int32),
@@ -52,6 +55,7 @@ class Table(ctypes.Structure):
         ("output_ranks", ctypes.c_int32),
         ("check", ctypes.c_int32),
         ("sized", ctypes.c_int32),
+        ("need_count", ctypes.c_int32),
     )
 
 
@@ -139,6 +143,8 @@ def function_table(
         "arguments": constants.data("entry.arguments", _array(arguments)) if arguments else NULL,
         "dim_names": constants.pointers([constants.text(name) for name in spec.dims]),
         "checks": constants.pointers([constants.text(text) for text in texts]),
+        "needs": constants.numbers([getattr(Blas, name).offset for name in spec.lapack]),
+        "need_names": constants.pointers([constants.text(name) for name in spec.lapack]),
         "inputs": len(spec.inputs),
         "outputs": len(spec.outputs),
         "dims": len(spec.dims),
@@ -146,6 +152,7 @@ def function_table(
         "output_ranks": sum(len(value.shape) for value in spec.outputs),
         "check": check,
         "sized": int(sized),
+        "need_count": len(spec.lapack),
     }
     return constants.data(f"entry.table.{spec.name}", constant_struct(Table, values))
 

@@ -27,6 +27,7 @@ STATUS_TEXTS: Final[dict[Status, str]] = {
     Status.OUTPUTS_NEEDED: "an output has no data, and the context has no allocate",
     Status.WRONG_CONTEXT: "struct_size of the context is not set, or of an older header",
     Status.NOT_PLAIN: "an argument needs conversion first",
+    Status.NO_FUNCTION: "a function of BLAS or LAPACK is needed, but aotensor_context.blas does not have it",
 }
 """What aotensor_status_message answers."""
 
@@ -43,6 +44,7 @@ TOO_LARGE_WORKSPACE: Final = "{s0}: the workspace is too large to address"
 OVERLAP: Final = "{s0}: output {s1} overlaps {s2}"
 OVERLAP_SELF: Final = "{s0}: elements of output {s1} overlap each other"
 NO_MEMORY: Final = "{s0}: no memory for {i2} bytes of {s1}"
+NO_FUNCTION: Final = "{s0}: LAPACK function {s1} is needed, but aotensor_context.blas does not have it"
 OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
 
 

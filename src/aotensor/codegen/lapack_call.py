@@ -1,0 +1,68 @@
+"""Calls of the LAPACK table of the caller: the bodies of `@aot_lapack_potrf.f64` and the like.
+
+Each passes its arguments on by address, as Fortran wants them, and gives `info`. That the function is there was found
+out before the kernel started (see `entry.steps`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i8, i32, i64, ir, pointer, void
+from aotensor.passes.lapack.routines import PREFIX, ROUTINES, TOO_LARGE, function_name
+from aotensor_runtime.abi import Blas
+
+_ELEMENTS: Final = {"f32": f32, "f64": f64}
+_BYTES: Final = {"f32": 4, "f64": 8}
+_SMALLEST: Final = -(1 << 31)
+
+
+def define_lapack_calls(module: Module) -> None:
+    """Define those of `@aot_lapack_*` that the module declares.
+
+    The result is `info`, 0 for a function without, or TOO_LARGE, without a call, if an integer does not fit 32 bits.
+    """
+    for routine, letters in ROUTINES.items():
+        for suffix in _ELEMENTS:
+            symbol = f"{PREFIX}{routine}.{suffix}"
+            if symbol in module.globals and not module.globals[symbol].blocks:
+                _define(module, symbol, letters, suffix)
+
+
+def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
+    element = _ELEMENTS[suffix]
+    kinds: dict[str, list[Type]] = {
+        "c": [i8], "i": [i64], "f": [element], "a": [pointer, i64, i64], "p": [pointer, i64, i64], "I": [],
+    }  # fmt: skip
+    code = Code(module, symbol, i32, [*(kind for letter in letters for kind in kinds[letter]), pointer])
+    given = list(code.arguments)
+    info = _place(code, constant(i32, 0))
+    addresses = [_address(code, letter, [given.pop(0) for _ in kinds[letter]], info, suffix) for letter in letters]
+    kind = ir.FunctionType(void, [pointer] * len(addresses))
+    code.call_field(given[0], Blas, function_name(symbol), kind, addresses)
+    code.give(code.builder.load(info, typ=i32))
+
+
+def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: str) -> Value:
+    """One argument as Fortran takes it."""
+    match letter:
+        case "I":
+            return info
+        case "i":
+            (value,) = values
+            fits = code.all(code.less(value, number(TOO_LARGE + 1)), code.less(number(_SMALLEST - 1), value))
+            code.give_when(code.builder.not_(fits), constant(i32, TOO_LARGE))
+            return _place(code, code.builder.trunc(value, i32))
+        case "a" | "p":
+            buffer, _, start = values
+            return code.at(buffer, start, _BYTES[suffix] if letter == "a" else 4)
+        case _:
+            return _place(code, values[0])
+
+
+def _place(code: Code, value: Value) -> Value:
+    """Stack memory that holds a value."""
+    place = code.room(value.type, 1)
+    code.builder.store(value, place)
+    return place

@@ -1,0 +1,1 @@
+"""Linear algebra: factorisations, solves, inverses, determinants; batched over leading dims."""

@@ -1,0 +1,154 @@
+"""What the ops on matrices share: types, products over a batch, references matrix by matrix."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType, broadcast_shapes
+from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.contract import Contract
+from aotensor.ops.create import alloc
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
+
+ON_ERROR = ("raise", "nan")
+NOT_SQUARE = "rows and columns of a square matrix"
+
+
+@cache
+def scipy_linalg() -> Any:
+    """scipy.linalg, which loads at first use: it would triple the time of `import aotensor`."""
+    import scipy.linalg
+
+    return scipy.linalg
+
+
+# --- types and arguments ---------------------------------------------------------------------------------------------
+
+
+def floating(x: Any) -> Variable:
+    """x as a variable of a floating dtype: what is discrete becomes float64, as in NumPy."""
+    x = as_tensor(x)
+    return cast(x, dtypes.mean_of(x.dtype))
+
+
+def both_floating(*xs: Any) -> list[Variable]:
+    """Variables of one floating dtype."""
+    variables = [floating(x) for x in xs]
+    common = dtypes.promote(*(x.dtype for x in variables))
+    return [cast(x, common) for x in variables]
+
+
+def check_option(name: str, option: str, value: Any, known: Sequence[Any]) -> None:
+    """Raises: GraphValueError for a value that is not among those known."""
+    if value not in known:
+        raise GraphValueError(f"{name}: {option}={value!r}", hint=f"one of {', '.join(map(repr, known))}")
+
+
+def square_dim(a: TensorType) -> Dim:
+    """What is known of n for (…, n, n).   Raises: GraphTypeError below rank 2, GraphValueError if not square."""
+    if a.rank < 2:
+        raise GraphTypeError("needs a matrix: a rank of at least 2")
+    if not dtypes.is_float(a.dtype):
+        raise GraphTypeError(f"needs a floating dtype, not {a.dtype}")
+    return common_dim(NOT_SQUARE, *a.shape[-2:])
+
+
+def common_dim(what: str, *dims: Dim) -> Dim:
+    """What is known of an extent that all of these are.   Raises: GraphValueError for two different numbers."""
+    numbers = sorted({dim for dim in dims if isinstance(dim, int)})
+    if len(numbers) > 1:
+        raise GraphValueError(f"{what} differ, {numbers[0]} and {numbers[1]}")
+    return numbers[0] if numbers else next((dim for dim in dims if dim is not None), None)
+
+
+def common_batch(*batches: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The leading dims of operands that must be the same.   Raises: GraphTypeError, GraphValueError"""
+    if len({len(batch) for batch in batches}) > 1:
+        raise GraphTypeError("the operands have different numbers of leading dims")
+    return tuple(common_dim("leading dims", *dims) for dims in zip(*batches, strict=True))
+
+
+def with_common_batch(*pairs: tuple[Variable, int]) -> list[Variable]:
+    """Operands, each with the rank of its core, whose leading dims are repeated to those of all.
+
+    Raises: GraphValueError for leading dims that do not broadcast.
+    """
+    batches = [x.tensor_type.shape[: x.ndim - core] for x, core in pairs]
+    rank = len(broadcast_shapes(batches))
+    extents = [_batch_extent(pairs, axis) for axis in range(-rank, 0)]
+    results = []
+    for (x, core), batch in zip(pairs, batches, strict=True):
+        if len(batch) < rank or any(dim == 1 and n != 1 for dim, n in zip(batch, extents, strict=True)):
+            x = alloc(x, *extents, *extents_of(x)[x.ndim - core :])
+        results.append(x)
+    return results
+
+
+def _batch_extent(pairs: Sequence[tuple[Variable, int]], axis: int) -> SymbolicExtent:
+    """The extent of a leading axis, counted from the cores: that of the first operand where it is not statically 1."""
+    for x, core in pairs:
+        place = x.ndim - core + axis
+        if place >= 0 and x.tensor_type.shape[place] != 1:
+            return extent_of(x, place)
+    return 1
+
+
+# --- in graphs and in tensor IR --------------------------------------------------------------------------------------
+
+
+def product(spec: str, x: Variable, y: Variable) -> Variable:
+    """Σ over the letters that the result lacks, for every entry of the batch: `spec` names the axes behind it."""
+    left, right, out = spec.replace("->", ",").split(",")
+    free = [letter for letter in string.ascii_lowercase if letter not in spec]
+    batch = "".join(free[: x.ndim - len(left)])
+    return Contract(f"{batch}{left},{batch}{right}->{batch}{out}")(x, y)  # type: ignore[no-any-return]
+
+
+def lowered_square(b: TensorBuilder, a: Tensor) -> list[Extent]:
+    """The extents of a with both of the last two the same, checked at run time where they are not known."""
+    *batch, rows, columns = a.extents
+    n = b.same_extent([rows, columns], NOT_SQUARE)
+    return [*batch, n, n]
+
+
+def lowered_batch(b: TensorBuilder, *batches: Sequence[Extent]) -> list[Extent]:
+    """The leading extents that all operands have."""
+    return [b.same_extent(extents, "leading dims") for extents in zip(*batches, strict=True)]
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+def per_matrix(fn: Callable[..., Any], operands: Sequence[Array], results: Sequence[Array]) -> Any:
+    """fn on every entry of the batch: fills `results`, gives the only one or all of them.
+
+    The leading dims are those of operand 0 but its last two.
+    """
+    with np.errstate(all="ignore"):
+        for entry in np.ndindex(operands[0].shape[:-2]):
+            found = fn(*(x[entry] for x in operands))
+            for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+                result[entry] = value
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def check_square(name: str, a: Array) -> None:
+    """Raises: GraphValueError if the last two extents differ."""
+    if a.shape[-1] != a.shape[-2]:
+        raise GraphValueError(f"{name}: {NOT_SQUARE} differ: {a.shape[-2]} and {a.shape[-1]}")
+
+
+def failed(name: str, message: str, on_error: str) -> float:
+    """nan in place of the result.   Raises: GraphLinAlgError where on_error says so."""
+    if on_error == "raise":
+        raise GraphLinAlgError(f"{name}: {message}")
+    return float("nan")

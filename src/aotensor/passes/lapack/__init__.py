@@ -1,0 +1,1 @@
+"""Linear algebra at loop level: loops over a batch that call LAPACK."""

@@ -1,0 +1,137 @@
+"""Factorisations, and what is computed from them.
+
+Cholesky: to LAPACK, the lower triangle of a row-major matrix is the upper one, and L is U = Lᵀ with Uᵀ·U = A.
+
+LU: what LAPACK factorises is Aᵀ = P·L'·U'. With L = U'ᵀ (its diagonal counts) and U = L'ᵀ (ones on its diagonal), both
+in the memory of A, that is A = L·U·Pᵀ: the columns of A are exchanged, not its rows. Nothing is transposed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.triangle import call_triangular
+
+_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+
+
+def cholesky(job: Job) -> Scalar:
+    """A → L with L·Lᵀ = A, of the lower triangle of A; zeros above.   Fails where a leading minor is not positive."""
+    a, factor = job.operand(0), job.result()
+    n = a.rows
+    zero = job.b.constant(0.0, job.dtype)
+
+    def row(i: Scalar) -> None:
+        above = job.b.iadd(i, 1)
+        if not job.is_same(a, factor):
+            job.each(0, above, lambda j: job.store(job.load(a, i, j), factor, i, j))
+        job.each(above, n, lambda j: job.store(zero, factor, i, j))
+
+    job.each(0, n, row)
+    return job.call("potrf", "U", n, factor, n)
+
+
+def lu(job: Job) -> Scalar:
+    """A → L and U in one matrix, and the exchanges of columns, counted from 1.   Fails where U' has a zero pivot."""
+    a, factors, pivots = job.operand(0), job.result(0), job.result(1)
+    job.copy(a, factors)
+    return job.call("getrf", a.columns, a.rows, factors, a.columns, pivots)
+
+
+def lu_solve(job: Job) -> Scalar:
+    """The factors of A, exchanges, B → X with op(A)·X = B."""
+    factors, pivots, x = job.operand(0), job.operand(1), job.result()
+    is_transposed = bool(job.op.option("is_transposed"))
+    job.copy(job.operand(2), x)
+    if is_transposed:
+        exchange_rows(job, pivots, x, is_forward=True)
+    parts = ((False, True), (True, False)) if is_transposed else ((True, False), (False, True))
+    failure = job.b.constant(0, "int64")
+    for is_lower, is_unit in parts:
+        failed = call_triangular(
+            job, "trsm", factors, x, is_lower=is_lower, is_transposed=is_transposed, is_unit=is_unit
+        )
+        failure = job.b.maximum(failure, failed)
+    if not is_transposed:
+        exchange_rows(job, pivots, x, is_forward=False)
+    return failure
+
+
+def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None:
+    """Exchange row k of x with row pivots[k] − 1, for all k in order, or in the opposite one."""
+    b, n = job.b, pivots.rows
+
+    def exchange(step: Scalar) -> None:
+        k = step if is_forward else b.isub(b.isub(n, 1), step)
+        other = b.isub(b.cast(job.load(pivots, k), "index"), 1)
+
+        def swap(*column: Extent) -> None:
+            mine, yours = job.load(x, k, *column), job.load(x, other, *column)
+            job.store(yours, x, k, *column)
+            job.store(mine, x, other, *column)
+
+        if len(x.extents) == 1:
+            swap()
+        else:
+            job.each(0, x.columns, swap)
+
+    job.each(0, n, exchange, is_vectorisable=False)
+
+
+def lu_inverse(job: Job) -> Scalar:
+    """The factors of A, exchanges → A⁻¹.   Fails at a zero pivot."""
+    inverse = job.result()
+    job.copy(job.operand(0), inverse)
+    return _invert(job, inverse)
+
+
+def _invert(job: Job, inverse: Matrix) -> Scalar:
+    n = inverse.rows
+    size = job.b.imul(n, _BLOCK)
+    return job.call("getri", n, inverse, n, job.operand(1), job.work(size), size)
+
+
+def lu_adjugate(job: Job) -> Scalar:
+    """The factors of A, exchanges → det(A)·A⁻¹, also where A is singular.
+
+    A pivot that is zero to rounding becomes the smallest one that is not: the result is the adjugate of a matrix that
+    differs from A by no more than the rounding errors of the factorisation did. The adjugate is a polynomial, so it
+    is close to that of A.
+    """
+    b = job.b
+    inverse = job.result()
+    n = inverse.rows
+    job.copy(job.operand(0), inverse)
+    least = _least_pivot(job, inverse)
+
+    def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        (product,) = carried
+        pivot = job.load(inverse, i, i)
+        pivot = b.select(b.compare("lt", b.abs(pivot), least), least, pivot)
+        job.store(pivot, inverse, i, i)
+        is_exchanged = b.compare("ne", b.cast(job.load(job.operand(1), i), "index"), b.index(b.iadd(i, 1)))
+        return [b.mul(product, b.select(is_exchanged, b.neg(pivot), pivot))]
+
+    (determinant,) = b.loop(0, n, [b.constant(1.0, job.dtype)], step, is_vectorisable=False)
+    failure = _invert(job, inverse)
+    b.nest(inverse.extents, lambda at: job.store(b.mul(job.load(inverse, *at), determinant), inverse, *at))
+    return failure
+
+
+def _least_pivot(job: Job, factors: Matrix) -> Scalar:
+    """ε times the largest pivot; of a matrix of zeros a number whose powers vanish."""
+    b, info = job.b, np.finfo(job.dtype)
+
+    def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        return [b.maximum(carried[0], b.abs(job.load(factors, i, i)))]
+
+    (largest,) = b.loop(0, factors.rows, [b.constant(0.0, job.dtype)], step, is_vectorisable=False)
+    least = b.mul(largest, b.constant(float(info.eps), job.dtype))
+    return b.maximum(least, b.constant(math.sqrt(float(info.tiny)), job.dtype))

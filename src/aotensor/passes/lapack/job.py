@@ -1,0 +1,195 @@
+"""One aot.lapack operation while its loops are built: the matrices of one entry of the batch, and calls of LAPACK.
+
+LAPACK is column-major: to it, a row-major matrix is its transpose, and the lower triangle is the upper one. The rules
+ask for the transposed problem, so that nothing is moved where that is as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import Float32Type, MemRefType, ModuleOp, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from aotensor.ir.dialect import LapackOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_type, i32
+from aotensor.ir.verbs import Extent
+from aotensor.passes.collapse import Buffers
+from aotensor.passes.lapack.routines import PREFIX, ROUTINES
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A row-major matrix, or a vector, without gaps: the elements of `buffer` (memref<?xT>) from `start` on."""
+
+    buffer: SSAValue
+    start: Extent
+    extents: tuple[Extent, ...]
+    dtype: str
+
+    @property
+    def rows(self) -> Extent:
+        return self.extents[0]
+
+    @property
+    def columns(self) -> Extent:
+        """Of a vector: 1."""
+        return self.extents[1] if len(self.extents) > 1 else 1
+
+
+class Job:
+    """The verbs that the rules are written with. `entry` is the number of the matrix in its batch."""
+
+    def __init__(self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, blas: SSAValue) -> None:
+        self.b, self.op = b, op
+        self._module, self._blas = module, blas
+        first = op.arguments[0].type
+        assert isinstance(first, TensorType)
+        self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
+        self.batch = buffers.shape(op.arguments[0])[:-2]
+        self.entry: Extent = 0
+        self._homes = [buffers.buffer(x) for x in (*op.arguments, *op.tensors)]
+        self._wholes = [
+            self._whole(home, buffers.shape(x))
+            for home, x in zip(self._homes, (*op.arguments, *op.tensors), strict=True)
+        ]
+
+    def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
+        """All matrices of a tensor, in one flat buffer; the extents are those of one matrix."""
+        return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), _dtype_of(home))
+
+    def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
+        total: Extent = 1
+        for n in shape:
+            total = self.b.imul(total, n)
+        return self.b.reinterpret(buffer, [self.b.index(total)])
+
+    def operand(self, position: int) -> Matrix:
+        """The matrix or vector of an operand in this entry."""
+        return self._part(self._wholes[position])
+
+    def result(self, position: int = 0) -> Matrix:
+        """The matrix or vector of a result in this entry; it holds nothing yet."""
+        return self._part(self._wholes[len(self.op.arguments) + position])
+
+    def _part(self, whole: Matrix) -> Matrix:
+        if self.entry == 0:
+            return whole
+        size: Extent = 1
+        for n in whole.extents:
+            size = self.b.imul(size, n)
+        return Matrix(whole.buffer, self.b.imul(self.entry, size), whole.extents, whole.dtype)
+
+    def work(self, *extents: Extent, dtype: str | None = None) -> Matrix:
+        """Memory for this entry alone. Its extents follow from those of operands and results."""
+        kind = dtype or self.dtype
+        home = self.b.allocate(element_type(kind), extents)
+        return Matrix(self._flat(home, extents), 0, extents, kind)
+
+    def call(self, routine: str, *arguments: str | Extent | float | Matrix) -> Scalar:
+        """Call a Fortran function, without its `info`, which is the result (int64, 0 if the function has none).
+
+        arguments: a text for characters, extents for integers, a float for a number, matrices for arrays.
+        """
+        letters = ROUTINES[routine].removesuffix("I")
+        values: list[SSAValue] = []
+        for letter, argument in zip(letters, arguments, strict=True):
+            values += self._argument(letter, argument)
+        values.append(self._blas)
+        symbol = f"{PREFIX}{routine}.f{32 if self.dtype == 'float32' else 64}"
+        self._declare(symbol, [x.type for x in values])
+        return self.b.cast(self.b.emit(func.CallOp(symbol, values, [i32]), "int32"), "int64")
+
+    def _argument(self, letter: str, argument: str | Extent | float | Matrix) -> list[SSAValue]:
+        if isinstance(argument, Matrix):
+            assert letter in "ap" and (letter == "p") == (argument.dtype == "int32")
+            return [argument.buffer, self.b.index(argument.start).ssa]
+        if isinstance(argument, str):
+            assert letter == "c"
+            return [self.b.constant(ord(argument), "int8").ssa]
+        if isinstance(argument, float):
+            assert letter == "f"
+            return [self.b.constant(argument, self.dtype).ssa]
+        assert letter == "i"
+        return [self.b.index(argument).ssa]
+
+    def _declare(self, symbol: str, arguments: Sequence[Attribute]) -> None:
+        for op in self._module.body.block.ops:
+            if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
+                return
+        self._module.body.block.add_op(func.FuncOp.external(symbol, list(arguments), [i32]))
+
+    # --- elements ------------------------------------------------------------------------------------------------
+
+    def load(self, x: Matrix, *at: Extent) -> Scalar:
+        """x[i, j], or x[i] of a vector."""
+        return self.b.fetch(x.buffer, [self._place(x, at)], x.dtype)
+
+    def store(self, value: Scalar, x: Matrix, *at: Extent) -> None:
+        """x[i, j] = value"""
+        self.b.store(value, x.buffer, [self._place(x, at)])
+
+    def _place(self, x: Matrix, at: Sequence[Extent]) -> Extent:
+        place = at[0]
+        for i, n in zip(at[1:], x.extents[1:], strict=True):
+            place = self.b.iadd(self.b.imul(place, n), i)
+        return self.b.iadd(x.start, place)
+
+    def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
+        """for i = start … stop: body(i)"""
+
+        def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            body(i)
+            return ()
+
+        self.b.loop(start, stop, (), step, is_vectorisable=is_vectorisable)
+
+    def fill(self, x: Matrix, value: float) -> None:
+        """Every element of x = value"""
+        number = self.b.constant(value, x.dtype)
+        self.b.nest(x.extents, lambda at: self.store(number, x, *at))
+
+    def copy(self, source: Matrix, target: Matrix) -> None:
+        """target = source, element by element in memory order; nothing where they are the same memory."""
+        if not self.is_same(source, target):
+            self.b.nest(source.extents, lambda at: self.store(self.load(source, *at), target, *at))
+
+    def copy_transposed(self, source: Matrix, target: Matrix) -> None:
+        """target[j, i] = source[i, j], in tiles, so that lines of both stay in cache."""
+        rows, columns = source.extents
+        b = self.b
+
+        def tile(i: Scalar, j: Scalar) -> None:
+            last = b.imin(b.iadd(i, _TILE), rows), b.imin(b.iadd(j, _TILE), columns)
+            self.each(i, last[0], lambda p: self.each(j, last[1], lambda q: move(p, q)))
+
+        def move(p: Scalar, q: Scalar) -> None:
+            self.store(self.load(source, p, q), target, q, p)
+
+        def row(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            def column(j: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                tile(i, j)
+                return ()
+
+            b.loop(0, columns, (), column, step=_TILE)
+            return ()
+
+        b.loop(0, rows, (), row, step=_TILE)
+
+    def is_same(self, x: Matrix, y: Matrix) -> bool:
+        """Do an operand and a result share their memory?"""
+        homes = {whole.buffer: home for whole, home in zip(self._wholes, self._homes, strict=True)}
+        return x.buffer in homes and homes[x.buffer] is homes.get(y.buffer)
+
+
+_TILE = 16  # rows and columns: 2 KiB of each matrix
+
+
+def _dtype_of(buffer: SSAValue) -> str:
+    assert isinstance(buffer.type, MemRefType)
+    kinds = {element_type(dtype): dtype for dtype in ("float32", "float64", "int32", "int64")}
+    return kinds[buffer.type.element_type]

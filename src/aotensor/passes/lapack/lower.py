@@ -1,0 +1,101 @@
+"""Loops of aot.lapack: one call, or a few, for every matrix of the batch.
+
+    %l, %f = aot.lapack "cholesky" %a …   →   scf.for %k = 0 to %batch iter_args(%f) {
+                                                copy the lower triangle of %a[%k] to %l[%k]
+                                                %info = func.call @aot_lapack_potrf.f64('U', %n, %l[%k], %n, %blas) }
+
+A rule is a function of a `Job` that builds the work on one matrix and gives its failure (int64, 0 for none).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Final, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from aotensor.core import dtypes
+from aotensor.ir.dialect import LapackOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.collapse import Buffers
+from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_solve
+from aotensor.passes.lapack.job import Job
+from aotensor.passes.lapack.routines import PREFIX, function_name
+from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
+
+Rule: TypeAlias = "Callable[[Job], Scalar]"
+
+RULES: Final[Mapping[str, Rule]] = {
+    "cholesky": cholesky,
+    "lu": lu,
+    "lu_adjugate": lu_adjugate,
+    "lu_inverse": lu_inverse,
+    "lu_solve": lu_solve,
+    "multiply_triangular": multiply_triangular,
+    "solve_triangular": solve_triangular,
+}
+
+WITH_EMPTY: Final[frozenset[str]] = frozenset()
+"""Kinds whose rule also runs where an operand or a result has no elements; LAPACK must not be called with those."""
+
+
+def lower_lapack(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, blas: SSAValue) -> Scalar:
+    """Fill the results of the operation; gives the failure of the first matrix that has one (int64)."""
+    job = Job(b, buffers, module, op, blas)
+    count: Extent = 1
+    for n in job.batch:
+        count = b.imul(count, n)
+    none = b.constant(0, "int64")
+
+    def step(entry: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        job.entry = entry
+        (found,) = carried
+        return [b.select(b.compare("eq", found, none), _one(job), found)]
+
+    return _one(job) if count == 1 else b.loop(0, count, [none], step, is_vectorisable=False)[0]
+
+
+def _one(job: Job) -> Scalar:
+    """The work on one matrix."""
+    b, kind = job.b, job.op.kind.data
+    extents = [n for x in _tensors(job) for n in x]
+    if kind in WITH_EMPTY or all(isinstance(n, int) and n > 0 for n in extents):
+        return _run(job, RULES[kind])
+    unknown = {b.index(n).ssa: b.index(n) for n in extents if not isinstance(n, int) or n == 0}
+    has_elements = reduce(b.and_, (b.compare("gt", n, b.index(0)) for n in unknown.values()))
+    return b.branch(has_elements, lambda: [_run(job, RULES[kind])], lambda: [b.constant(0, "int64")])[0]
+
+
+def _tensors(job: Job) -> list[tuple[Extent, ...]]:
+    operands = [job.operand(k).extents for k in range(len(job.op.arguments))]
+    return operands + [job.result(k).extents for k in range(len(job.op.tensors))]
+
+
+def _run(job: Job, rule: Rule) -> Scalar:
+    failure = rule(job)
+    if "nan_on_failure" in job.op.options.data and job.op.option("nan_on_failure"):
+        has_failed = job.b.compare("ne", failure, job.b.constant(0, "int64"))
+        job.b.branch(has_failed, lambda: _erase(job), lambda: ())
+    return failure
+
+
+def _erase(job: Job) -> Sequence[Scalar]:
+    for k in range(len(job.op.tensors)):
+        result = job.result(k)
+        if dtypes.is_float(result.dtype):
+            job.fill(result, math.nan)
+    return ()
+
+
+def needed_functions(module: ModuleOp, name: str) -> tuple[str, ...]:
+    """The functions of BLAS and LAPACK that the kernel of function `name` calls, by their names there."""
+    kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    kernel = next(op for op in kernels if op.sym_name.data == f"{name}.kernel")
+    symbols = {op.callee.string_value() for op in kernel.walk() if isinstance(op, func.CallOp)}
+    return tuple(sorted(function_name(symbol) for symbol in symbols if symbol.startswith(PREFIX)))

@@ -1,0 +1,37 @@
+"""The functions of BLAS and LAPACK that loop IR calls, and how: `@aot_lapack_potrf.f64` and the like.
+
+    func.func private @aot_lapack_potrf.f64(i8, index, memref<?xf64>, index, index, memref<1xi8>) -> i32
+                                            uplo n     a: buffer, start     lda    table            info
+
+One letter per argument of the Fortran function: c a character, i an integer, f a number of the element type, a an
+array of it, p an array of 32-bit integers; an array is a buffer and the position of its first element there. I is the
+`info` that LAPACK's functions end with: it is the result. An integer that does not fit 32 bits gives TOO_LARGE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+PREFIX: Final = "aot_lapack_"
+
+ROUTINES: Final[Mapping[str, str]] = {
+    "trsm": "cccciifaiai",
+    "trmm": "cccciifaiai",
+    "potrf": "ciaiI",
+    "getrf": "iiaipI",
+    "getri": "iaipaiI",
+    "syevd": "cciaiaaipiI",
+    "gesdd": "ciiaiaaiaiaipI",
+    "geqrf": "iiaiaaiI",
+    "orgqr": "iiiaiaaiI",
+}
+
+TOO_LARGE: Final = (1 << 31) - 1
+"""The result of a call with an extent that does not fit a Fortran integer."""
+
+
+def function_name(symbol: str) -> str:
+    """`dpotrf` for `aot_lapack_potrf.f64`: the field of aotensor_blas that a symbol stands for."""
+    name, suffix = symbol.removeprefix(PREFIX).split(".")
+    return {"f32": "s", "f64": "d"}[suffix] + name

@@ -1,0 +1,75 @@
+"""Solves and products with a triangular matrix.
+
+A row-major n × k matrix B is Bᵀ to LAPACK, and Aᵀ is what it takes A for. So A·X = B is asked for as Xᵀ·Aᵀ = Bᵀ: the
+side changes, lower becomes upper, and what is transposed stays so. A vector is the same memory as a column and a row;
+as a column it keeps the side, and the transposition changes instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.lapack.job import Job, Matrix
+
+
+def solve_triangular(job: Job) -> Scalar:
+    """op(A)·X = B or X·op(A) = B; A, B → X.   Fails at the first zero of the diagonal, unless that counts as ones."""
+    a, x = job.operand(0), job.result()
+    if job.op.option("is_unit"):
+        job.copy(job.operand(1), x)
+        return call_triangular(job, "trsm", a, x, **_shape_of(job))
+    singular = first_zero(job, a)
+
+    def solve() -> Sequence[Scalar]:
+        job.copy(job.operand(1), x)
+        return [call_triangular(job, "trsm", a, x, **_shape_of(job))]
+
+    is_regular = job.b.compare("eq", singular, job.b.constant(0, "int64"))
+    return job.b.branch(is_regular, solve, lambda: [singular])[0]
+
+
+def multiply_triangular(job: Job) -> Scalar:
+    """op(A)·B or B·op(A)."""
+    job.copy(job.operand(1), job.result())
+    return call_triangular(job, "trmm", job.operand(0), job.result(), **_shape_of(job))
+
+
+def _shape_of(job: Job) -> dict[str, bool]:
+    names = ("is_left", "is_lower", "is_transposed", "is_unit")
+    return {name: bool(job.op.option(name)) for name in names}
+
+
+def call_triangular(
+    job: Job,
+    routine: str,
+    a: Matrix,
+    x: Matrix,
+    *,
+    is_left: bool = True,
+    is_lower: bool,
+    is_transposed: bool = False,
+    is_unit: bool = False,
+) -> Scalar:
+    """trsm or trmm of row-major matrices, in place of x."""
+    uplo, diagonal = "U" if is_lower else "L", "U" if is_unit else "N"
+    if len(x.extents) == 1:
+        transposition = "N" if is_transposed else "T"
+        return job.call(routine, "L", uplo, transposition, diagonal, x.rows, 1, 1.0, a, a.columns, x, x.rows)
+    side, transposition = "R" if is_left else "L", "T" if is_transposed else "N"
+    return job.call(
+        routine, side, uplo, transposition, diagonal, x.columns, x.rows, 1.0, a, a.columns, x, x.columns
+    )  # fmt: skip
+
+
+def first_zero(job: Job, a: Matrix) -> Scalar:
+    """1 + the position of the first zero on the diagonal, 0 if there is none."""
+    b = job.b
+    zero, none = b.constant(0.0, a.dtype), b.constant(0, "int64")
+
+    def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        (found,) = carried
+        is_first = b.and_(b.compare("eq", found, none), b.compare("eq", job.load(a, i, i), zero))
+        return [b.select(is_first, b.add(b.cast(i, "int64"), b.constant(1, "int64")), found)]
+
+    return b.loop(0, a.rows, [none], step, is_vectorisable=False)[0]
