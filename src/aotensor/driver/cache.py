@@ -62,7 +62,14 @@ def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
 
 def _key(f: Function) -> str:
     digest = hashlib.sha256()
-    for part in (f.ir("graph"), repr(f.allow_input_downcast), f.output_kind, repr(f.updates), _machine(), _compiler()):
+    for part in (
+        f.ir("graph"),
+        repr(f.allow_input_downcast),
+        f.output_kind,
+        repr(f.updates),
+        _machine(),
+        compiler_identity(),
+    ):
         digest.update(part.encode() + b"\0")
     for x in leaves(list(f.results.values())):
         if isinstance(x, Constant):
@@ -74,7 +81,7 @@ def _machine() -> str:
     return f"{platform.machine()} {platform.system()} {sorted(cpu_flags())}"
 
 
-def _compiler() -> str:
+def compiler_identity() -> str:
     """The compiler itself: its sources by name, size and time."""
     entries = []
     for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):
