@@ -263,7 +263,10 @@ def _collected(
     for x in targets:
         total = sweep.total(x)
         if is_null(total) and nulls == "raise":
-            raise NullTypeGradError(f"the gradient with respect to {x} has no value: {total.type.why_null}")
+            raise NullTypeGradError(
+                f"the gradient with respect to {x} has no value: {total.type.why_null}",
+                lines=[line for line in (x.describe(), total.type.where) if line],
+            )
         if is_disconnected(total):
             if sweep.is_connected(x):
                 _report(policy, x)

@@ -202,7 +202,11 @@ def call_pullback(
         case "grad":
             return op.grad(inputs, cotangents)
         case _:
-            raise MissingRuleError(f"{op.name} has no derivative", hint="give the op pullback, L_op or grad")
+            raise MissingRuleError(
+                f"{op.name} has no derivative",
+                lines=[x.describe() for x in outputs],
+                hint="give the op pullback, L_op or grad",
+            )
 
 
 def call_pushforward(
@@ -217,7 +221,11 @@ def call_pushforward(
             is_sequence = isinstance(found, list | tuple)
             return [disconnected() if x is None else x for x in found] if is_sequence else found
         case _:
-            raise MissingRuleError(f"{op.name} has no forward derivative", hint="give the op pushforward or R_op")
+            raise MissingRuleError(
+                f"{op.name} has no forward derivative",
+                lines=[x.describe() for x in outputs],
+                hint="give the op pushforward or R_op",
+            )
 
 
 def _with_operands(error: GraphError, op: Op, variables: Sequence[Variable]) -> GraphError:
