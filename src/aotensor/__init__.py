@@ -21,8 +21,10 @@ from aotensor.gradient.composite import OpFromGraph
 from aotensor.graph.op import Op
 from aotensor.graph.substitute import clone_replace, graph_replace
 from aotensor.graph.variable import shared
+from aotensor.ops.scan.checkpoints import scan_checkpoints
 from aotensor.ops.scan.folds import foldl, foldr, map, reduce
 from aotensor.ops.scan.frontend import scan
+from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
 
 __all__ = [
@@ -40,10 +42,12 @@ __all__ = [
     "function",
     "grad",
     "graph_replace",
+    "ifelse",
     "load",
     "map",
     "reduce",
     "scan",
+    "scan_checkpoints",
     "shared",
     "subgraph_grad",
     "until",

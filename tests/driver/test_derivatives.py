@@ -66,6 +66,13 @@ def test_wrong_slopes(slope: float) -> None:
     assert "but the function says 1" in differences.detail
 
 
+def test_curvature_at_few_steps_is_no_wrong_slope() -> None:
+    """Two steps stand above this much rounding, with errors of opposite signs."""
+    rungs, slope = ladder(lambda h: h + 0.5 * h**2 - 0.4 * h**3, noise=4e-4), Slope(1.0, 1e-4, 1.0)
+    assert judge_order(rungs, slope).verdict is not WRONG
+    assert judge_order(rungs, Slope(1.5, 1e-4, 1.5)).verdict is WRONG
+
+
 def test_wrong_slopes_of_steep_and_flat_functions() -> None:
     assert both(lambda h: 5.0, 1.0)[0].verdict is WRONG
     assert both(lambda h: np.sin(1e5 * h), 1.1e5)[0].verdict is WRONG

@@ -12,7 +12,9 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.driver.prepare import prepare
+from aotensor.gradient import grad, grad_clip, jacobian
 from aotensor.graph.op import Op
+from aotensor.graph.subgraph import all_nodes, is_dual
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 
@@ -58,7 +60,7 @@ class Wrong(Softsign):
         return TensorType("float32", x.shape)
 
 
-X = at.dvector("x")
+X, S, T = at.dvector("x"), at.dscalar("s"), at.dscalar("t")
 VALUES = np.array([-3.0, 0.0, 0.5])
 
 
@@ -95,6 +97,24 @@ def test_new_nodes_keep_the_line_of_what_they_replace() -> None:
 def test_an_expansion_has_the_type_that_the_op_says() -> None:
     with pytest.raises(ValueError, match=r"softsign: expand gave float64\[\?\] instead of float32\[\?\]"):
         prepare([Wrong()(X)], [X])
+
+
+def test_composites_in_loops_are_expanded() -> None:
+    marked = aot.OpFromGraph([S, T], [at.tanh(S * T)], name="cell", pullback=lambda i, o, g: [10 * g[0], g[0]])
+    rows = aot.scan(lambda x, state: Softsign()(marked(x, state)), sequences=[X], outputs_info=[at.constant(1.0)])[0]
+    expressions = [rows, grad(rows[-1], X)]
+    for y in prepare(expressions, [X]):
+        assert not {"cell", "softsign", "twice"} & {node.op.name for node in all_nodes([y])}
+    f = aot.function([X], expressions)
+    for found, expected in zip(f(VALUES), f.reference(VALUES), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_rules_that_differ_are_seen_in_bodies() -> None:
+    rows = aot.scan(lambda x, scale: x * grad_clip(scale, -1, 1), sequences=[X], non_sequences=[T])[0]
+    np.testing.assert_array_equal(jacobian(5 * rows, T).eval({X: np.ones(2), T: 1.0}), [1, 1])
+    assert not is_dual([rows], [T])
+    assert is_dual([aot.scan(lambda x: x * 2, sequences=[X])[0]], [X])
 
 
 def test_composites_compile() -> None:

@@ -12,7 +12,8 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.errors import DisconnectedInputError, MissingRuleError, NullTypeGradError, UnsupportedError
-from aotensor.gradient import Rop, disconnected_type, grad, grad_undefined, zero_grad_
+from aotensor.gradient import Rop, disconnected_type, grad, grad_undefined, hessian, jacobian, zero_grad_
+from aotensor.gradient.terms import connection_pattern
 from aotensor.graph.op import FORWARD_RULES, REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.elementary import exp
@@ -230,6 +231,62 @@ def test_terms_are_checked_under_the_name_of_the_rule() -> None:
         grad(Short()(X), X)
     with pytest.raises(TypeError, match=r"Short.R_op returned NoneType instead of a list"):
         Rop(Short()(X), X, ONE)
+
+
+# --- by what the op is made of ---------------------------------------------------------------------------------------
+
+
+class Blend(Op):
+    """x·y + v, and v alone: all other rules follow from what it is made of."""
+
+    name = "blend"
+
+    def infer_type(self, x: TensorType, y: TensorType, v: TensorType) -> tuple[TensorType, ...]:
+        return v, v
+
+    def reference(self, x: Any, y: Any, v: Any) -> Any:
+        return x * y + v, np.exp(v)
+
+    def expand(self, inputs: Any) -> Any:
+        x, y, v = inputs
+        return [x * y + v, at.exp(v)]
+
+
+def test_expansion_stands_in_for_the_rules() -> None:
+    v = at.dvector("v")
+    values = {X: 2.0, Y: 3.0, v: np.array([0.0, 1.0])}
+    first, second = Blend()(X, Y, v)
+    assert connection_pattern(first.owner) == [[True, False], [True, False], [True, True]]
+    cost = at.sum(first**2 * second)
+    plain = at.sum((X * Y + v) ** 2 * at.exp(v))
+    for found, expected in zip(grad(cost, [X, Y, v]), grad(plain, [X, Y, v]), strict=True):
+        np.testing.assert_allclose(found.eval(values), expected.eval(values), rtol=1e-14)
+    np.testing.assert_allclose(Rop(first, [X, v], [ONE, np.ones(2)]).eval(values), [4, 4])
+    with pytest.raises(DisconnectedInputError):
+        Rop(second, X, ONE)
+    with pytest.raises(DisconnectedInputError):
+        grad(at.sum(second), X)
+    np.testing.assert_allclose(jacobian(first, v).eval(values), np.eye(2))
+    np.testing.assert_allclose(hessian(cost, v).eval(values), hessian(plain, v).eval(values), rtol=1e-14)
+    many = at.vectorize_graph(first, {v: at.dmatrix("m"), X: at.dvector("xs")})
+    assert many.ndim == 2
+
+
+class BlendByGrad(Blend):
+    """The author's own rule comes first, and Rop goes by it too."""
+
+    def grad(self, inputs: Any, output_grads: Any) -> Any:
+        return [at.sum(output_grads[0]) * 100, at.zeros_like(inputs[1]), output_grads[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False], [True, False], [True, False]]
+
+
+def test_own_rules_come_before_the_expansion() -> None:
+    v = at.dvector("v")
+    first, _ = BlendByGrad()(X, Y, v)
+    assert grad(at.sum(first), X).eval({v: [1.0, 2.0], X: 1.0, Y: 1.0}) == 200.0
+    np.testing.assert_array_equal(Rop(first, X, ONE).eval({v: [1.0, 2.0], X: 1.0, Y: 1.0}), [100, 100])
 
 
 # --- reference, batch, compiled --------------------------------------------------------------------------------------

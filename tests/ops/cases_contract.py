@@ -109,6 +109,21 @@ NAMED = [
     value("block_diag-nothing", at.block_diag, [np.ones((0, 2)), np.ones((1, 1))], [[0, 0, 1]]),
     Case(id="matrix_power", build=lambda x: at.matrix_power(x, 5), inputs=normal((3, 3))),
     Case(id="matrix_power-batch", build=lambda x: at.matrix_power(x, 2), inputs=normal((2, 3, 3))),
+    Case(
+        id="matrix_power-minus-3",
+        build=lambda x: at.matrix_power(x, -3),
+        inputs=lambda rng: [rng.normal(size=(3, 3)) + 4 * np.eye(3)],
+        keeps_places=True,
+        rtol=1e-11,
+        reason="an inverse",
+    ),
+    value(
+        "matrix_power-minus-1-int",
+        lambda x: at.matrix_power(x, -1),
+        [np.array([[2, 0], [0, 4]])],
+        np.diag([0.5, 0.25]),
+        keeps_places=True,
+    ),
     value("matrix_power-0", lambda x: at.matrix_power(x, 0), [np.full((2, 2, 2), NAN)], [np.eye(2)] * 2),
     value("matrix_power-int", lambda x: at.matrix_power(x, 3), [np.array([[1, 1], [0, 1]])], [[1, 3], [0, 1]]),
 ]

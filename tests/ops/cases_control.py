@@ -1,4 +1,4 @@
-"""Loops: scan with sequences, taps, several outputs, conditions; map, reduce, foldl, foldr."""
+"""Loops and branches: scan with sequences, taps, several outputs, conditions; map, reduce, folds; ifelse."""
 
 from __future__ import annotations
 
@@ -147,4 +147,36 @@ SMOOTH = [
     ),
 ]  # fmt: skip
 
-CASES = [*VALUES, *SMOOTH]
+
+def several(c: Variable, x: Variable, y: Variable) -> list[Variable]:
+    """Two values at once; what each side needs is its own."""
+    return list(aot.ifelse(c, [at.exp(x), x.sum()], [at.sin(y) * 2.0, (x * y).sum()]))
+
+
+def in_a_loop(x: Variable, s: Variable) -> Variable:
+    """A choice in every step."""
+    return scan(lambda row, old: aot.ifelse(row > 0, row * old, at.sin(old)), x, s)  # type: ignore[no-any-return]
+
+
+def nested_choice(c: Variable, x: Variable) -> Variable:
+    """A choice of which one side is a choice that alone needs what it computes."""
+    inner = aot.ifelse(x[0] > 5.0, at.exp(x), at.cos(x) * x)
+    return aot.ifelse(c, inner, x * 2.0)  # type: ignore[no-any-return]
+
+
+TRUE, FALSE = np.bool_(True), np.bool_(False)
+
+BRANCHES = [
+    value("ifelse-int-condition", lambda c, x: aot.ifelse(c, x, x * 2), [np.int8(0), np.array([1, 2])], [2, 4]),
+    value("ifelse-extents", lambda c, x: aot.ifelse(c, x[:1], x), [TRUE, np.arange(3)], [0]),
+    Case(id="ifelse-then", build=lambda c, x, y: aot.ifelse(c, at.exp(x), y), inputs=lambda rng: [
+        TRUE, rng.normal(size=3), rng.normal(size=3)], wrt=(1, 2)),
+    Case(id="ifelse-else", build=lambda c, x, y: aot.ifelse(c, at.exp(x), y), inputs=lambda rng: [
+        FALSE, rng.normal(size=3), rng.normal(size=3)], wrt=(1, 2)),
+    Case(id="ifelse-several", build=several, inputs=lambda rng: [
+        FALSE, rng.normal(size=(2, 2)), rng.normal(size=(2, 2))], wrt=(1, 2)),
+    Case(id="ifelse-in-a-loop", build=in_a_loop, inputs=normal((5,), ())),
+    Case(id="ifelse-of-ifelse", build=nested_choice, inputs=lambda rng: [TRUE, rng.normal(size=3)], wrt=(1,)),
+]  # fmt: skip
+
+CASES = [*VALUES, *SMOOTH, *BRANCHES]

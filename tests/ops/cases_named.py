@@ -49,7 +49,7 @@ NAMED = [
     Case(id="op-Flatten", build=lambda x: ops.Flatten(2)(x), inputs=normal((2, 3, 4))),
     Case(id="op-DimShuffle", build=lambda x: ops.DimShuffle((1, None, 0))(x), inputs=normal((3, 4))),
     Case(id="op-Tile", build=lambda x: ops.Tile(2)(x, (2, 3)), inputs=normal((2, 3))),
-    Case(id="op-ARange", build=lambda a, c: ops.ARange("float64")(a, 3.1, c), ragged=True,
+    Case(id="op-ARange", build=lambda a, c: ops.ARange("float64")(a, 3.1, c),
          inputs=[np.float64(0.5), np.float64(0.7)]),
     Case(id="op-ScalarFromTensor", build=lambda x: ops.ScalarFromTensor()(x) * 2, inputs=[np.float64(1.5)]),
     Case(id="op-TensorFromScalar", build=lambda x: ops.TensorFromScalar()(x) * 2, inputs=[np.float64(1.5)]),

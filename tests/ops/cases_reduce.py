@@ -9,9 +9,10 @@ from case import Case, between, int8, kink, normal, value
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.gradient import grad
+from aotensor.ops.linalg.norms import norm
 from aotensor.ops.reduce.cumulate import diff
 from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
-from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.reduce.moments import std, var
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.reduce.sort import argsort, median, sort
 

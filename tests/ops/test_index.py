@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import aotensor as aot
 import aotensor.tensor as at
 import aotensor.tensor.ops as ops
 from aotensor.core.types import TensorType
@@ -96,7 +97,7 @@ def test_what_a_window_knows() -> None:
         (lambda x: at.take(x, at.vector("k", dtype="uint64"), mode="clip"), TypeError, "indices of uint64"),
         (lambda x: at.take(x, [0], axis=2), ValueError, "axis 2 is out of range"),
         (lambda x: at.take_along_axis(x, [0], 0), ValueError, "indices of rank 1 for rank 2"),
-        (lambda x: x[:: at.lscalar("k")], UnsupportedError, "symbolic step"),
+        (lambda x: x[:: at.dscalar("k")], TypeError, "an index is an integer scalar"),
         (lambda x: inc_subtensor(x, 1.0), TypeError, "only x\\[index\\]"),
         (lambda x: set_subtensor(x.T, 1.0), TypeError, "only x\\[index\\]"),
         (lambda x: x[0].set(np.zeros((2, 7))), ValueError, "rank 2 for a window of rank 1"),
@@ -143,3 +144,54 @@ def test_windows_agree_with_numpy(start: int | None, stop: int | None, step: int
         expected = values.copy()
         expected[slice(start, stop, step)] = -1
         np.testing.assert_array_equal(x[window].set(-1.0).eval(given_values), expected)
+
+
+@pytest.mark.parametrize(
+    ("build", "is_set"),
+    [
+        (lambda x, k: x[k], None),
+        (lambda x, k: x[:, k], None),
+        (lambda x, k: x[1:, k, ::-2], None),
+        (lambda x, k: x[k, :, 1], None),
+        (lambda x, k: x[k, k - 1], None),
+        (lambda x, k: x[1:, k], True),
+        (lambda x, k: x[k, :, 1], False),
+        (lambda x, k: x[k], True),
+    ],
+)
+@pytest.mark.parametrize("both", [True, False], ids=["all", "positions"])
+def test_positions_that_differ_by_sample(build: Any, is_set: bool | None, both: bool) -> None:
+    """A batch of positions, of a tensor that is batched too or not, against the samples one by one."""
+    x, k = at.dtensor3("x"), at.lscalar("k")
+    window = build(x, k)
+    output = window if is_set is None else (set_subtensor if is_set else inc_subtensor)(window, 7.0)
+    xs, ks = at.TensorType("float64", (None,) * 4), at.TensorType("int64", (None,))
+    many, places = Variable(xs), Variable(ks)
+    batch = vectorize_graph(output, {x: many, k: places} if both else {k: places})
+    rng = np.random.default_rng(0)
+    values, positions = rng.normal(size=(3, 2, 2, 4)), np.array([1, 0, -1])
+    found = batch.eval({many: values, places: positions} if both else {x: values[0], places: positions})
+    for sample, place in enumerate(positions):
+        alone = output.eval({x: values[sample if both else 0], k: place})
+        np.testing.assert_array_equal(found[sample], alone)
+
+
+def test_slices_that_differ_by_sample_are_refused() -> None:
+    x, k, many = at.dvector("x"), at.lscalar("k"), at.lvector("k")
+    for build in (lambda: x[:k], lambda: x[::k], lambda: x[k:].set(0.0)):
+        with pytest.raises(UnsupportedError, match="differ from sample to sample"):
+            vectorize_graph(build(), {k: many})
+
+
+def test_ranges_of_one_length_make_a_batch() -> None:
+    start, stop, step = at.lscalar("start"), at.lscalar("stop"), at.dscalar("step")
+    starts, stops, steps = at.lvector("starts"), at.lvector("stops"), at.dvector("steps")
+    whole = vectorize_graph(at.arange(start, stop), {start: starts, stop: stops})
+    f = aot.function([starts, stops], whole, name="ranges")
+    for call in (f, f.reference):
+        np.testing.assert_array_equal(call(np.array([0, 5]), np.array([3, 8])), [[0, 1, 2], [5, 6, 7]])
+        with pytest.raises(ValueError, match="extent 3 along axis 0 instead of 4"):
+            call(np.array([0, 5]), np.array([3, 9]))
+    down = vectorize_graph(at.arange(start, stop, step), {stop: stops, step: steps})
+    found = down.eval({start: 1, stops: [0, -3], steps: [-0.5, -2.0]})
+    np.testing.assert_array_equal(found, [[1.0, 0.5], [1.0, -1.0]])

@@ -156,6 +156,10 @@ class TensorBuilder(Protocol):
         """Running sum or product along axis. kind: add mul."""
         ...
 
+    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
+        """y[k] = factors[k]·y[k − 1] + terms[k] along axis, from 0; floats of one shape."""
+        ...
+
     def nonzero(self, mask: Tensor) -> list[Tensor]:
         """Positions of the true elements in C order: an int64 vector per axis. Their extent depends on values."""
         ...

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply
+from aotensor.graph.subgraph import with_bodies
 from aotensor.graph.variable import Variable, made_at
 from aotensor.graph.walk import toposort
 from aotensor.ops.scan.rewrite.loops import rewrite_loops
@@ -35,11 +36,14 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
 
 
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these."""
+    """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these.
+
+    The same inside of the bodies of loops.
+    """
     found, is_changed = list(outputs), True
     while is_changed:
         found, is_changed = _expanded_once(found, stop)
-    return found
+    return with_bodies(found, stop, lambda body: expand_composites(body.outputs, body.inputs))
 
 
 REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites, rewrite_loops)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,15 +11,17 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
-from aotensor.gradient.forward import push
+from aotensor.gradient.forward import push_through
 from aotensor.gradient.overrides import Override, filled, forward_rule, older_forward_rule, reverse_rule
-from aotensor.gradient.reverse import Sweep
+from aotensor.gradient.reverse import pull_through
 from aotensor.gradient.sampled import SampledRules
 from aotensor.gradient.terms import Pattern, graph_pattern
+from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
-from aotensor.graph.vectorize import batch
-from aotensor.graph.walk import evaluate_all, leaves, replace, toposort
+from aotensor.graph.vectorize import batch_through
+from aotensor.graph.walk import evaluate_all, leaves, replace
 from aotensor.ops.batching import repeated
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.broadcast import specify_shape
@@ -78,7 +80,7 @@ class OpFromGraph(Op):
         older = older_forward_rule(rop_overrides, len(outputs))
         self._forward = forward_rule(pushforward, len(outputs)) if older is None else older
         self._pattern = connection_pattern
-        self._instances: dict[tuple[TensorType, ...], tuple[list[Variable], list[Variable]]] = {}
+        self._instances: dict[tuple[TensorType, ...], Expansion] = {}
         if name is not None:
             self.__dict__["name"] = name  # the name of this one; that of the class stays
 
@@ -98,18 +100,17 @@ class OpFromGraph(Op):
         return [*fitted, *(inputs[count:] or self.shared)]
 
     def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
-        return tuple(x.tensor_type for x in self._instance(types)[1])
+        return tuple(x.tensor_type for x in self._instance(types).outputs)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return tuple(evaluate_all(self.inner_outputs, dict(zip(self._leaves, inputs, strict=True))))
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        slots, outputs = self._instance_on(node.inputs)
-        return tuple(evaluate_all(outputs, dict(zip(slots, inputs, strict=True))))
+        graph = self._instance_on(node.inputs)
+        return tuple(evaluate_all(graph.outputs, dict(zip(graph.slots, inputs, strict=True))))
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
-        slots, outputs = self._instance_on(inputs)
-        return replace(outputs, dict(zip(slots, inputs, strict=True)))
+        return self._instance_on(inputs).on(inputs)
 
     def connection_pattern(self, node: Apply) -> Pattern:
         if self._pattern is None:
@@ -164,61 +165,39 @@ class OpFromGraph(Op):
 
     def is_dual(self) -> bool:
         has_overrides = self._reverse is not None or self._forward is not None
-        return not has_overrides and all(node.op.is_dual() for node in toposort(self.inner_outputs, self.inner_inputs))
+        return not has_overrides and is_dual(self.inner_outputs, self.inner_inputs)
 
     @cached_property
     def _derived_pattern(self) -> Pattern:
         return graph_pattern(self._leaves, self.inner_outputs)
 
-    def _instance_on(self, inputs: Sequence[Variable]) -> tuple[list[Variable], list[Variable]]:
+    def _instance_on(self, inputs: Sequence[Variable]) -> Expansion:
         return self._instance(tuple(x.tensor_type for x in inputs))
 
-    def _instance(self, types: tuple[TensorType, ...]) -> tuple[list[Variable], list[Variable]]:
+    def _instance(self, types: tuple[TensorType, ...]) -> Expansion:
         """The graph on inputs of these types, which may say more of the dims than those it was written with."""
         if types not in self._instances:
             slots = [Variable(type, name=x.name) for type, x in zip(types, self._leaves, strict=True)]
-            self._instances[types] = slots, replace(self.inner_outputs, dict(zip(self._leaves, slots, strict=True)))
+            inner = replace(self.inner_outputs, dict(zip(self._leaves, slots, strict=True)))
+            self._instances[types] = Expansion(slots, inner)
         return self._instances[types]
 
     def _pulled(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         """Cotangents of all inputs by the graph."""
-        slots, inner = self._instance_on(inputs)
-        live = [(x, Variable(ct.type), ct) for x, ct in zip(inner, cotangents, strict=True) if not is_disconnected(ct)]
-        sweep = Sweep([(x, slot) for x, slot, _ in live], {}, slots, ())
-        sweep.run()
-        known = {**_computed(inner, outputs), **dict(zip(slots, inputs, strict=True))}
-        return _outside([sweep.total(x) for x in slots], {**known, **{slot: ct for _, slot, ct in live}})
+        return pull_through(self._instance_on(inputs), inputs, outputs, cotangents)
 
     def _pushed(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         """Tangents of all outputs by the graph."""
-        slots, inner = self._instance_on(inputs)
-        live = [(x, Variable(t.type), t) for x, t in zip(slots, tangents, strict=True) if not is_disconnected(t)]
-        found = push(inner, [x for x, _, _ in live], [slot for _, slot, _ in live])
-        known = {**_computed(inner, outputs), **dict(zip(slots, inputs, strict=True))}
-        return _outside(found, {**known, **{slot: t for _, slot, t in live}})
+        return push_through(self._instance_on(inputs), inputs, outputs, tangents)
 
     def _batched(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
         """The outputs for all samples, by the graph."""
         single = [old if on else new for new, old, on in zip(inputs, node.inputs, is_batched, strict=True)]
-        slots, outputs = self._instance_on(single)
-        triples = list(zip(slots, inputs, is_batched, strict=True))
-        alone = replace(outputs, {slot: x for slot, x, on in triples if not on})
-        return batch(alone, {slot: x for slot, x, on in triples if on})
-
-
-def _computed(inner: Sequence[Variable], outputs: Sequence[Variable]) -> dict[Variable, Variable]:
-    """Outputs of an instance → those of the node, which need not be computed again."""
-    return {x: y for x, y in zip(inner, outputs, strict=True) if x.owner is not None}
-
-
-def _outside(terms: Sequence[Variable], mapping: Mapping[Variable, Variable]) -> list[Variable]:
-    """Terms on the variables of an instance as terms on those outside; null and disconnected ones stay."""
-    found = iter(replace([x for x in terms if not is_disconnected(x) and not is_null(x)], mapping))
-    return [x if is_disconnected(x) or is_null(x) else next(found) for x in terms]
+        return batch_through(self._instance_on(single), inputs, is_batched)
 
 
 def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple[Variable, int]]) -> Variable:

@@ -19,6 +19,7 @@ from aotensor.gradient.options import (
 )
 from aotensor.gradient.reverse import Sweep, as_points, grad
 from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern
+from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (
     FORWARD_RULES,
     REVERSE_RULES,
@@ -102,11 +103,27 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     return [_as_output(tangent, x) for tangent, x in zip(results, node.outputs, strict=True)]
 
 
+def push_through(
+    graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+) -> list[Variable]:
+    """Tangents of the outputs of a node by the graph that it is made of."""
+    live = [(x, Variable(t.type), t) for x, t in zip(graph.slots, tangents, strict=True) if not is_disconnected(t)]
+    found = push(graph.outputs, [x for x, _, _ in live], [slot for _, slot, _ in live])
+    return graph.outside(found, inputs, outputs, ((slot, t) for _, slot, t in live))
+
+
 def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
-    """The tangents of the outputs by the forward rule; without one by two pullbacks.   Raises: MissingRuleError"""
+    """The tangents of the outputs by the forward rule; without one by two pullbacks, or by what the op is made of.
+
+    Raises: MissingRuleError
+    """
     op = type(node.op)
-    if chosen_rule(op, FORWARD_RULES) is None and chosen_rule(op, REVERSE_RULES) is not None:
-        return _by_two_pullbacks(node, pattern, tangents)
+    if chosen_rule(op, FORWARD_RULES) is None:
+        if chosen_rule(op, REVERSE_RULES) is not None:
+            return _by_two_pullbacks(node, pattern, tangents)
+        graph = Expansion.of(node.op, node.inputs)
+        if graph is not None:
+            return push_through(graph, node.inputs, node.outputs, tangents)
     found = call_pushforward(node.op, node.inputs, node.outputs, tangents)
     return checked_terms(node, FORWARD_RULES, found, node.outputs)
 

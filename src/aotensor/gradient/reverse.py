@@ -20,7 +20,17 @@ from aotensor.gradient.options import (
     stand_in,
 )
 from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
-from aotensor.graph.op import REVERSE_RULES, Apply, call_pullback, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import (
+    REVERSE_RULES,
+    Apply,
+    call_pullback,
+    chosen_rule,
+    disconnected,
+    is_disconnected,
+    is_null,
+    sum_terms,
+)
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
@@ -124,7 +134,7 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
         cotangents = [x if on else disconnected() for x, on in zip(given, live, strict=True)]
-        found = call_pullback(node.op, node.inputs, node.outputs, cotangents)
+        found = _found_terms(node, cotangents)
         terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
         return terms
@@ -143,6 +153,27 @@ class Sweep:
         is_new = total.name is None and is_ours and total not in self._own
         if self._cost_name and x.name and is_new and x not in self._unnamed:
             total.name = f"(d{self._cost_name}/d{x.name})"
+
+
+def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
+    """What the reverse rule of an op returns; without one, the terms by what the op is made of."""
+    if chosen_rule(type(node.op), REVERSE_RULES) is None:
+        graph = Expansion.of(node.op, node.inputs)
+        if graph is not None:
+            return pull_through(graph, node.inputs, node.outputs, cotangents)
+    return call_pullback(node.op, node.inputs, node.outputs, cotangents)
+
+
+def pull_through(
+    graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+) -> list[Variable]:
+    """Cotangents of the inputs of a node by the graph that it is made of."""
+    live = [
+        (x, Variable(ct.type), ct) for x, ct in zip(graph.outputs, cotangents, strict=True) if not is_disconnected(ct)
+    ]
+    sweep = Sweep([(x, slot) for x, slot, _ in live], {}, graph.slots, ())
+    sweep.run()
+    return graph.outside([sweep.total(x) for x in graph.slots], inputs, outputs, ((slot, ct) for _, slot, ct in live))
 
 
 def _meets(row: Sequence[bool], live: Sequence[bool]) -> bool:

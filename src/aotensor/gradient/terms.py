@@ -10,6 +10,7 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
@@ -18,11 +19,14 @@ Pattern = list[list[bool]]
 
 
 def connection_pattern(node: Apply) -> Pattern:
-    """The checked pattern of a node: one row per input, one entry per output.
+    """The checked pattern of a node: one row per input, one entry per output, by its op or by what that is made of.
 
     Raises: GraphTypeError if it is no list of lists, GraphValueError if its size does not fit.
     """
     pattern = node.op.connection_pattern(node)
+    if _is_known_by_expansion(node.op):
+        graph = Expansion.of(node.op, node.inputs)
+        return pattern if graph is None else graph_pattern(graph.slots, graph.outputs)
     if not isinstance(pattern, list) or not all(isinstance(row, list) for row in pattern):
         raise GraphTypeError(f"{node.op.name}: connection_pattern is a list of lists, not {pattern!r}")
     if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
@@ -30,6 +34,12 @@ def connection_pattern(node: Apply) -> Pattern:
             f"{node.op.name}: connection_pattern needs {len(node.inputs)} rows of {len(node.outputs)}, found {pattern}"
         )
     return pattern
+
+
+def _is_known_by_expansion(op: Op) -> bool:
+    """An op that leaves pattern and derivatives to the graph that it is made of, if there is one."""
+    own = type(op)
+    return own.connection_pattern is Op.connection_pattern and chosen_rule(own, REVERSE_RULES) is None
 
 
 def graph_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Pattern:

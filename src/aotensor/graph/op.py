@@ -125,7 +125,10 @@ class Op(ABC):
         )
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs by other ops, which take the place of this one when it is compiled; None if `lower` says it."""
+        """The outputs by other ops, which take the place of this one when it is compiled; None if `lower` says it.
+
+        It also stands in for derivative rules, pattern and batch rule where the op gives none.
+        """
         return None
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

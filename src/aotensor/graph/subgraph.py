@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import replace as changed_copy
 from functools import cached_property
+from typing import Any
 
 from aotensor.core.types import Array
 from aotensor.errors import MissingInputError
 from aotensor.graph.op import Apply, Op
-from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.variable import Constant, Variable, made_at
 from aotensor.graph.walk import leaves, replace, toposort
 
 
@@ -73,9 +75,25 @@ def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
     return [(name, value) for name, value in known if isinstance(value, Subgraph)]
 
 
-def has_subgraphs(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
-    """Does the graph hold an op that runs subgraphs?"""
-    return any(subgraphs(node.op) for node in toposort(outputs, stop=stop))
+def with_bodies(
+    outputs: Sequence[Variable], stop: Collection[Variable], rewrite: Callable[[Subgraph], list[Variable]]
+) -> list[Variable]:
+    """The graph with the outputs of every subgraph that an op runs replaced by others of the same types."""
+    known: dict[Variable, Variable] = {}
+    for node in toposort(outputs, stop=stop):
+        bodies = {name: (body, rewrite(body)) for name, body in subgraphs(node.op)}
+        changed = {
+            name: Subgraph(body.inputs, tuple(new))
+            for name, (body, new) in bodies.items()
+            if any(one is not other for one, other in zip(new, body.outputs, strict=True))
+        }
+        inputs = [known.get(x, x) for x in node.inputs]
+        if changed or any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+            record: Any = node.op
+            with made_at(node.outputs[0].site):
+                made = (changed_copy(record, **changed) if changed else node.op).apply(*inputs).outputs
+            known.update(zip(node.outputs, made, strict=True))
+    return [known.get(x, x) for x in outputs]
 
 
 def all_nodes(outputs: Iterable[Variable]) -> list[Apply]:
@@ -94,3 +112,11 @@ def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
     return [
         x for part in (outputs, *(body.outputs for body in bodies)) for x in leaves(part) if isinstance(x, Constant)
     ]
+
+
+def is_dual(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
+    """Are pullback and pushforward of all ops in between transposes of each other, those in bodies included?"""
+    return all(
+        node.op.is_dual() and all(is_dual(body.outputs, body.inputs) for _, body in subgraphs(node.op))
+        for node in toposort(outputs, stop=stop)
+    )

@@ -3,6 +3,7 @@
     aot.check %ok, %found, %expected {number, kind, message}      stop with an error unless %ok
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
+    aot.recur %a, %c {axis, fastmath} : tensor<?xf64>             y[k] = a[k] * y[k - 1] + c[k]
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the places of %i, %j
     aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
@@ -126,6 +128,29 @@ class CumulateOp(IRDLOperation):
 
 
 @irdl_op_definition
+class RecurOp(IRDLOperation):
+    """result[k] = factors[k]·result[k − 1] + terms[k] along an axis, from 0."""
+
+    name = "aot.recur"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    factors = operand_def(T)
+    terms = operand_def(T)
+    result = result_def(T)
+    axis = prop_def(IntegerAttr[I64])
+    fastmath = prop_def(FastMathFlagsAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$axis $factors `,` $terms attr-dict `:` type($result)"
+
+    def __init__(self, factors: SSAValue, terms: SSAValue, axis: int, fastmath: FastMathFlagsAttr) -> None:
+        super().__init__(
+            operands=[factors, terms],
+            result_types=[factors.type],
+            properties={"axis": IntegerAttr(axis, i64), "fastmath": fastmath},
+        )
+
+
+@irdl_op_definition
 class ScatterOp(IRDLOperation):
     """dest with the elements of source put to (`set`), or added at (`add`), places along `axes`.
 
@@ -170,7 +195,7 @@ class ScatterOp(IRDLOperation):
 
 IN_PLACE: Final = {
     "cholesky": 0, "lu": 0, "lu_adjugate": 0, "lu_inverse": 0, "lu_solve": 2, "multiply_triangular": 1,
-    "solve_triangular": 1,
+    "solve_triangular": 1, "square_repeatedly": 0,
 }  # fmt: skip
 """Kind of aot.lapack → the operand that it overwrites with its first result, where that is free."""
 
@@ -287,4 +312,6 @@ class SortOp(IRDLOperation):
         )
 
 
-AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, LapackOp, NonzeroOp, SortOp, ScanOp, BranchOp], [])
+AOT = Dialect(
+    "aot", [CheckOp, ReshapeOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, ScanOp, BranchOp], []
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
-from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
 from aotensor.ir.verbs import Extent, Tensor, Verbs
@@ -65,6 +65,10 @@ class LibraryVerbs(ABC):
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
         x = self.cast(x, dtype or x.dtype)
         return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+
+    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
+        op = RecurOp(factors.ssa, terms.ssa, axis, self.scalars.fastmath)
+        return Tensor(self.insert_op(op), factors.dtype, factors.extents)
 
     def nonzero(self, mask: Tensor) -> list[Tensor]:
         count = self.scalars.cast(self.item(self.reduce("add", mask, range(mask.rank), "int64")), dtypes.INDEX)

@@ -22,6 +22,7 @@ from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast, saturated
 from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.range_batch import batch_of_ranges
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, extent_of, extents_of
 
@@ -294,6 +295,10 @@ class Arange(Op):
         if not is_disconnected(step):
             terms.append(cast(mul(step, _positions(y)), self.dtype))
         return [sum_terms(terms, add)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        wide = _wide(*(x.dtype for x in inputs))
+        return [batch_of_ranges(Arange(self.dtype, None), self.dtype, wide, inputs, is_batched)]
 
     def lower(self, b: TensorBuilder, start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
         v, wide = b.scalars, _wide(start.dtype, stop.dtype, step.dtype)

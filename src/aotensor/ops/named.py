@@ -133,22 +133,23 @@ def Rebroadcast(*axes: tuple[int, bool]) -> Made:
 
 def ScalarFromTensor() -> Made:
     """x → x, a tensor of rank 0, which is a scalar here.   Raises: GraphTypeError for another rank."""
-    return _same_scalar
+    return scalar_from_tensor
 
 
 def TensorFromScalar() -> Made:
     """x → x, a scalar, which is a tensor of rank 0 here.   Raises: GraphTypeError for another rank."""
-    return _same_scalar
+    return scalar_from_tensor
 
 
-def _same_scalar(x: Any) -> Variable:
+def scalar_from_tensor(x: Any) -> Variable:
+    """x as a new variable: a tensor of rank 0 is a scalar here.   Raises: GraphTypeError for another rank."""
     x = as_tensor(x)
     if x.ndim != 0:
         raise GraphTypeError(f"a scalar has rank 0, not {x.ndim}", lines=[x.describe()])
     return identity(x)
 
 
-scalar_from_tensor, tensor_from_scalar = _same_scalar, _same_scalar
+tensor_from_scalar = scalar_from_tensor
 
 
 def TensorDot(axes: Any) -> Made:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import matmul
@@ -17,8 +17,9 @@ from aotensor.ops.create import alloc, zeros
 from aotensor.ops.diagonal import eye
 from aotensor.ops.einsum import einsum
 from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.linalg.shapes import as_square
+from aotensor.ops.linalg.solve import inv
 from aotensor.ops.shape.axes import atleast_2d, dimshuffle
-from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product, reshape
 from aotensor.ops.shape.join import concatenate
 
@@ -140,22 +141,6 @@ def _columns(xs: Sequence[Variable]) -> SymbolicExtent:
     return total
 
 
-def as_square(name: str, x: Any) -> Variable:
-    """x, a matrix or a batch of them, checked to be square (at run time where the extents are not known).
-
-    Raises: GraphTypeError below rank 2, GraphValueError for extents that are known to differ.
-    """
-    matrix = as_tensor(x)
-    if matrix.ndim < 2:
-        raise GraphTypeError(f"{name}: needs a rank of at least 2", lines=[matrix.describe()])
-    rows, columns = matrix.tensor_type.shape[-2:]
-    if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
-        raise GraphValueError(f"{name}: needs a square matrix, not {rows} by {columns}", lines=[matrix.describe()])
-    if rows == columns and rows is not None:
-        return matrix
-    return specify_shape(matrix, [*([None] * (matrix.ndim - 1)), extent_of(matrix, -2)])
-
-
 def _identities(x: Variable) -> Variable:
     """An identity matrix for every matrix of a batch."""
     extents = extents_of(x)
@@ -165,18 +150,17 @@ def _identities(x: Variable) -> Variable:
 
 @public
 def matrix_power(x: Any, n: int) -> Variable:
-    """x·x·…·x, n times, by repeated squaring; the identity for n = 0.   (…, m, m) → (…, m, m), dtype of x
+    """x·x·…·x, n times, by repeated squaring; the identity for n = 0, powers of the inverse for n < 0.
 
-    Raises: GraphTypeError below rank 2 or for an n that is no int, UnsupportedError for n < 0, GraphValueError for a
-    matrix that is not square.
+    (…, m, m) → (…, m, m), in the dtype of x, or that of `inv`.
+    Raises: GraphTypeError below rank 2 or for an n that is no int, GraphValueError for a matrix that is not square;
+    LinAlgError at run time for n < 0 and a singular matrix.
     """
     x = as_square("matrix_power", x)
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise GraphTypeError(f"matrix_power: n is an int known at compile time, not {n!r}", lines=[x.describe()])
-    if n < 0:
-        raise UnsupportedError("matrix_power: negative powers are not supported", lines=[x.describe()])
     result: Variable | None = None
-    square, bits = x, int(n)
+    square, bits = inv(x) if n < 0 else x, abs(int(n))
     while bits:
         if bits & 1:
             result = square if result is None else matmul(result, square)

@@ -27,7 +27,10 @@ from aotensor.ops.elementwise.compare import (
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
     rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, xor,
 )
-from aotensor.ops.linalg.cholesky import cholesky
+from aotensor.ops.linalg.cholesky import cho_solve, cholesky
+from aotensor.ops.linalg.determinant import det, slogdet
+from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
+from aotensor.ops.linalg.solve import inv, matrix_inverse, solve
 from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
@@ -47,7 +50,13 @@ from aotensor.ops.products import (
 from aotensor.ops.index import inc_subtensor, set_subtensor
 from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
 from aotensor.ops.mask import flatnonzero, nonzero, where
-from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.reduce.moments import std, var
+from aotensor.ops.linalg.eigen import eigh, eigvalsh
+from aotensor.ops.linalg.expm import expm
+from aotensor.ops.linalg.norms import norm
+from aotensor.ops.linalg.pinv import pinv
+from aotensor.ops.linalg.qr import qr
+from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
 from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
@@ -86,34 +95,35 @@ __all__ = [
     "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betaln",
     "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix", "broadcast_arrays",
     "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol",
-    "ceil", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress", "concatenate", "constant", "cos",
-    "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod", "cumsum", "cvector", "dcol", "dcols",
-    "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices", "dmatrix", "dot", "drow", "drows",
-    "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors", "e", "einsum", "empty",
-    "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit",
-    "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatnonzero", "flatten", "flip",
-    "floor", "floor_div", "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4",
-    "ftensor5", "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater",
-    "greater_equal", "gt", "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity",
-    "identity_like", "imatrices", "imatrix", "inc_subtensor", "inf", "int_div", "inverse_permutation", "invert",
-    "iround", "irow", "irows", "iscalar", "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3",
-    "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "kron", "lcol", "lcols", "le", "less",
-    "less_equal", "linalg", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
-    "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
-    "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot", "matrix_power",
+    "ceil", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress", "concatenate",
+    "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod", "cumsum",
+    "cvector", "dcol", "dcols", "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
+    "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector",
+    "dvectors", "e", "eigh", "eigvalsh", "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv",
+    "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye", "fcol",
+    "fcols", "fill", "fill_diagonal", "flatnonzero", "flatten", "flip", "floor", "floor_div", "fmatrices",
+    "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full", "full_like",
+    "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt", "hessian",
+    "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices", "imatrix",
+    "inc_subtensor", "inf", "int_div", "inv", "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar",
+    "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors",
+    "jacobian", "join", "kron", "lcol", "lcols", "le", "less", "less_equal", "linalg", "lmatrices", "lmatrix",
+    "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_softmax", "logaddexp", "logit", "logsumexp",
+    "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3", "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve",
+    "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot", "matrix_inverse", "matrix_power",
     "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod",
     "moveaxis", "mul", "mul_without_zeros", "nan", "neg", "neq", "newaxis", "nonzero", "nonzero_values", "norm",
-    "not_equal", "ones", "ones_like", "or_", "outer", "pad", "permute_row_elements", "pi", "pow", "power", "prod",
-    "psi", "ptp", "rad2deg", "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape", "rint",
-    "roll", "round", "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar",
+    "not_equal", "ones", "ones_like", "or_", "outer", "pad", "permute_row_elements", "pi", "pinv", "pow", "power",
+    "prod", "psi", "ptp", "qr", "rad2deg", "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape",
+    "rint", "roll", "round", "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar",
     "scalar_from_tensor", "scalars", "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis",
-    "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "softmax", "softplus",
-    "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt", "square",
-    "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh",
-    "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy", "tensor_from_scalar", "tensordot", "tile", "trace",
-    "transpose", "tri", "tri_gamma", "tril", "tril_indices", "triu", "triu_indices", "true_div", "trunc", "unique",
-    "unravel_index", "var", "vecdot", "vecmat", "vector", "vectorize_graph", "vectors", "vertical_stack", "vstack",
-    "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py",
-    "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4",
-    "ztensor5", "zvector",
+    "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "softmax",
+    "softplus", "solve", "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "sqr",
+    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "svd", "swapaxes", "switch", "take",
+    "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy",
+    "tensor_from_scalar", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril", "tril_indices",
+    "triu", "triu_indices", "true_div", "trunc", "unique", "unravel_index", "var", "vecdot", "vecmat", "vector",
+    "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar",
+    "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros",
+    "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]

@@ -32,6 +32,10 @@ _ROUNDED_SLOPE: Final = 1e-3
 _COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3}
 """Relative, of the complex step to a slope in this dtype: no difference is taken, so nothing cancels."""
 
+_ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4}
+"""Relative to the terms of a slope: what cancellation on the way may leave of its digits. Only its inputs are moved to
+measure more: rules rely on values that are equal, such as the differences of an eigenvalue to itself."""
+
 _COMPLEX_STEP: Final = 1e-30
 
 _COMPLEX_ERROR: Final = 1e-25
@@ -86,7 +90,7 @@ def findings_at(point: Point, reference: Reference, execution: Execution) -> Ite
             continue
         ladders = _ladders(point, reference, execution, name, x)
         for key in outputs:
-            slope, given = slopes.of[key, name], slopes.dtypes[key, name]
+            slope, given = slopes.of[key, name], slopes.dtypes[key]
             tested = reference.dtype(key) if execution is reference else given
             judged = [("duality", _judge_duality(slope, slopes.forward[key, name], _DUALITY[given]))]
             judged.append(("Taylor order", judge_order(ladders[key], slope)))
@@ -100,23 +104,22 @@ def findings_at(point: Point, reference: Reference, execution: Execution) -> Ite
 
 
 class _Slopes:
-    """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: their least precise dtype"""
+    """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: least precise per output"""
 
     def __init__(self, point: Point, reference: Reference, execution: Execution) -> None:
         d = execution.derivatives
         values = point.extended(d)
         pulled, _ = execution.slopes(values)
-        off = [_nearby(d.pulled, values, point.seed + draw) for draw in range(_DRAWS)]
+        off = [_nearby(d.pulled, values, point.seed + draw, only_leaves=True) for draw in range(_DRAWS)]
         self.of: dict[Pair, Slope] = {}
-        self.dtypes: dict[Pair, str] = {}
+        self.dtypes = {key: d.dtype(key) for key in d.outputs}
         for pair, slope in pulled.items():
             direction = point.directions[pair[1]]
             total, scale = _along(slope, direction), _along(np.abs(slope), np.abs(direction))
             moved = [_along(other[pair], direction) for other in off]
-            dtype = min(d.outputs[pair[0]].dtype, d.inputs[pair[1]].dtype)
-            noise = 16 * (max(moved) - min(moved)) + 8 * float(np.finfo(dtype).eps) * scale
+            dtype = self.dtypes[pair[0]]
+            noise = 16 * (max(moved) - min(moved)) + _ROUNDING[dtype] * scale
             self.of[pair] = Slope(total, noise, scale)
-            self.dtypes[pair] = dtype
         self.forward = self._forward(point, execution)
 
     @staticmethod
@@ -136,10 +139,14 @@ def _along(x: Array | None, direction: Array) -> float:
     return float(np.sum(x.astype(float) * direction))
 
 
-def _nearby(targets: Mapping[Key, Variable], values: Values, seed: int) -> dict[Key, Array | None]:
+def _nearby(
+    targets: Mapping[Key, Variable], values: Values, seed: int, only_leaves: bool = False
+) -> dict[Key, Array | None]:
     """The targets with every value off by one ulp, None where that does not exist: extents may depend on values."""
     try:
-        found: list[Array] | list[None] = nearby(list(targets.values()), values, np.random.default_rng(seed))
+        found: list[Array] | list[None] = nearby(
+            list(targets.values()), values, np.random.default_rng(seed), only_leaves
+        )
     except (AotensorError, ValueError, IndexError):
         found = [None] * len(targets)
     return dict(zip(targets, found, strict=True))

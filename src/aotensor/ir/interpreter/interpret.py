@@ -32,7 +32,7 @@ from aotensor.errors import (
     GraphValueError,
     InternalError,
 )
-from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
@@ -145,6 +145,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
         case CumulateOp():
             rule = np.add if op.kind.data == "add" else np.multiply
             return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
+        case RecurOp():
+            return [_recur(op.axis.value.data, *operands)]
         case ScatterOp():
             return [_scatter(op, *operands)]
         case NonzeroOp():
@@ -241,6 +243,14 @@ def _scatter(op: ScatterOp, dest: Array, source: Array, *indices: Array) -> Arra
         np.add.at(result, place, source)
     else:
         result[place] = source
+    return result
+
+
+def _recur(axis: int, factors: Array, terms: Array) -> Array:
+    result = terms.copy()
+    a, y = np.moveaxis(factors, axis, 0), np.moveaxis(result, axis, 0)
+    for k in range(1, len(y)):
+        y[k] += a[k] * y[k - 1]
     return result
 
 

@@ -5,11 +5,19 @@ cholesky             A → L                                    L·Lᵀ = A, of 
 lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
+lu_permutation       F, p → q                                 column q[k] of A is column k of A·P; is_inverse: the
+                                                              other way round
 lu_adjugate          F, p → det(A)·A⁻¹                        also where A is singular
 solve_triangular     A, B → X                                 op(A)·X = B (is_left) or X·op(A) = B; is_lower,
                                                               is_transposed, is_unit; a zero on the diagonal
                                                               is a failure
 multiply_triangular  A, B → op(A)·B or B·op(A)                is_left, is_lower, is_transposed, is_unit
+eigh, eigvalsh       A → w, Vᵀ; w                             is_lower: the triangle of A that is read
+svd, full_svd        A → U, s, Vᵀ                             min(m, n) columns and rows of vectors, or all
+singular_values      A → s
+qr, complete_qr      A → Q, R                                 min(m, n) columns and rows, or all
+qr_r                 A → R                                    min(m, n) rows
+square_repeatedly    A, (s) → A^(2^s)
 
 B may be a vector. p holds, for each k in order, which column changes places with column k, both counted from 1.
 Every rule gives its results and a failure: 0, or LAPACK's info.
@@ -26,6 +34,7 @@ from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect import DYNAMIC, LapackOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.ir.interpreter.spectral import SPECTRAL_RULES
 from aotensor.ops.linalg.matrices import scipy_linalg
 
 Options: TypeAlias = Mapping[str, Any]
@@ -69,7 +78,8 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     if not a.size:
         return [a.copy()], 0
     factor, failed = _lapack("potrf", a)(a, lower=1, clean=1)
-    return [factor], failed
+    missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK notices nan
+    return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
 
 
 def _lu(a: Array) -> tuple[Sequence[Array], int]:
@@ -95,6 +105,12 @@ def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -
     if is_transposed:
         return [solve(lower, solve(upper, exchanged @ b, trans=1), lower=True, trans=1)], 0
     return [exchanged.T @ solve(upper, solve(lower, b, lower=True))], 0
+
+
+def _lu_permutation(factors: Array, pivots: Array, *, is_inverse: bool) -> tuple[Sequence[Array], int]:
+    _, _, exchanged = _lower_upper_exchanged(factors, pivots)
+    order = (exchanged.T if is_inverse else exchanged) @ np.arange(len(pivots))
+    return [order.astype(np.int64)], 0
 
 
 def _lu_inverse(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
@@ -149,10 +165,12 @@ def _multiply_triangular(
 
 
 RULES: Final[Mapping[str, Rule]] = {
+    **SPECTRAL_RULES,
     "cholesky": _cholesky,
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
     "lu_inverse": _lu_inverse,
+    "lu_permutation": _lu_permutation,
     "lu_solve": _lu_solve,
     "multiply_triangular": _multiply_triangular,
     "solve_triangular": _solve_triangular,

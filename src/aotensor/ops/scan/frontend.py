@@ -87,8 +87,13 @@ class Loop:
         self._constants = [as_tensor(x) for x in as_list(non_sequences)]
         self._n_steps = step_count(n_steps, lengths)
 
-    def run(self, truncate: int, label: str, keep_last: bool = False) -> tuple[list[Variable], Updates]:
-        """The outputs and the updates.   keep_last: of the outputs that are fed back, the last values alone."""
+    def run(
+        self, truncate: int, label: str, keep_last: bool = False, frugal: bool = False
+    ) -> tuple[list[Variable], Updates]:
+        """The outputs and the updates.
+
+        keep_last: of the outputs that are fed back, the last values alone. truncate, label, frugal: as in `Scan`.
+        """
         result, states = self._step()
         carried = {x: make_state(x, (-1,), str(x)) for x in result.updates}
         for target, new in result.updates.items():
@@ -101,7 +106,7 @@ class Loop:
         )
         stacked = [not keep_last] * len(fed) + [False] * len(carried)
         op, operands = self._assembled([*(state for _, state in fed), *carried.values()], made, carried, stacked)
-        op = changed(op, label=label, truncate=truncate)
+        op = changed(op, label=label, truncate=truncate, is_frugal=frugal)
         results = op.results(op.apply(*operands).outputs)
         values, others = iter(results.states), iter(results.mapped)
         outputs = [next(others) if state is None else next(values) for state in states]

@@ -36,6 +36,8 @@ class Scan(Op):
     is_reversed: step t reads and writes row n_steps − 1 − t instead of row t.
     label: the user's name of the loop.
     truncate: the pullback runs over so many of the last steps only; −1 is all.
+    is_frugal: memory before time. The pullback stores nothing but the states and computes all else again, and nothing
+    is moved out of the loop that differs from step to step.
     """
 
     name: ClassVar[str] = "scan"
@@ -48,6 +50,7 @@ class Scan(Op):
     is_reversed: bool = False
     label: str = ""
     truncate: int = -1
+    is_frugal: bool = False
 
     @property
     def depths(self) -> list[int]:

@@ -144,7 +144,9 @@ class _Pullback:
 
     def _forward(self) -> Forward:
         stacked = [x for x, on in zip(self.made.states, self.op.is_stacked, strict=True) if on]
-        return Forward(self.op.body.inputs, self.slots.constants, self.slots.sequences, {*stacked, *self.made.mapped})
+        there = {*stacked, *self.made.mapped}
+        inputs, again = self.op.body.inputs, self.op.is_frugal
+        return Forward(inputs, self.slots.constants, self.slots.sequences, there, again)
 
     def _store(self, recovered: Recovered) -> tuple[list[tuple[Variable, Variable]], Variable]:
         """(sequence, its symbol) for each stored value, and the number of steps; from a loop that stores them all."""
@@ -279,7 +281,10 @@ class _Rows:
         """The rows of a sequence that are read."""
         if not self.is_cut:
             return x
-        return x[: self.count] if self.is_low else x[self.n_steps - self.count : self.n_steps]
+        return x[: self.count] if self.is_low else self._last(x)
+
+    def _last(self, x: Variable) -> Variable:
+        return x[self.n_steps - self.count : self.n_steps]
 
     def spread(self, term: Variable, like: Variable) -> Variable:
         """The cotangent of a sequence from those of the rows that are read."""
@@ -287,8 +292,8 @@ class _Rows:
             return term
         shape: list[Any] = [extent_of(like, 0), *(extent_of(term, axis) for axis in range(1, term.ndim))]
         zeros = alloc(constant(0, dtype=term.dtype), shape)
-        low = constant(0, dtype="int64") if self.is_low or not self.is_cut else self.n_steps - self.count
-        return set_subtensor(zeros[low : low + self.count], term)
+        rows = zeros[: self.count] if self.is_low or not self.is_cut else self._last(zeros)
+        return set_subtensor(rows, term)
 
     def if_all(self, term: Variable) -> Variable:
         """The cotangent of an initial value: zeros if the first step is not run backwards."""

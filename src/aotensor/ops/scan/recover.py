@@ -13,10 +13,10 @@ from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.create import FullLike, alloc
 from aotensor.ops.scan.cost import is_cheap
-from aotensor.ops.scan.extents import rebuilt, source_of
+from aotensor.ops.scan.extents import Axis, rebuilt, source_of
 from aotensor.ops.shape.extents import ShapeI, SymbolicExtent
 
-_MANY = 4  # roots; a value that is made from more of them is stored itself
+_MANY = 16  # roots; a value that is made from more of them is stored itself
 Roots = dict[Variable, frozenset[Variable] | None]
 
 
@@ -26,12 +26,14 @@ class Forward:
 
     constants, rows: inputs of the body that are there again, the same for all steps or one for each.
     stored: values that the loop stacks already.
+    is_frugal: make again whatever can be made from the inputs, at any cost.
     """
 
     inputs: Sequence[Variable]
     constants: Collection[Variable]
     rows: Collection[Variable]
     stored: Collection[Variable]
+    is_frugal: bool = False
 
 
 @dataclass
@@ -125,12 +127,16 @@ def _choose(
     forward: Forward, nodes: Sequence[Apply], demanded: Sequence[Variable], symbols: Collection[Variable]
 ) -> list[Variable]:
     """The values to store: those demanded that are expensive, and what the others are made from."""
-    roots = _roots(forward, nodes, symbols)
+    steady = _Steadiness(forward, nodes, symbols)
+    roots = _roots(forward, nodes, symbols, steady)
+    order = [*forward.inputs, *(x for node in nodes for x in node.outputs)]
     chosen = {x: None for x in demanded if roots[x] == frozenset([x])}
     for x in demanded:
         needed = roots[x]
         missing = [x] if needed is None else [root for root in needed if root not in chosen]
-        if len(missing) == 1 and _is_no_larger(missing[0], x):
+        if needed is not None and (forward.is_frugal or not steady(x)):
+            chosen.update((root, None) for root in order if root in missing)
+        elif len(missing) == 1 and _is_no_larger(missing[0], x):
             chosen[missing[0]] = None
         elif missing:
             chosen[x] = None
@@ -141,20 +147,48 @@ def _choose(
     return list(chosen)
 
 
-def _roots(forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> Roots:
-    """For each value those that have to be stored before it can be made again by cheap ops; None for many."""
-    fixed = {*forward.constants, *symbols}
-    roots: Roots = {x: frozenset() for x in (*fixed, *forward.rows, *forward.stored)}
+class _Steadiness:
+    """Which values have the same extents in all steps, as far as types tell? Only these can be stacked."""
+
+    def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
+        self._inputs = forward.inputs
+        self._fixed = {*forward.constants, *symbols}
+        for node in nodes:
+            if all(x in self._fixed or isinstance(x, Constant) for x in node.inputs):
+                self._fixed.update(node.outputs)
+
+    def is_fixed(self, x: Variable) -> bool:
+        """Is it the same in all steps?"""
+        return x in self._fixed
+
+    def __call__(self, x: Variable) -> bool:
+        return all(self._is_steady(source_of(x, axis, self._inputs)) for axis in range(x.ndim))
+
+    def _is_steady(self, source: SymbolicExtent | Axis) -> bool:
+        while isinstance(source, Variable) and source not in self._fixed:
+            if isinstance(source, Constant):
+                return True
+            if source.owner is None or not isinstance(source.owner.op, ShapeI):
+                return False
+            source = source_of(source.owner.inputs[0], source.owner.op.axis, self._inputs)
+        return not isinstance(source, tuple) or source[0] in self._inputs or source[0] in self._fixed
+
+
+def _roots(forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable], steady: _Steadiness) -> Roots:
+    """For each value those that have to be stored before it can be made again by cheap ops; None for many.
+
+    What changes its extents from step to step cannot be stored, so it is made again at any cost.
+    """
+    roots: Roots = {x: frozenset() for x in (*forward.constants, *symbols, *forward.rows, *forward.stored)}
     for x in forward.inputs:
         roots.setdefault(x, frozenset([x]))
     for node in nodes:
-        is_fixed = all(x in fixed or isinstance(x, Constant) for x in node.inputs)
         for x in node.outputs:
-            if is_fixed:
-                fixed.add(x)
+            if steady.is_fixed(x):
                 roots[x] = frozenset()
             elif x not in roots:
-                roots[x] = _union(roots, node.inputs) if is_cheap(node.op) else frozenset([x])
+                is_made_again = forward.is_frugal or is_cheap(node.op) or not steady(x)
+                roots[x] = _union(roots, node.inputs) if is_made_again else frozenset([x])
     return roots
 
 

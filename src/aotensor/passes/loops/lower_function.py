@@ -19,7 +19,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotensor.errors import UnsupportedError
-from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
@@ -33,7 +33,14 @@ from aotensor.passes.loops.group_checks import all_hold, first_failure, group_le
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.loops.lower_library import lower_product
 from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
-from aotensor.passes.loops.lower_window import lower_cumulate, lower_insert, lower_nonzero, lower_scatter, lower_sort
+from aotensor.passes.loops.lower_window import (
+    lower_cumulate,
+    lower_insert,
+    lower_nonzero,
+    lower_recur,
+    lower_scatter,
+    lower_sort,
+)
 from aotensor.passes.loops.statements import ExtentKey, Extents
 from aotensor.passes.loops.storage import Storage, plan_storage
 
@@ -268,6 +275,8 @@ class FunctionLowering(Buffers):
                 if self.outside.blas is None:
                     raise UnsupportedError("an extent that depends on linear algebra", hint="compute it by itself")
                 self.root.values[op.failure] = lower_lapack(self.b, self, self.module, op, self.outside.blas)
+            case RecurOp():
+                lower_recur(self.b, self, op)
             case SortOp():
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects import func
@@ -25,17 +26,30 @@ def lower_product(
     A kernel takes whole buffers; what is a row of one, in a loop over steps, passes through a buffer of its own.
     """
     out = op.results[0]
-    place = buffers.buffer(out)
-    result = b.own_buffer(place, buffers.shape(out))
-    a, x = (_whole(b, buffers, v) for v in (product.a, product.b))
-    c = b.reinterpret(result, [b.index(n) for n in buffers.shape(out)])
-    assert isinstance(c.type, MemRefType) and isinstance(c.type.element_type, AnyFloat)
-    symbol = f"{PREFIX}.f{c.type.element_type.bitwidth}"
-    flags = [b.constant(flag, "bool").ssa for flag in (product.transpose_a, product.transpose_b)]
-    operands = [*flags, a, x, c, blas]
-    _declare(module, symbol, c.type)
-    b.builder.insert(func.CallOp(symbol, operands, []))
-    b.copy(result, place, buffers.shape(out))
+    place, shape = buffers.buffer(out), buffers.shape(out)
+    result = b.own_buffer(place, shape)
+    matrices = [
+        *(_whole(b, buffers, v) for v in (product.a, product.b)),
+        b.reinterpret(result, list(map(b.index, shape))),
+    ]
+    call_product(b, module, matrices, blas, (product.transpose_a, product.transpose_b))
+    b.copy(result, place, shape)
+
+
+def call_product(
+    b: LoopBuilder,
+    module: ModuleOp,
+    matrices: Sequence[SSAValue],
+    blas: SSAValue,
+    transposed: tuple[bool, bool] = (False, False),
+) -> None:
+    """C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
+    kind = matrices[-1].type
+    assert isinstance(kind, MemRefType) and isinstance(kind.element_type, AnyFloat)
+    symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
+    flags = [b.constant(flag, "bool").ssa for flag in transposed]
+    _declare(module, symbol, kind)
+    b.builder.insert(func.CallOp(symbol, [*flags, *matrices, blas], []))
 
 
 def calls_product(module: ModuleOp, name: str) -> bool:

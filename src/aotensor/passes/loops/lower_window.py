@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from aotensor.ir.dialect import CumulateOp, NonzeroOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp, SortOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
@@ -139,6 +139,27 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:
         b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)
 
     b.nest(others, run)
+
+
+def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp) -> None:
+    """result[…, k, …] = factors[…, k, …]·result[…, k − 1, …] + terms[…, k, …], in ascending order."""
+    axis = op.axis.value.data
+    shape = buffers.shape(op.terms)
+    factors, terms, target = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
+    dtype = _verb_dtype(op.terms)
+
+    def run(where: list[Scalar]) -> None:
+        def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            place = [*where[:axis], k, *where[axis:]]
+            own, b.fastmath = b.fastmath, op.fastmath
+            total = b.add(b.mul(b.fetch(factors, place, dtype), carried[0]), b.fetch(terms, place, dtype))
+            b.fastmath = own
+            b.store(total, target, place)
+            return [total]
+
+        b.loop(0, shape[axis], [b.constant(0, dtype)], step)
+
+    b.nest([n for d, n in enumerate(shape) if d != axis], run)
 
 
 def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:

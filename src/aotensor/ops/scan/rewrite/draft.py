@@ -9,6 +9,7 @@ from dataclasses import replace as changed
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
 from aotensor.ops.scan.layout import Operands, Results, Slots
@@ -59,6 +60,21 @@ class Draft:
         self.taps = [self.taps[k] for k in kept]
         self.is_stacked = [self.is_stacked[k] for k in kept]
         self.made.states = [self.made.states[k] for k in kept]
+
+    def join_inputs(self) -> None:
+        """One slot for each sequence and each non-sequence, and equal values of the body as one."""
+        known: dict[Variable, Variable] = {}
+        for wholes, slots in (
+            (self.given.sequences, self.slots.sequences),
+            (self.given.constants, self.slots.constants),
+        ):
+            first: dict[Variable, Variable] = {}
+            for x, slot in zip(wholes, slots, strict=True):
+                if first.setdefault(x, slot) is not slot and slot.type == first[x].type:
+                    known[slot] = first[x]
+            kept = [(x, slot) for x, slot in zip(wholes, slots, strict=True) if slot not in known]
+            wholes[:], slots[:] = [x for x, _ in kept], [slot for _, slot in kept]
+        self.made = self.results_like(unify(replace(self.made.flat(), known), self.slots.flat()))
 
     def outside(self, x: Variable) -> Variable:
         """A value of the body that is the same in all steps, as a part of the graph around the loop."""

@@ -36,7 +36,7 @@ def hoist(draft: Draft) -> None:
     fixed = _fixed_parts(draft)
     outside = dict(zip(draft.slots.constants, draft.given.constants, strict=True))
     _replace_in_body(draft, dict(zip(fixed, replace(fixed, outside), strict=True)))
-    if draft.made.last is None:  # a loop that may stop early does not read all rows
+    if draft.made.last is None and not draft.op.is_frugal:  # a loop that may stop early does not read all rows
         rows = _row_parts(draft)
         _replace_in_body(draft, dict(zip(rows, for_all_rows(draft, rows, {}, draft.given.n_steps), strict=True)))
 

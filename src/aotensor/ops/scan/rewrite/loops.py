@@ -1,17 +1,19 @@
-"""All rewrites of loops, in order."""
+"""All rewrites of loops and branches, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from aotensor.graph.op import Apply
-from aotensor.graph.subgraph import has_subgraphs
+from aotensor.graph.subgraph import with_bodies
 from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable, made_at
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import alloc
+from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.op import Scan
+from aotensor.ops.scan.rewrite.branches import sink_into_branches
 from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.scan.rewrite.hoist import cut, hoist
 from aotensor.ops.scan.rewrite.merge import merge_loops
@@ -23,16 +25,17 @@ from aotensor.ops.shape.extents import extents_of
 
 
 def rewrite_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with its loops merged, and reduced to what is read and needs a loop.
+    """The graph with its loops merged, and reduced to what is read and needs a loop; with branches that are lazy.
 
-    A graph without loops stays as it is.
+    The same inside of their bodies. A graph without loops and branches stays as it is.
     """
-    if not has_subgraphs(outputs, stop):
+    if not any(isinstance(node.op, Scan | IfElse | Branch) for node in toposort(outputs, stop=stop)):
         return list(outputs)
     found = merge_loops(unify(outputs, stop), stop)
     found = prune_loops(found, stop)
     found = unify(tidy(_lightened(found, stop), stop), stop)
-    return prune_loops(found, stop)
+    found = sink_into_branches(prune_loops(found, stop), stop)
+    return with_bodies(found, stop, lambda body: rewrite_loops(body.outputs, body.inputs))
 
 
 def _lightened(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
@@ -53,7 +56,10 @@ def _light(node: Apply, known: dict[Variable, Variable]) -> dict[Variable, Varia
     if not _knows_its_dims(draft):
         return rebuilt(node, known)
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
+    draft.join_inputs()
     hoist(draft)
+    if draft.op.is_frugal:
+        return dict(zip(node.outputs, draft.finished().flat(), strict=True))
     mapped, found = draft.made.mapped, dict[int, Variable]()
     if draft.made.last is None:
         found = {k: value for k, x in enumerate(mapped) if (value := _all_rows(draft, x)) is not None}
