@@ -3,45 +3,54 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Array, Comparison
+from contenders import Array, Contender, Model
 from native import prepared_call
 
-import aotensor as aot
-import aotensor.tensor as at
 
+class Chain(Model):
+    def __init__(self, n: int, dtype: str) -> None:
+        self.title = f"(b) chain {n:.0e} {dtype}".replace("e+0", "e")
+        self.tolerance = 1e-12 if dtype == "float64" else 1e-5
+        self.dtype = dtype
+        self.values = {"x": np.random.default_rng(0).normal(size=n).astype(dtype)}
 
-def comparison(kernels: ctypes.CDLL | None, n: int, dtype: str) -> Comparison:
-    x = np.random.default_rng(0).normal(size=n).astype(dtype)
-    one = np.dtype(dtype).type(1)
+    def reference(self) -> list[Array]:
+        return _by_numpy(self.values["x"].astype("float64"))
 
-    def by_numpy(x: Array = x, one: Any = one) -> list[Any]:
-        e = np.exp(x)
-        t = np.tanh(np.log1p(e))
-        s = one / (one + np.exp(-t))
-        return [s.sum(), s * (one - s) * (one - t * t) * e / (one + e)]
+    def aotensor(self, aot: Any) -> Any:
+        at = aot.tensor
+        x = at.vector("x", dtype=self.dtype, shape=("n",))
+        loss = at.sigmoid(at.tanh(at.log1p(at.exp(x)))).sum()
+        return aot.function([x], {"loss": loss, "grad_x": aot.grad(loss, x)}, name="chain")
 
-    reference = [np.asarray(v) for v in by_numpy(x.astype("float64"), np.float64(1))]
-    c = Comparison(f"(b) chain {n:.0e} {dtype}".replace("e+0", "e"), 1e-12 if dtype == "float64" else 1e-5, reference)
-    symbol = at.vector("x", dtype=dtype, shape=("n",))
-    loss = at.sigmoid(at.tanh(at.log1p(at.exp(symbol)))).sum()
-    f = aot.function([symbol], {"loss": loss, "grad_x": aot.grad(loss, symbol)}, name="chain")
-    peers.add_aotensor(c, f, {"x": x})
-    if kernels is not None:
-        value, gradient = np.empty((), dtype), np.empty(n, dtype)
-        c.add("C", prepared_call(kernels[f"chain_{dtype}"], n, x, value, gradient), lambda _: [value, gradient])
-    jax = peers.find_jax(c)
-    if jax is not None:
+    def jax(self, jax: Any) -> Callable[..., Any]:
         jnp = jax.numpy
-        by_jax = jax.value_and_grad(lambda x: jax.nn.sigmoid(jnp.tanh(jnp.log1p(jnp.exp(x)))).sum())
-        peers.add_jax(c, jax, by_jax, [x])
-    pt = peers.find_pytensor(c)
-    if pt is not None:
-        tx = pt.tensor.vector(dtype=dtype)
-        t_loss = pt.tensor.sigmoid(pt.tensor.tanh(pt.tensor.log1p(pt.tensor.exp(tx)))).sum()
-        peers.add_pytensor(c, pt, [tx], [t_loss, pt.grad(t_loss, tx)], [x])
-    c.add("NumPy", by_numpy, lambda values: list(values))
-    return c
+        gradient: Callable[..., Any] = jax.value_and_grad(
+            lambda x: jax.nn.sigmoid(jnp.tanh(jnp.log1p(jnp.exp(x)))).sum()
+        )
+        return gradient
+
+    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        x = pt.tensor.vector(dtype=self.dtype)
+        loss = pt.tensor.sigmoid(pt.tensor.tanh(pt.tensor.log1p(pt.tensor.exp(x)))).sum()
+        return [x], [loss, pt.grad(loss, x)]
+
+    def numpy(self) -> Contender:
+        return lambda: _by_numpy(self.values["x"])
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]]:
+        x = self.values["x"]
+        results = [np.empty((), self.dtype), np.empty(len(x), self.dtype)]
+        return prepared_call(kernels[f"chain_{self.dtype}"], len(x), x, *results), results
+
+
+def _by_numpy(x: Array) -> list[Any]:
+    one = x.dtype.type(1)
+    e = np.exp(x)
+    t = np.tanh(np.log1p(e))
+    s = one / (one + np.exp(-t))
+    return [s.sum(), s * (one - s) * (one - t * t) * e / (one + e)]

@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import peers
-from contenders import Array, Comparison
+from contenders import Array, Contender, Model
 
-import aotensor as aot
-import aotensor.tensor as at
-
-SIZES = (784, 256, 10)
+PARAMETERS = ("W1", "b1", "W2", "b2")
 
 
-def comparison(kernels: ctypes.CDLL | None, batch: int = 128) -> Comparison:
-    del kernels  # nobody writes this one by hand: the time is in the matrix products
-    rng = np.random.default_rng(0)
-    pixels, hidden, classes = SIZES
-    X = rng.random((batch, pixels), dtype="float32")
-    T = np.eye(classes, dtype="float32")[rng.integers(classes, size=batch)]
-    W1 = (rng.normal(size=(pixels, hidden)) / pixels**0.5).astype("float32")
-    W2 = (rng.normal(size=(hidden, classes)) / hidden**0.5).astype("float32")
-    b1, b2 = (0.1 * rng.normal(size=n).astype("float32") for n in (hidden, classes))
-    values = {"X": X, "T": T, "W1": W1, "b1": b1, "W2": W2, "b2": b2}
-    wide = [v.astype("float64") for v in values.values()]
-    c = Comparison(f"(c) MLP {pixels}-{hidden}-{classes} batch {batch} float32", 2e-5, _by_numpy(*wide))
+class Mlp(Model):
+    tolerance = 2e-5
 
-    s = {name: at.tensor(name, dtype="float32", shape=_shape(name, v)) for name, v in values.items()}
-    log_p = at.log_softmax(at.maximum(s["X"] @ s["W1"] + s["b1"], 0) @ s["W2"] + s["b2"], axis=1)
-    loss = -(s["T"] * log_p).sum(axis=1).mean()
-    slopes = aot.grad(loss, [s[k] for k in ("W1", "b1", "W2", "b2")])
-    outputs = {"loss": loss} | {f"grad_{k}": g for k, g in zip(("W1", "b1", "W2", "b2"), slopes, strict=True)}
-    peers.add_aotensor(c, aot.function([*s.values()], outputs, name="mlp"), values)
-    _add_jax(c, list(values.values()))
-    _add_pytensor(c, list(values.values()))
-    c.add("NumPy", lambda: _by_numpy(*values.values()), lambda result: list(result))
-    return c
+    def __init__(self, batch: int = 128, pixels: int = 784, hidden: int = 256, classes: int = 10) -> None:
+        self.title = f"(c) MLP {pixels}-{hidden}-{classes} batch {batch} float32"
+        rng = np.random.default_rng(0)
+        X = rng.random((batch, pixels), dtype="float32")
+        T = np.eye(classes, dtype="float32")[rng.integers(classes, size=batch)]
+        W1 = (rng.normal(size=(pixels, hidden)) / pixels**0.5).astype("float32")
+        W2 = (rng.normal(size=(hidden, classes)) / hidden**0.5).astype("float32")
+        b1, b2 = (0.1 * rng.normal(size=n).astype("float32") for n in (hidden, classes))
+        self.values = {"X": X, "T": T, "W1": W1, "b1": b1, "W2": W2, "b2": b2}
+
+    def reference(self) -> list[Array]:
+        return _by_numpy(*(x.astype("float64") for x in self.values.values()))
+
+    def aotensor(self, aot: Any) -> Any:
+        at = aot.tensor
+        s = {name: at.tensor(name, dtype="float32", shape=_shape(name, x)) for name, x in self.values.items()}
+        log_p = at.log_softmax(at.maximum(s["X"] @ s["W1"] + s["b1"], 0) @ s["W2"] + s["b2"], axis=1)
+        loss = -(s["T"] * log_p).sum(axis=1).mean()
+        slopes = aot.grad(loss, [s[name] for name in PARAMETERS])
+        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(PARAMETERS, slopes, strict=True)}
+        return aot.function([*s.values()], outputs, name="mlp")
+
+    def jax(self, jax: Any) -> Callable[..., Any]:
+        def loss(parameters: list[Any], X: Any, T: Any) -> Any:
+            W1, b1, W2, b2 = parameters
+            return -(T * jax.nn.log_softmax(jax.numpy.maximum(X @ W1 + b1, 0) @ W2 + b2)).sum(axis=1).mean()
+
+        def flat(X: Any, T: Any, *parameters: Any) -> Any:
+            value, slopes = jax.value_and_grad(loss)(list(parameters), X, T)
+            return (value, *slopes)
+
+        return flat
+
+    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        inputs = [pt.tensor.tensor(dtype="float32", shape=(None,) * x.ndim) for x in self.values.values()]
+        X, T, W1, b1, W2, b2 = inputs
+        log_p = pt.tensor.special.log_softmax(pt.tensor.maximum(X @ W1 + b1, 0) @ W2 + b2, axis=1)
+        loss = -(T * log_p).sum(axis=1).mean()
+        return inputs, [loss, *pt.grad(loss, [W1, b1, W2, b2])]
+
+    def numpy(self) -> Contender:
+        return lambda: _by_numpy(*self.values.values())
 
 
 def _shape(name: str, value: Array) -> tuple[int | str, ...]:
@@ -56,29 +74,3 @@ def _by_numpy(X: Array, T: Array, W1: Array, b1: Array, W2: Array, b2: Array) ->
     dz = (e / total - T) / n
     dh = (dz @ W2.T) * (h > 0)
     return [np.asarray(loss), X.T @ dh, dh.sum(axis=0), h.T @ dz, dz.sum(axis=0)]
-
-
-def _add_jax(c: Comparison, values: list[Array]) -> None:
-    jax = peers.find_jax(c)
-    if jax is None:
-        return
-
-    def loss(parameters: list[Any], X: Any, T: Any) -> Any:
-        W1, b1, W2, b2 = parameters
-        return -(T * jax.nn.log_softmax(jax.numpy.maximum(X @ W1 + b1, 0) @ W2 + b2)).sum(axis=1).mean()
-
-    def flat(X: Any, T: Any, *parameters: Any) -> Any:
-        value, slopes = jax.value_and_grad(loss)(list(parameters), X, T)
-        return (value, *slopes)
-
-    peers.add_jax(c, jax, flat, values)
-
-
-def _add_pytensor(c: Comparison, values: list[Array]) -> None:
-    pt = peers.find_pytensor(c)
-    if pt is None:
-        return
-    X, T, W1, b1, W2, b2 = (pt.tensor.tensor(dtype="float32", shape=(None,) * v.ndim) for v in values)
-    log_p = pt.tensor.special.log_softmax(pt.tensor.maximum(X @ W1 + b1, 0) @ W2 + b2, axis=1)
-    loss = -(T * log_p).sum(axis=1).mean()
-    peers.add_pytensor(c, pt, [X, T, W1, b1, W2, b2], [loss, *pt.grad(loss, [W1, b1, W2, b2])], values)

@@ -1,7 +1,9 @@
-"""What one comparison consists of."""
+"""What one comparison consists of: a model that everybody writes, and the calls that take turns."""
 
 from __future__ import annotations
 
+import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -11,6 +13,46 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 Contender: TypeAlias = Callable[[], Any]
+
+
+class Model(ABC):
+    """One computation, written once for each contender. A writer gets the contender's module as its argument.
+
+    title: as tables show it. tolerance: greatest error of a value, as a part of the largest element.
+    values: inputs by name, in the order in which everybody takes them.
+    """
+
+    title: str
+    tolerance: float
+    values: dict[str, Array]
+
+    @abstractmethod
+    def reference(self) -> list[Array]:
+        """The outputs, by NumPy in float64."""
+
+    @abstractmethod
+    def aotensor(self, aot: Any) -> Any:
+        """The Function, with its gradients."""
+
+    @abstractmethod
+    def jax(self, jax: Any) -> Callable[..., Any]:
+        """A function of the inputs that gives all outputs, not yet jitted."""
+
+    @abstractmethod
+    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        """Inputs and outputs."""
+
+    def casadi(self, ca: Any) -> Any:
+        """The casadi.Function; None where it is not natural: no long loops, factorisations or big matrices there."""
+        return None
+
+    def numpy(self) -> Contender | None:
+        """A call that gives all outputs as NumPy users write it; None where nobody does."""
+        return None
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]] | None:
+        """A call of the hand-written kernel and the arrays that it fills; None without one."""
+        return None
 
 
 @dataclass
@@ -39,6 +81,6 @@ class Comparison:
         for name, values in self.read.items():
             for position, (found, expected) in enumerate(zip(values(), self.reference, strict=True)):
                 scale = max(float(np.abs(expected).max()), 1e-30)
-                error = float(np.abs(found - expected).max()) / scale
+                error = float(np.abs(found.reshape(expected.shape) - expected).max()) / scale
                 if not error <= self.tolerance:
                     raise ValueError(f"{self.title}: value {position} of {name} is off by {error:.1e} of its scale")

@@ -47,3 +47,33 @@ void logistic(int64_t n, int64_t p, const double *restrict X, const double *rest
 
 CHAIN(chain_float64, double, exp, log1p, tanh)
 CHAIN(chain_float32, float, expf, log1pf, tanhf)
+
+/* product = H·v for the Hessian H of the logistic loss: X is read from memory once, two products per row of it. */
+void logistic_hessian_vector(int64_t n, int64_t p, const double *restrict X, const double *restrict y,
+                             const double *restrict w, const double *restrict v, double *restrict product) {
+  enum { BLOCK = 32 };
+  double residual[BLOCK], tangent[BLOCK];
+  for (int64_t j = 0; j < p; ++j) product[j] = 0.0;
+  for (int64_t first = 0; first < n; first += BLOCK) {
+    const int64_t rows = n - first < BLOCK ? n - first : BLOCK;
+    for (int64_t i = 0; i < rows; ++i) {
+      const double *row = X + (first + i) * p;
+      double score = 0.0, slope = 0.0;
+      for (int64_t j = 0; j < p; ++j) {
+        score += row[j] * w[j];
+        slope += row[j] * v[j];
+      }
+      residual[i] = score;
+      tangent[i] = slope;
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const double small = exp(-fabs(y[first + i] * residual[i])); /* s (1 - s) of a sigmoid s, the same for -y */
+      const double half = 1.0 / (1.0 + small);
+      residual[i] = y[first + i] * y[first + i] / (double)n * small * half * half * tangent[i];
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const double *row = X + (first + i) * p;
+      for (int64_t j = 0; j < p; ++j) product[j] += residual[i] * row[j];
+    }
+  }
+}

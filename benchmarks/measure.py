@@ -7,23 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from time import perf_counter
 
-import case_chain
-import case_logistic
-import case_mlp
-from contenders import Comparison, Contender
+from cases import CASES
+from contenders import Contender
 from native import load_kernels
-
-CASES: dict[str, Callable[..., Comparison]] = {
-    "logistic": case_logistic.comparison,
-    "chain-1e6-float64": lambda c: case_chain.comparison(c, 1_000_000, "float64"),
-    "chain-1e6-float32": lambda c: case_chain.comparison(c, 1_000_000, "float32"),
-    "chain-1e3-float64": lambda c: case_chain.comparison(c, 1_000, "float64"),
-    "chain-1e3-float32": lambda c: case_chain.comparison(c, 1_000, "float32"),
-    "mlp": case_mlp.comparison,
-}
+from peers import comparison
 
 
 def interleaved(contenders: dict[str, Contender], seconds: float) -> dict[str, list[float]]:
@@ -49,12 +38,12 @@ def _turn(call: Contender, loops: int) -> float:
 
 def main() -> None:
     case, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
-    comparison = CASES[case](load_kernels())
-    comparison.check()
-    times = interleaved(comparison.contenders, seconds)
+    c = comparison(CASES[case](), load_kernels())
+    c.check()
+    times = interleaved(c.contenders, seconds)
     best = {name: min(t) for name, t in times.items()}
     median = {name: sorted(t)[len(t) // 2] for name, t in times.items()}
-    record = {"case": case, "title": comparison.title, "best": best, "median": median, "missing": comparison.missing}
+    record = {"case": case, "title": c.title, "best": best, "median": median, "missing": c.missing}
     print(json.dumps(record | {"turns": min(map(len, times.values()))}))
 
 

@@ -1,4 +1,4 @@
-"""The C kernels, compiled on this machine."""
+"""C code, compiled on this machine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,23 @@ FLAGS = ("-O3", "-march=native", "-ffast-math", "-shared", "-fPIC")
 
 def load_kernels() -> ctypes.CDLL | None:
     """benchmarks/kernels.c as a library; None without gcc."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
+    if find_compiler() is None:
         return None
-    library = Path(tempfile.mkdtemp()) / "libkernels.so"
-    source = Path(__file__).with_name("kernels.c")
+    return ctypes.CDLL(str(compile_c(Path(__file__).with_name("kernels.c"))))
+
+
+def find_compiler() -> str | None:
+    return shutil.which("gcc") or shutil.which("cc")
+
+
+def compile_c(source: Path) -> Path:
+    """A C file as a shared library in a folder of its own.   Raises: RuntimeError without a compiler."""
+    compiler = find_compiler()
+    if compiler is None:
+        raise RuntimeError("gcc is not installed")
+    library = Path(tempfile.mkdtemp()) / "lib.so"
     subprocess.run([compiler, *FLAGS, str(source), "-o", str(library), "-lm"], check=True)
-    return ctypes.CDLL(str(library))
+    return library
 
 
 def prepared_call(function: Callable[..., object], *arguments: int | NDArray[np.generic]) -> Callable[[], object]:

@@ -2,51 +2,118 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import os
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from contenders import Array, Comparison
+import numpy as np
+from contenders import Array, Comparison, Contender, Model
+from native import compile_c, prepared_call
 
-import aotensor as aot
+
+def comparison(model: Model, kernels: ctypes.CDLL | None) -> Comparison:
+    """All contenders of a model that are installed, compiled and ready to be called."""
+    c = Comparison(model.title, model.tolerance, [np.asarray(x) for x in model.reference()])
+    add_aotensor(c, model)
+    hand_written = model.c(kernels) if kernels is not None else None
+    if hand_written is not None:
+        call, results = hand_written
+        c.add("C", call, lambda _: results)
+    for name, module, add in (
+        ("JAX", "jax", add_jax), ("PyTensor", "pytensor", add_pytensor), ("CasADi", "casadi", add_casadi),
+    ):  # fmt: skip
+        try:
+            found = importlib.import_module(module)
+        except ImportError as error:
+            c.missing[name] = str(error)
+        else:
+            add(c, found, model)
+    by_numpy = model.numpy()
+    if by_numpy is not None:
+        c.add("NumPy", by_numpy, list)
+    return c
 
 
-def add_aotensor(c: Comparison, f: aot.Function, values: dict[str, Array]) -> None:
+def add_aotensor(c: Comparison, model: Model) -> None:
     """The compiled library, called with arrays (new outputs each time) and bound (the same outputs each time)."""
-    compiled = getattr(aot.compile(f, tempfile.mkdtemp()).load(), f.name)
-    arguments = tuple(values.values())
+    compiled = compile_aotensor(model)
+    arguments = tuple(model.values.values())
     c.add("aotensor", lambda: compiled(*arguments), lambda result: list(result.values()))
-    bound = compiled.bind(**values)
+    bound = compiled.bind(**model.values)
     c.add("aotensor, bound", bound, lambda result: list(result.values()))
 
 
-def find_jax(c: Comparison) -> Any:
-    """The module jax with 64-bit numbers switched on; None if it is not installed."""
-    jax = _find(c, "JAX", "jax")
-    if jax is not None:
-        jax.config.update("jax_enable_x64", True)
-    return jax
+def compile_aotensor(model: Model) -> Any:
+    """From nothing to a loaded library: graph, gradient, code, link."""
+    aot = importlib.import_module("aotensor")
+    importlib.import_module("aotensor.tensor")
+    f = model.aotensor(aot)
+    return getattr(aot.compile(f, tempfile.mkdtemp()).load(), f.name)
 
 
-def add_jax(c: Comparison, jax: Any, function: Callable[..., Any], values: list[Array]) -> None:
-    compiled, arguments = jax.jit(function), [jax.numpy.asarray(x) for x in values]
+def add_jax(c: Comparison, jax: Any, model: Model) -> None:
+    compiled = compile_jax(jax, model)
+    arguments = [jax.numpy.asarray(x) for x in model.values.values()]
     c.add("JAX", lambda: jax.block_until_ready(compiled(*arguments)), lambda result: list(result))
 
 
-def find_pytensor(c: Comparison) -> Any:
-    """The module pytensor; None if it is not installed."""
-    return _find(c, "PyTensor", "pytensor")
+def compile_jax(jax: Any, model: Model) -> Any:
+    """From nothing to an executable for these shapes: trace, gradient, code."""
+    jax.config.update("jax_enable_x64", True)
+    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in model.values.values()]
+    return jax.jit(model.jax(jax)).lower(*shapes).compile()
 
 
-def add_pytensor(c: Comparison, pt: Any, inputs: list[Any], outputs: list[Any], values: list[Array]) -> None:
-    compiled = pt.function(inputs, outputs, mode="NUMBA", trust_input=True)
+def add_pytensor(c: Comparison, pt: Any, model: Model) -> None:
+    compiled = compile_pytensor(pt, model)
+    values = list(model.values.values())
     c.add("PyTensor", lambda: compiled(*values), lambda result: list(result))
 
 
-def _find(c: Comparison, title: str, module: str) -> Any:
+def compile_pytensor(pt: Any, model: Model) -> Any:
+    """From nothing to a function that has run once: Numba compiles at the first call."""
+    importlib.import_module("pytensor.tensor")
+    inputs, outputs = model.pytensor(pt)
+    compiled = pt.function(inputs, outputs, mode="NUMBA", trust_input=True)
+    compiled(*model.values.values())
+    return compiled
+
+
+def add_casadi(c: Comparison, ca: Any, model: Model) -> None:
+    """The C code that CasADi generates, compiled by gcc and called as the hand-written kernels are."""
+    f = model.casadi(ca)
+    if f is None:
+        return
+    call, results = _prepared_casadi(compile_casadi(ca, f), f, list(model.values.values()))
+    shapes = [f.size_out(number) for number in range(f.n_out())]
+    c.add("CasADi", call, lambda _: [x.reshape(n, order="F") for x, n in zip(results, shapes, strict=True)])
+
+
+def compile_casadi(ca: Any, f: Any) -> Callable[..., int]:
+    """Generated C as a function in a library of its own."""
+    home, folder = os.getcwd(), tempfile.mkdtemp()
+    os.chdir(folder)  # CasADi writes into the working directory only
     try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        c.missing[title] = str(error)
-        return None
+        f.generate("model.c")
+    finally:
+        os.chdir(home)
+    function: Callable[..., int] = ctypes.CDLL(str(compile_c(Path(folder, "model.c"))))[f.name()]
+    return function
+
+
+def _prepared_casadi(function: Callable[..., int], f: Any, inputs: list[Array]) -> tuple[Contender, list[Array]]:
+    """A call on fixed buffers, and the results; matrices go in and come out column by column."""
+    columns = [np.asfortranarray(x) for x in inputs]
+    results = [np.empty(f.nnz_out(number)) for number in range(f.n_out())]
+    work = np.empty(max(f.sz_w(), 1)), np.empty(max(f.sz_iw(), 1), dtype="int64")
+    pointers = [
+        np.array([x.ctypes.data for x in arrays] + [0] * (size - len(arrays)), dtype="uint64")
+        for arrays, size in ((columns, f.sz_arg()), (results, f.sz_res()))
+    ]
+    call = prepared_call(function, *pointers, work[1], work[0], 0)
+    keep = columns
+    return (lambda: call() if keep else None), results

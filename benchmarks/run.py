@@ -1,9 +1,10 @@
-"""aotensor against JAX, NumPy, PyTensor and hand-written C, on one core.
+"""aotensor against JAX, PyTensor, CasADi, NumPy and hand-written C, on one core.
 
-    python benchmarks/run.py [--cases logistic,mlp] [--seconds 2]
+    python benchmarks/run.py [--cases logistic,mlp] [--seconds 2] [--compilations 3]
 
 Every case runs in a process of its own, bound to one core, and checks the values before it measures. A row shows the
-shortest time of many turns that the contenders take one after the other. Results go to benchmarks/results.
+shortest time of many turns that the contenders take one after the other. Compilations are timed in fresh processes,
+too, which take turns. Results go to benchmarks/results; those of cases that were not run stay.
 Needs: pip install '.[bench]' and gcc; a contender that is missing is left out and named.
 """
 
@@ -16,11 +17,16 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+from cases import CASES
+
 HERE = Path(__file__).parent
-CASES = ("logistic", "chain-1e6-float64", "chain-1e6-float32", "chain-1e3-float64", "chain-1e3-float32", "mlp")
-COLUMNS = ("aotensor", "aotensor, bound", "C", "JAX", "PyTensor", "NumPy")
+COLUMNS = ("aotensor", "aotensor, bound", "C", "JAX", "PyTensor", "CasADi", "NumPy")
+COMPILERS = ("aotensor", "JAX", "PyTensor", "CasADi")
+PATIENT = ("aotensor", "JAX")  # these are compiled several times, the others once: they take minutes
+ON_FIXED_BUFFERS = ("C", "CasADi")
 ONE_CORE = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -35,40 +41,85 @@ that the contenders take one after the other. The values of all were compared fi
 
 In brackets: how many times as long as aotensor. JAX, PyTensor and NumPy make new outputs at each call and are compared
 with `lib.f(...)`, which does too. C is called on fixed buffers, with arguments converted beforehand, and compared with
-`bound`. It is compiled by `gcc -O3 -march=native -ffast-math`, with the same fusion (`benchmarks/kernels.c`).
-PyTensor runs with its Numba backend.
+`bound`. It is compiled by `gcc -O3 -march=native -ffast-math`, with the same fusion (`benchmarks/kernels.c`). So is
+the code that CasADi generates. PyTensor runs with its Numba backend.
+
+*Compile* is seconds from nothing to something that can be called, in a fresh process: graph, gradient, code; for
+aotensor also link and load, for PyTensor the first call, for CasADi gcc. Imports do not count. *Process* is the
+whole process, with imports and the making of the inputs.
 
 """
 
 
 def measure(case: str, seconds: float, core: int) -> dict[str, Any]:
     """The record that measure.py prints."""
-    environment = os.environ | ONE_CORE
-    command = [sys.executable, str(HERE / "measure.py"), case, str(seconds)]
+    return dict(json.loads(_run("measure.py", case, str(seconds), core=core)))
+
+
+def _run(*command: str, core: int) -> str:
+    """The last line that one of our programs prints, run on one core."""
     done = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {core})
-    )
+        [sys.executable, str(HERE / command[0]), *command[1:]],
+        env=os.environ | ONE_CORE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    )  # fmt: skip
     if done.returncode:
-        raise SystemExit(f"{case} failed")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+        raise SystemExit(f"{' '.join(command)} failed")
+    return done.stdout.splitlines()[-1]
+
+
+def compile_seconds(case: str, names: list[str], core: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """Contender → shortest seconds of its compilation, and of the whole process."""
+    best: dict[str, tuple[float, float]] = {}
+    for number in range(rounds):
+        for name in names:
+            if number and name not in PATIENT:
+                continue
+            start = perf_counter()
+            line = _run("compiling.py", case, name, core=core)
+            whole = perf_counter() - start
+            if line != "none":
+                old = best.get(name, (float("inf"), float("inf")))
+                best[name] = min(old[0], float(line)), min(old[1], whole)
+    return best
 
 
 def table(records: list[dict[str, Any]]) -> str:
-    """Shortest times in microseconds; in brackets, how many times as long as aotensor, called in the same way."""
-    lines = ["| case | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
-    for record in records:
-        best = record["best"]
-        cells = [record["title"]]
-        for name in COLUMNS:
-            if name not in best:
-                cells.append("-")
-            elif name.startswith("aotensor"):
-                cells.append(_microseconds(best[name]))
-            else:
-                ours = best["aotensor, bound" if name == "C" else "aotensor"]
-                cells.append(f"{_microseconds(best[name])} ({best[name] / ours:.2f})")
-        lines.append("| " + " | ".join(cells) + " |")
+    """Shortest times; in brackets, how many times as long as aotensor, called in the same way."""
+    compilers = [f"compile {name}" for name in COMPILERS] + [f"process {name}" for name in PATIENT]
+    columns = [*COLUMNS, *compilers]
+    lines = ["| case | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
+    lines += [
+        "| " + " | ".join([r["title"], *_run_times(r["best"]), *_compile_times(r["compile"])]) + " |" for r in records
+    ]
     return "\n".join(lines)
+
+
+def _run_times(best: dict[str, float]) -> list[str]:
+    """In microseconds."""
+    cells = []
+    for name in COLUMNS:
+        if name not in best:
+            cells.append("-")
+        elif name.startswith("aotensor"):
+            cells.append(_microseconds(best[name]))
+        else:
+            ours = best["aotensor, bound" if name in ON_FIXED_BUFFERS else "aotensor"]
+            cells.append(f"{_microseconds(best[name])} ({best[name] / ours:.2f})")
+    return cells
+
+
+def _compile_times(seconds: dict[str, tuple[float, float]]) -> list[str]:
+    """In seconds."""
+    cells = []
+    for part, names in ((0, COMPILERS), (1, PATIENT)):
+        for name in names:
+            if name not in seconds:
+                cells.append("-")
+            else:
+                ours, time = seconds["aotensor"][part], seconds[name][part]
+                cells.append(f"{time:.2f}" + (f" ({time / ours:.2f})" if name != "aotensor" else ""))
+    return cells
 
 
 def _microseconds(seconds: float) -> str:
@@ -86,20 +137,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated")
     parser.add_argument("--seconds", type=float, default=2.0, help="per contender and case")
+    parser.add_argument("--compilations", type=int, default=3, help="of aotensor and JAX, per case")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
+    stored = HERE / "results" / "speed.json"
+    known = {r["case"]: r for r in json.loads(stored.read_text())["cases"]} if stored.exists() else {}
     records = []
     for case in arguments.cases.split(","):
-        records.append(measure(case, arguments.seconds, arguments.core))
+        record = measure(case, arguments.seconds, arguments.core)
+        installed = [name for name in COMPILERS if name not in record["missing"]]
+        record["compile"] = compile_seconds(case, installed, arguments.core, arguments.compilations)
+        records.append(record)
         print(table(records[-1:]).splitlines()[-1], file=sys.stderr)
-    text = table(records)
-    print(text)
+    print(table(records))
     for name, why in {k: v for r in records for k, v in r["missing"].items()}.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
-    if set(arguments.cases.split(",")) == set(CASES):
-        (HERE / "results").mkdir(exist_ok=True)
-        (HERE / "results" / "speed.md").write_text(HEADER.format(machine=machine()) + text + "\n")
-        (HERE / "results" / "speed.json").write_text(json.dumps({"machine": machine(), "cases": records}, indent=1))
+    known |= {r["case"]: r for r in records}
+    complete = [known[case] for case in CASES if case in known]
+    stored.parent.mkdir(exist_ok=True)
+    stored.with_suffix(".md").write_text(HEADER.format(machine=machine()) + table(complete) + "\n")
+    stored.write_text(json.dumps({"machine": machine(), "cases": complete}, indent=1))
 
 
 if __name__ == "__main__":

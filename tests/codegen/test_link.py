@@ -28,7 +28,7 @@ def library() -> Library:
 
 
 def _link(library: Library, linkers: list[Linker]) -> bytes:
-    return link(library.object_code, triple=TRIPLE, soname=library.soname, exported=library.exported, linkers=linkers)
+    return link(library.objects, triple=TRIPLE, soname=library.soname, exported=library.exported, linkers=linkers)
 
 
 @pytest.mark.parametrize("name", ["cc", "clang", "ld.lld", "ld", "ziglang"])

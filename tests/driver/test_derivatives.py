@@ -218,6 +218,12 @@ def test_extents_that_depend_on_values_are_noise() -> None:
     )
 
 
+def test_slopes_that_cancel_are_not_wrong() -> None:
+    """A softmax of large differences: what is left of its slopes has lost half of its digits."""
+    x = at.vector("x")
+    assert _gradient(aot.function([x], at.softmax(x * 30), name="f")).verdict is RIGHT
+
+
 def test_gradients_changed_on_purpose_are_not_wrong() -> None:
     x = at.vector("x")
     gradient = _gradient(aot.function([x], grad_scale(at.exp(x), -2.0), name="f"))

@@ -127,6 +127,17 @@ def test_bound_buffers_hold_what_they_were_made_for(library: Library) -> None:
         bound()
 
 
+@pytest.mark.parametrize("count", [2**40, 2**58, 2**61, 2**62])
+def test_a_buffer_inside_that_finds_no_memory_is_an_error(count: int) -> None:
+    """More bytes than there are, than 63 bits count, and just as many as 64 bits count as none."""
+    x, n = at.dscalar("x"), at.lscalar("n")
+    f = aot.function([x, n], at.sum(at.sort(at.alloc(x, n, 8) * 1.5)), name="repeated")
+    assert f(1.0, 2) == 24.0
+    with pytest.raises(MemoryError, match="no memory for a buffer whose size depends on values"):
+        f(1.0, count)
+    assert f(1.0, 0) == 0.0
+
+
 def test_a_c_program_gets_its_rows_from_the_allocator(folder: Path) -> None:
     cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if cc is None:

@@ -1,4 +1,4 @@
-"""Documents with programs are run: their blocks in order, in one process and folder; what they print is compared."""
+"""Pages with programs are run: their blocks in order, in one process and folder; what they print is compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 class Block:
     """One fenced block: python is run, text is what the block before printed, console holds commands and answers."""
 
-    document: str
+    page: str
     language: str
     file: str | None
     text: str
@@ -38,7 +38,7 @@ def read_blocks(path: Path) -> list[Block]:
 
 def check(block: Block, found: str, expected: str) -> None:
     agrees = doctest.OutputChecker().check_output(expected, found, FLAGS)
-    assert agrees, f"{block.document}:{block.line}: expected\n{expected}\nfound\n{found}"
+    assert agrees, f"{block.page}:{block.line}: expected\n{expected}\nfound\n{found}"
 
 
 def run_commands(block: Block, environment: dict[str, str]) -> None:
@@ -46,7 +46,7 @@ def run_commands(block: Block, environment: dict[str, str]) -> None:
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{block.document}:{block.line}: $ {command}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{block.page}:{block.line}: $ {command}\n{done.stdout}{done.stderr}"
         check(block, done.stdout, expected)
 
 
@@ -67,16 +67,16 @@ def environment(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document", ["tutorial.md", "extending.md", "verify.md"])
-def test_document(document: str, environment: dict[str, str]) -> None:
-    names: dict[str, Any] = {"__name__": "tutorial"}
+@pytest.mark.parametrize("page", ["tutorial.md", "extending.md", "verify.md"])
+def test_page(page: str, environment: dict[str, str]) -> None:
+    names: dict[str, Any] = {"__name__": page.removesuffix(".md")}
     printed = ""
-    for block in read_blocks(ROOT / "docs" / document):
+    for block in read_blocks(ROOT / "docs" / page):
         if block.file is not None:
             Path(block.file).write_text(block.text)
         elif block.language == "python":
             output = io.StringIO()
-            code = compile("\n" * block.line + block.text, document, "exec")
+            code = compile("\n" * block.line + block.text, page, "exec")
             with contextlib.redirect_stdout(output):
                 exec(code, names)
             printed = output.getvalue()

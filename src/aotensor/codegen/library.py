@@ -1,13 +1,15 @@
 """From an LLVM module of kernels to the files that are shipped: the last arrows of the road, in one place.
 
-module + signatures → entries, sections → optimised → object → shared library, header
-                                                            └→ static archive
+module + signatures → entries, sections → optimised → object ┬→ shared library, header
+parts that many libraries share (`codegen.parts`)  →  object ┘
+all of it as one module                 → optimised → object →  static archive, object file
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from aotensor.codegen.container import add_sections, seal
@@ -16,6 +18,7 @@ from aotensor.codegen.header import header_text
 from aotensor.codegen.link import archive, link, write_file
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, product_parts
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 
@@ -54,16 +57,38 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class Library:
-    """A compiled library in memory: every form of it that can be written."""
+    """A library on its way to a file: every form of it that can be written.
+
+    program: LLVM IR of all that this library alone has. parts: the rest. store: where the objects of parts come from.
+    """
 
     manifest: Manifest
     exported: tuple[str, ...]
-    optimised: ModuleRef
-    object_code: bytes
+    machine: Machine
+    program: str
+    parts: tuple[Part, ...]
+    store: PartStore
 
     @property
     def soname(self) -> str:
         return f"lib{self.manifest.name}.so"
+
+    @cached_property
+    def objects(self) -> tuple[bytes, ...]:
+        """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`."""
+        program = self.machine.object_code(self.machine.optimise(self.program))
+        return program, *(self.store(part, self.machine) for part in self.parts)
+
+    @cached_property
+    def optimised(self) -> ModuleRef:
+        """Program and parts in one module, optimised.   Raises: as `Machine.optimise`."""
+        modules = [self.program, *(part.make(self.machine) for part in self.parts)]
+        return self.machine.optimise(*modules, exported=self.exported)
+
+    @cached_property
+    def object_code(self) -> bytes:
+        """Program and parts as one object file, in which nothing but the exported symbols can be seen."""
+        return self.machine.object_code(self.optimised)
 
     def header(self) -> str:
         """Text of the header."""
@@ -74,23 +99,23 @@ class Library:
 
         Raises: ToolError if no linker is there or it fails.
         """
-        return seal(link(self.object_code, triple=self.manifest.target, soname=self.soname, exported=self.exported))
+        return seal(link(self.objects, triple=self.manifest.target, soname=self.soname, exported=self.exported))
 
     def static(self) -> bytes:
         """The static archive."""
         return archive(self.object_code, member=f"{self.manifest.name}.o", exported=self.exported)
 
 
-def build_library(module: Module, blueprint: Blueprint) -> Library:
-    """Add the entries to a module of kernels, optimise it and make its object code. `module` is changed.
+def build_library(module: Module, blueprint: Blueprint, store: PartStore = compile_part) -> Library:
+    """Add the entries to a module of kernels. `module` is changed.
 
-    Raises: as `add_entries` and `Machine.optimise`.
+    Raises: as `add_entries`.
     """
     manifest = blueprint.manifest()
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
-    optimised = blueprint.machine.optimise(module)
-    return Library(manifest, exported, optimised, blueprint.machine.object_code(optimised))
+    parts = core_part(blueprint.prefix), *product_parts(module)
+    return Library(manifest, exported, blueprint.machine, str(module), parts, store)
 
 
 def write_library(library: Library, folder: Path) -> tuple[Path, Path]:

@@ -45,12 +45,12 @@ class Linker:
     libraries: tuple[str, ...] = ("-lm", "-lc")
     flags: tuple[str, ...] = _FLAGS + _SMALL
 
-    def arguments(self, source: Path, script: Path, output: Path, soname: str) -> tuple[str, ...]:
-        """The command that links `source` to `output`."""
+    def arguments(self, sources: Sequence[Path], script: Path, output: Path, soname: str) -> tuple[str, ...]:
+        """The command that links `sources` to `output`."""
         flags = [*self.flags, f"--version-script={script}", "-soname", soname]
         if self.is_driver:
             flags = ["-nostartfiles", "-nodefaultlibs", *(f"-Wl,{flag}" for flag in flags)]
-        return (*self.command, "-shared", "-o", str(output), str(source), *flags, *self.libraries)
+        return (*self.command, "-shared", "-o", str(output), *map(str, sources), *flags, *self.libraries)
 
 
 def find_linkers(triple: str) -> tuple[Linker, ...]:
@@ -87,9 +87,10 @@ def is_native_triple(triple: str) -> bool:
 
 
 def link(
-    code: bytes, *, triple: str, soname: str, exported: Sequence[str], linkers: Sequence[Linker] | None = None
-) -> bytes:
-    """The shared library that an object file makes.
+    objects: Sequence[bytes], *, triple: str, soname: str, exported: Sequence[str],
+    linkers: Sequence[Linker] | None = None,
+) -> bytes:  # fmt: skip
+    """The shared library that object files make.
 
     exported: the symbols that it exports. linkers: to choose from, by default those installed; the first one is used.
 
@@ -107,10 +108,12 @@ def link(
         )
     with tempfile.TemporaryDirectory(prefix="aotensor-") as name:
         folder = Path(name)
-        source, script, output = folder / "library.o", folder / "library.map", folder / "library.so"
-        source.write_bytes(code)
+        script, output = folder / "library.map", folder / "library.so"
+        sources = [folder / f"{number}.o" for number in range(len(objects))]
+        for source, code in zip(sources, objects, strict=True):
+            source.write_bytes(code)
         script.write_text(version_script(exported))
-        _run(available[0], available[0].arguments(source, script, output, soname))
+        _run(available[0], available[0].arguments(sources, script, output, soname))
         return output.read_bytes()
 
 

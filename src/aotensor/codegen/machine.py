@@ -6,6 +6,7 @@ import difflib
 import re
 import subprocess
 import sys
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -89,17 +90,26 @@ class Machine:
         """LLVM's data layout string of the target."""
         return str(self.target_machine().target_data)
 
-    def optimise(self, module: Module | str) -> ModuleRef:
-        """The module after LLVM's default pipeline for `opt_level`. `str(...)` of it is LLVM IR again.
+    def optimise(self, *modules: Module | str, exported: Container[str] | None = None) -> ModuleRef:
+        """Modules as one, after LLVM's default pipeline for `opt_level`. `str(...)` of it is LLVM IR again.
+
+        exported: if given, what else is defined and hidden becomes internal, once it has been joined.
 
         Raises: InternalError if LLVM finds the module malformed.
         """
         _initialise()
         try:
-            parsed = binding.parse_assembly(str(module), binding.create_context())
+            context = binding.create_context()
+            parsed, *others = [binding.parse_assembly(str(module), context) for module in modules]
+            for other in others:
+                parsed.link_in(other)
             parsed.verify()
         except RuntimeError as error:
             raise InternalError("LLVM refuses the module", lines=str(error).splitlines()) from error
+        if exported is not None:
+            for function in parsed.functions:
+                if not function.is_declaration and function.name not in exported:
+                    function.visibility, function.linkage = "default", "internal"
         options = binding.create_pipeline_tuning_options(self.opt_level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = self.opt_level >= 2
         options.loop_unrolling = self.opt_level >= 1

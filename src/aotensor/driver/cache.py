@@ -71,7 +71,7 @@ def _key(f: Function) -> str:
         f.output_kind,
         repr(f.updates),
         _machine(),
-        _compiler(),
+        compiler_identity(),
     ):
         digest.update(part.encode() + b"\0")
     for x in all_constants(list(f.prepared.values())):
@@ -95,7 +95,7 @@ def _machine() -> str:
     return f"{platform.machine()} {platform.system()} {sorted(cpu_flags())}"
 
 
-def _compiler() -> str:
+def compiler_identity() -> str:
     """The compiler itself: its sources by name, size and time."""
     entries = []
     for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):

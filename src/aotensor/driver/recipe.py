@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
-from aotensor.codegen.blas_call import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.lapack_call import define_lapack_calls
 from aotensor.codegen.library import Blueprint, Library, build_library
@@ -16,6 +15,7 @@ from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.config import config
 from aotensor.driver.function import Function
+from aotensor.driver.part_store import stored_part
 from aotensor.driver.vectors import make_vectors
 from aotensor.errors import GraphValueError
 from aotensor.graph.variable import SharedVariable
@@ -25,7 +25,7 @@ from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.loops.lower_library import calls_product
-from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner, library_recipe
+from aotensor.passes.pipeline import EXPAND_MATH, LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner
 from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 
@@ -105,7 +105,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)
-    runner.run(module, library_recipe(machine.vector_bits))
+    runner.run(module, [EXPAND_MATH])
     return result
 
 
@@ -127,7 +127,6 @@ def _keep_text(lowered: Lowered, stage: str, wanted: bool) -> None:
 def emit(lowered: Lowered) -> Module:
     """Loop level to LLVM IR, without the entries."""
     module = emit_module(lowered.module, lowered.machine)
-    define_blas_calls(module)
     define_lapack_calls(module)
     return module
 
@@ -146,7 +145,7 @@ def make_library(lowered: Lowered, name: str) -> Library:
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
-    library = build_library(kernels, blueprint)
+    library = build_library(kernels, blueprint, stored_part)
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library

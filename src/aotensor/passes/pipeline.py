@@ -56,8 +56,13 @@ LOOP_RECIPE: Final = (
 )
 
 
+EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
+
+
 def library_recipe(vector_bits: int) -> tuple[Pass, ...]:
-    """Passes that add what the loops call: matrix products and elementary functions, the same in every library.
+    """Passes that add what loops call: matrix products and elementary functions.
+
+    A library has its products in a part of their own, made by these passes; its functions need `EXPAND_MATH` only.
 
     vector_bits: width of the machine's vector registers.
     """
@@ -67,7 +72,7 @@ def library_recipe(vector_bits: int) -> tuple[Pass, ...]:
 
     return (
         Pass("add-gemm-kernels", gemm, LOOP_FORM, LOOP_FORM),
-        Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM),
+        EXPAND_MATH,
     )
 
 

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from typing import Final
 
 from aotensor.codegen.entry import steps as steps
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import ALLOCATED, Argument, Constants, Frame, Table
 from aotensor.codegen.entry.verbs import NULL, Code, number, status
-from aotensor.codegen.llvm import Function, Value, i8, i32, i64, pointer
+from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
 from aotensor_runtime.abi import Array, Context, Status
 
+_HIDDEN: Final = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
 _SHARED = ("optsize", "noinline")
 """Attributes of what all functions of a library share, so that it stays shared."""
 
@@ -32,17 +34,25 @@ class Core:
     typed: Function
 
 
-def define_core(constants: Constants) -> Core:
-    """Add the fixed functions that every entry point calls."""
+def declare_core(module: Module) -> Core:
+    """The fixed functions that every entry point calls, which are in another module of the library."""
+    uniform = function(module, "entry.uniform", i32, [pointer] * 4)
+    typed = function(module, "entry.typed", i32, [pointer] * 5)
+    for declared in (uniform, typed):
+        declared.linkage = _HIDDEN
+    return Core(uniform, typed)
+
+
+def define_core(constants: Constants) -> None:
+    """Define what `declare_core` declares. Only these two can be seen from other modules."""
     shared = Shared(constants)
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)
     finish = _define_finish(shared)
     prepare_uniform = _define_prepare_uniform(shared, extents, take_output)
     prepare_typed = _define_prepare_typed(shared, extents, take_output)
-    return Core(
-        _define_uniform(shared, prepare_uniform, run, finish), _define_typed(shared, prepare_typed, run, finish)
-    )
+    _define_uniform(shared, prepare_uniform, run, finish).linkage = _HIDDEN
+    _define_typed(shared, prepare_typed, run, finish).linkage = _HIDDEN
 
 
 def _define_prepare_uniform(shared: Shared, extents: Function, take_output: Function) -> Function:

@@ -5,7 +5,8 @@
     i64 <f>.workspace_bytes(dims...)                         if the workspace depends on dims alone
 
 where an array is its address and one i64 per extent that its signature does not fix. The per-function part is small:
-two adapters from tables to these signatures, and calls of the fixed functions of `entry_core`.
+two adapters from tables to these signatures, and calls of the fixed functions of `core`, which are a part of their own
+(`codegen.parts`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.codegen.entry.core import Core, define_core
+from aotensor.codegen.entry.core import Core, declare_core
 from aotensor.codegen.entry.names import Symbols, exported_symbols
-from aotensor.codegen.entry.python import define_python_entries
 from aotensor.codegen.entry.tables import Constants, function_table, raw_bytes
 from aotensor.codegen.entry.text import check_template, define_status_message
 from aotensor.codegen.entry.verbs import NULL, Code, number, status
@@ -29,7 +29,7 @@ _APART: Final = ("noinline",)
 
 
 def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
-    """Define every entry point of the library; gives the symbols that it exports.
+    """Define every entry point of the library but those of Python, which are in the core; gives all that it exports.
 
     Kernels become internal, so that LLVM may inline them into their adapters.
     Raises: GraphValueError for names that cannot be exported; ManifestError for an inconsistent signature;
@@ -40,7 +40,7 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
         raise UnsupportedError(f"target {module.triple} has 32-bit pointers", hint="use a 64-bit target")
     exported = exported_symbols(manifest)
     constants = Constants(module)
-    core = define_core(constants)
+    core = declare_core(module)
     first, texts = int(Status.CHECK), []
     for spec in manifest.functions:
         validate(spec)
@@ -48,7 +48,6 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
         first += len(spec.checks)
         texts += [f"{spec.name}: {check.static_text()}" for check in spec.checks]
     define_status_message(constants, f"{manifest.prefix}aotensor_status_message", texts)
-    define_python_entries(constants, manifest.prefix)
     text = raw_bytes(manifest.to_json().encode() + b"\0")
     place = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
     _define_constant(module, f"{manifest.prefix}aotensor_manifest", place)

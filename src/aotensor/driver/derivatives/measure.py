@@ -33,8 +33,9 @@ _COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3}
 """Relative, of the complex step to a slope in this dtype: no difference is taken, so nothing cancels."""
 
 _ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4}
-"""Relative to the terms of a slope: what cancellation on the way may leave of its digits. Only its inputs are moved to
-measure more: rules rely on values that are equal, such as the differences of an eigenvalue to itself."""
+"""Relative to the terms of a slope: what cancellation on the way may leave of its digits. More is measured by moving
+every value by an ulp; where that leaves nothing of the slope, only its inputs are moved: rules rely on values that are
+equal, such as the difference of an eigenvalue to itself."""
 
 _COMPLEX_STEP: Final = 1e-30
 
@@ -110,16 +111,15 @@ class _Slopes:
         d = execution.derivatives
         values = point.extended(d)
         pulled, _ = execution.slopes(values)
-        off = [_nearby(d.pulled, values, point.seed + draw, only_leaves=True) for draw in range(_DRAWS)]
+        off = [[_nearby(d.pulled, values, point.seed + k, only) for k in range(_DRAWS)] for only in (False, True)]
         self.of: dict[Pair, Slope] = {}
         self.dtypes = {key: d.dtype(key) for key in d.outputs}
         for pair, slope in pulled.items():
             direction = point.directions[pair[1]]
             total, scale = _along(slope, direction), _along(np.abs(slope), np.abs(direction))
-            moved = [_along(other[pair], direction) for other in off]
-            dtype = self.dtypes[pair[0]]
-            noise = 16 * (max(moved) - min(moved)) + _ROUNDING[dtype] * scale
-            self.of[pair] = Slope(total, noise, scale)
+            inside, outside = (_spread([_along(other[pair], direction) for other in draws]) for draws in off)
+            noise = inside if 16 * inside <= 1e-2 * scale else outside
+            self.of[pair] = Slope(total, 16 * noise + _ROUNDING[self.dtypes[pair[0]]] * scale, scale)
         self.forward = self._forward(point, execution)
 
     @staticmethod
@@ -137,6 +137,10 @@ def _along(x: Array | None, direction: Array) -> float:
     if x is None or x.shape != direction.shape:
         return np.nan
     return float(np.sum(x.astype(float) * direction))
+
+
+def _spread(values: list[float]) -> float:
+    return float(np.ptp(values))
 
 
 def _nearby(
@@ -191,10 +195,10 @@ def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str
     draws = [_nearby(targets, known, point.seed + draw) for draw in range(_DRAWS)]
     noise = {}
     for key, y in targets.items():
-        sums = [_along(draw[key], point.cotangents[key]) for draw in draws]
+        spread = _spread([_along(draw[key], point.cotangents[key]) for draw in draws])
         first = draws[0][key]
         size = _along(None if first is None else np.abs(first), point.cotangents[key])
-        noise[key] = (16 if is_compiled else 8) * (max(sums) - min(sums)) + 4 * float(np.finfo(y.dtype).eps) * size
+        noise[key] = (16 if is_compiled else 8) * spread + 4 * float(np.finfo(y.dtype).eps) * size
     return noise
 
 

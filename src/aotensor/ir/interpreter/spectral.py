@@ -3,45 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from aotensor.core.types import Array
+from aotensor.ops.linalg.eigen import TRIANGLES
+from aotensor.ops.linalg.shapes import of_finite
 
 Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
 
 
-def _converged(fn: Callable[..., Any], shapes: Sequence[tuple[int, ...]], a: Array, **options: Any) -> Any:
-    """The results of an iteration, as a sequence, and 0; nan, and 1, where it does not converge."""
+def _converged(
+    fn: Callable[[Array], Any], a: Array, shapes: Sequence[tuple[int, ...]], read: Callable[[Array], Array] = np.asarray
+) -> tuple[list[Array], int]:
+    """The results of an iteration, and 0; nan, and 1, where it does not converge."""
     try:
-        results = fn(a, **options)
+        return of_finite(fn, a, read), 0
     except np.linalg.LinAlgError:
         return [np.full(shape, np.nan, a.dtype) for shape in shapes], 1
-    return (list(results) if isinstance(results, tuple) else [results]), 0
 
 
 def _eigh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
-    (w, v), failed = _converged(np.linalg.eigh, [a.shape[:1], a.shape], a, UPLO="L" if is_lower else "U")
+    uplo = "L" if is_lower else "U"
+    (w, v), failed = _converged(partial(np.linalg.eigh, UPLO=uplo), a, [a.shape[:1], a.shape], TRIANGLES[uplo])
     return [w, v.T], failed
 
 
 def _eigvalsh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
-    return _converged(np.linalg.eigvalsh, [a.shape[:1]], a, UPLO="L" if is_lower else "U")  # type: ignore[no-any-return]
+    uplo = "L" if is_lower else "U"
+    return _converged(partial(np.linalg.eigvalsh, UPLO=uplo), a, [a.shape[:1]], TRIANGLES[uplo])
 
 
 def _svd(a: Array) -> tuple[Sequence[Array], int]:
     (rows, columns), k = a.shape, min(a.shape)
-    return _converged(np.linalg.svd, [(rows, k), (k,), (k, columns)], a, full_matrices=False)  # type: ignore[no-any-return]
+    return _converged(partial(np.linalg.svd, full_matrices=False), a, [(rows, k), (k,), (k, columns)])
 
 
 def _full_svd(a: Array) -> tuple[Sequence[Array], int]:
     (rows, columns), k = a.shape, min(a.shape)
-    return _converged(np.linalg.svd, [(rows, rows), (k,), (columns, columns)], a)  # type: ignore[no-any-return]
+    return _converged(np.linalg.svd, a, [(rows, rows), (k,), (columns, columns)])
 
 
 def _singular_values(a: Array) -> tuple[Sequence[Array], int]:
-    return _converged(np.linalg.svd, [(min(a.shape),)], a, compute_uv=False)  # type: ignore[no-any-return]
+    return _converged(partial(np.linalg.svd, compute_uv=False), a, [(min(a.shape),)])
 
 
 def _qr(a: Array) -> tuple[Sequence[Array], int]:

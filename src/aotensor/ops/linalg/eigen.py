@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from aotensor.ops.linalg.shapes import converged, square_type
 from aotensor.ops.linalg.signs import lower_signs, signs_of
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 
-FAILED = "the eigenvalues did not converge"
+FAILED: Final = "the eigenvalues did not converge"
+TRIANGLES: Final = {"L": np.tril, "U": np.triu}
 
 
 def inverse_differences(w: Variable) -> Variable:
@@ -64,7 +66,8 @@ class Eigh(TrailingOp):
 
     def reference(self, x: Array) -> tuple[Array, Array]:
         check_square(self.name, x)
-        w, v = converged(self.name, FAILED, np.linalg.eigh, x, UPLO=self.uplo)
+        eigh = partial(np.linalg.eigh, UPLO=self.uplo)
+        w, v = converged(self.name, FAILED, eigh, x, read=TRIANGLES[self.uplo])
         return w, v * signs_of(v)[..., None, :]
 
     def pullback(
@@ -111,7 +114,8 @@ class Eigvalsh(TrailingOp):
 
     def reference(self, x: Array) -> Array:
         check_square(self.name, x)
-        return converged(self.name, FAILED, np.linalg.eigvalsh, x, UPLO=self.uplo)  # type: ignore[no-any-return]
+        eigvalsh = partial(np.linalg.eigvalsh, UPLO=self.uplo)
+        return converged(self.name, FAILED, eigvalsh, x, read=TRIANGLES[self.uplo])  # type: ignore[no-any-return]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -135,10 +139,11 @@ def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
 
     Only the triangle UPLO, "L" or "U", is read, and the gradient lives in it. In each eigenvector the first component
-    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0.
+    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. What
+    is not finite gives nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square or another UPLO; LinAlgError
-    at run time where the iteration does not converge (nan, inf).
+    at run time where the iteration does not converge.
     """
     return Eigh(_triangle("eigh", UPLO))(floating(a))  # type: ignore[no-any-return]
 

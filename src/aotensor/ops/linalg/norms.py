@@ -14,7 +14,7 @@ from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import sqr
-from aotensor.ops.elementwise.compare import cast, eq, gt, neq, switch
+from aotensor.ops.elementwise.compare import cast, eq, neq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.svd import SingularValues
 from aotensor.ops.reduce.extremum import max as max_over
@@ -89,7 +89,7 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
 
 def _spectral_norm(x: Variable, ord: Any) -> Variable:
     s = SingularValues()(x)
-    positive = switch(gt(s, 0), s, 0)  # a zero has no slope
+    positive = switch(eq(s, 0), 0, s)  # a zero has no slope
     if ord == "nuc":
         return sum_over(positive, axis=-1)
     return subtensor(positive, (..., 0 if ord == 2 else -1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +39,7 @@ class Pinv(TrailingOp):
         return TensorType(x.dtype, (*batch, columns, rows))
 
     def reference(self, x: Array) -> Array:
-        return converged(self.name, FAILED, np.linalg.pinv, x, rcond=self.rcond)  # type: ignore[no-any-return]
+        return converged(self.name, FAILED, partial(np.linalg.pinv, rcond=self.rcond), x)  # type: ignore[no-any-return]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -86,7 +87,8 @@ def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     rcond: singular values up to this times the largest count as 0, a number known at compile time.
     hermitian: only the lower triangle of the square a is read. Slopes are those at constant rank.
 
-    Raises: GraphTypeError below rank 2 or for a symbolic rcond; LinAlgError at run time for nan and inf.
+    Raises: GraphTypeError below rank 2 or for a symbolic rcond; LinAlgError at run time where the singular
+    values do not converge. What is not finite gives nan.
     """
     a = floating(a)
     if not isinstance(rcond, int | float | np.floating):

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import Dim, TensorType
+from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.linalg.matrices import square_dim
@@ -73,9 +73,23 @@ def lowered_product(b: TensorBuilder, spec: str, x: Tensor, y: Tensor) -> Tensor
     return b.contract(f"{batch}{left},{batch}{right}->{batch}{out}", x, y)
 
 
-def converged(name: str, message: str, fn: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What an iteration of NumPy gives.   Raises: GraphLinAlgError with the message where it does not converge."""
+def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Array] = np.asarray) -> list[Array]:
+    """The results of fn on a batch of matrices; nan for those that are not finite in what is `read` of them.
+
+    LAPACK gives nan for some of those, and an error for others.
+    """
+    is_finite = np.asarray(np.isfinite(read(x)).all(axis=(-2, -1)))
+    results = fn(np.where(is_finite[..., None, None], x, 0).astype(x.dtype))
+    results = [np.array(y) for y in (results if isinstance(results, tuple) else (results,))]
+    for y in results:
+        y[~is_finite] = np.nan
+    return results
+
+
+def converged(name: str, message: str, fn: Callable[[Array], Any], x: Array, **options: Any) -> Any:
+    """`of_finite`, one array or a tuple of them.   Raises: GraphLinAlgError with the message where fn gives up."""
     try:
-        return fn(*args, **options)
+        results = of_finite(fn, x, **options)
     except np.linalg.LinAlgError as error:
         raise GraphLinAlgError(f"{name}: {message}") from error
+    return results[0] if len(results) == 1 else tuple(results)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -25,8 +26,8 @@ from aotensor.ops.linalg.signs import lower_signs, signs_of
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 
-FAILED = "the singular values did not converge"
-_FULL = "singular vectors have derivatives where full_matrices=False, or where the matrix is known to be square"
+FAILED: Final = "the singular values did not converge"
+_FULL: Final = "singular vectors have derivatives where full_matrices=False, or where the matrix is known to be square"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Svd(TrailingOp):
         return tuple(TensorType(x.dtype, shape) for shape in shapes)
 
     def reference(self, x: Array) -> tuple[Array, Array, Array]:
-        u, s, vt = converged(self.name, FAILED, np.linalg.svd, x, full_matrices=self.full_matrices)
+        svd = partial(np.linalg.svd, full_matrices=self.full_matrices)
+        u, s, vt = converged(self.name, FAILED, svd, x)
         signs, right = signs_of(u), signs_of(np.swapaxes(vt, -1, -2))
         right[..., : s.shape[-1]] = signs[..., : s.shape[-1]]
         return u * signs[..., None, :], s, vt * right[..., :, None]
@@ -204,7 +206,7 @@ class SingularValues(TrailingOp):
         return TensorType(x.dtype, (*batch, smaller(rows, columns)))
 
     def reference(self, x: Array) -> Array:
-        return converged(self.name, FAILED, np.linalg.svd, x, compute_uv=False)  # type: ignore[no-any-return]
+        return converged(self.name, FAILED, partial(np.linalg.svd, compute_uv=False), x)  # type: ignore[no-any-return]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -230,9 +232,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
     (…, m, n) → (…, m, m), (…, k), (…, n, n), or (…, m, k) and (…, k, n) for u and vt without full_matrices. In each
     column of u the first component that is not small is positive. u and vt have derivatives without full_matrices
-    only, or where a is known to be square; they are 0 between equal singular values.
+    only, or where a is known to be square; they are 0 between equal singular values. What is not finite gives nan.
 
-    Raises: GraphTypeError below rank 2; LinAlgError at run time where the iteration does not converge (nan, inf).
+    Raises: GraphTypeError below rank 2; LinAlgError at run time where the iteration does not converge.
     """
     a = floating(a)
     if not compute_uv:

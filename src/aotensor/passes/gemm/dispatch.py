@@ -9,17 +9,17 @@ C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i1, i8
+from aotensor.ir.types import element_type, i1, i8
 from aotensor.ir.verbs import Extent
 from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_tile
 from aotensor.passes.gemm.direct import define_direct, direct_symbol
@@ -54,9 +54,24 @@ def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32) -> None:
             module.body.block.add_ops(_functions(tile))
 
 
+def declared_products(symbols: Iterable[str]) -> list[str]:
+    """Those of some symbols that are matrix products."""
+    return [symbol for symbol in symbols if symbol in _DTYPES]
+
+
+def product_module(symbol: str) -> ModuleOp:
+    """A module that declares one matrix product and holds nothing else."""
+    matrix = memref_type_of(element_type(_DTYPES[symbol]), [None, None])
+    return ModuleOp([func.FuncOp.external(symbol, _arguments(matrix), [])])
+
+
+def _arguments(matrix: Attribute) -> list[Attribute]:
+    """Transpose A? Transpose B? A, B, C, and the caller's BLAS."""
+    return [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
+
+
 def _functions(tile: Tile) -> list[func.FuncOp]:
-    matrix = memref_type_of(tile.element, [None, None])
-    arguments = [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
+    arguments = _arguments(memref_type_of(tile.element, [None, None]))
     return [
         define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, args)),
         func.FuncOp.external(_blas_symbol(tile), arguments, [i1]),

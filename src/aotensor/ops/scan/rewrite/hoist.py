@@ -25,6 +25,7 @@ from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.scan.rewrite.product import as_products
+from aotensor.ops.scan.rewrite.sums import accumulators, is_product, product_node
 from aotensor.ops.shape.extents import Shape, ShapeI
 
 _MADE_IN_PLACE: Final = (Alloc, Band, FullLike, Shape, ShapeI)
@@ -115,9 +116,10 @@ def _row_parts(draft: Draft) -> list[Variable]:
     """The values to compute for all rows at once: products of rows, and mapped values that no state is needed for."""
     nodes = body_nodes(draft)
     pushable = _pushable(draft, nodes)
+    summed = {product_node(x) for terms in accumulators(draft, nodes).values() for x in terms if is_product(x)}
     pushed: set[Variable] = set()
     for node in nodes:
-        if node.outputs[0] not in pushable:
+        if node.outputs[0] not in pushable or node in summed:
             continue
         is_follower = isinstance(node.op, Elementwise) and any(x in pushed for x in node.inputs)
         if isinstance(node.op, Contract) or is_follower:
@@ -130,20 +132,26 @@ def _row_parts(draft: Draft) -> list[Variable]:
 
 
 def _pushable(draft: Draft, nodes: Sequence[Apply]) -> set[Variable]:
-    """Values that depend on rows and fixed values, along a way on which nothing gets a higher rank than the rows."""
+    """Values that depend on rows and fixed values, along a way on which nothing gets a higher rank than any row."""
     rows = depends_only_on(nodes, [*draft.slots.sequences, *draft.slots.constants])
     real = _dependents(nodes, draft.slots.sequences) & rows
-    found = set(draft.slots.sequences)
+    found, limit = set(draft.slots.sequences), highest_rank(draft)
     for node in nodes:
         moving = [x for x in node.inputs if x in real or x in draft.slots.sequences]
-        if node.outputs[0] in real and all(x in found for x in moving) and can_be_batched(node, moving):
+        if node.outputs[0] in real and all(x in found for x in moving) and can_be_batched(node, moving, limit):
             found.update(node.outputs)
     return found
 
 
-def can_be_batched(node: Apply, moving: Sequence[Variable]) -> bool:
-    """Is there a batch rule for a node some of whose inputs get an axis more, and is its result no larger than they?"""
-    if subgraphs(node.op) or any(out.ndim > max(x.ndim for x in moving) for out in node.outputs):
+def highest_rank(draft: Draft) -> int:
+    """The rank that the rows of the loop have: what is larger is not stored for all steps."""
+    stacked = [x for x, on in zip(draft.made.states, draft.is_stacked, strict=True) if on]
+    return max((x.ndim for x in [*draft.slots.sequences, *draft.made.mapped, *stacked]), default=0)
+
+
+def can_be_batched(node: Apply, moving: Sequence[Variable], limit: int) -> bool:
+    """Is there a batch rule for a node some of whose inputs get an axis more, and is its result not too large?"""
+    if subgraphs(node.op) or any(out.ndim > limit for out in node.outputs):
         return False
     symbols = [Variable(TensorType(x.dtype, (None, *x.tensor_type.shape))) if x in moving else x for x in node.inputs]
     try:

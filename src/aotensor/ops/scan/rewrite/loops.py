@@ -12,6 +12,7 @@ from aotensor.graph.walk import toposort
 from aotensor.ops.create import alloc
 from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
+from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
 from aotensor.ops.scan.rewrite.draft import Draft
@@ -60,15 +61,18 @@ def _light(node: Apply, known: dict[Variable, Variable]) -> dict[Variable, Varia
     hoist(draft)
     if draft.op.is_frugal:
         return dict(zip(node.outputs, draft.finished().flat(), strict=True))
-    mapped, found = draft.made.mapped, dict[int, Variable]()
+    behind = Sinking(draft)
+    stacked = list(draft.made.mapped)
+    hoist(draft)  # what is stacked for the work behind the loop may not need it either
+    columns: dict[Variable, Variable] = {}
     if draft.made.last is None:
-        found = {k: value for k, x in enumerate(mapped) if (value := _all_rows(draft, x)) is not None}
-        draft.made.mapped = [x for k, x in enumerate(mapped) if k not in found]
-    results = Sinking(draft).finished()
-    rest = iter(results.mapped)
-    columns = [found[k] if k in found else next(rest) for k in range(len(mapped))]
-    values = [*results.states, *columns, *([] if results.last is None else [results.last])]
-    return dict(zip(node.outputs, values, strict=True))
+        rows = {x: _all_rows(draft, new) for x, new in zip(stacked, draft.made.mapped, strict=True)}
+        columns = {x: row for x, row in rows.items() if row is not None}
+    inside = [(x, new) for x, new in zip(stacked, draft.made.mapped, strict=True) if x not in columns]
+    draft.made.mapped = [new for _, new in inside]
+    results = draft.finished() if draft.made.flat() else Results[Variable]([], [], None)
+    columns.update((x, row) for (x, _), row in zip(inside, results.mapped, strict=True))
+    return dict(zip(node.outputs, behind.finished(results, columns).flat(), strict=True))
 
 
 def _all_rows(draft: Draft, x: Variable) -> Variable | None:

@@ -45,7 +45,9 @@ def _first_merger(loops: Sequence[Apply], stop: Collection[Variable]) -> dict[Va
 def _is_candidate(first: Apply, second: Apply) -> bool:
     one, other = first.op, second.op
     same = first.inputs[0] is second.inputs[0]
-    return same and all(getattr(one, name) == getattr(other, name) for name in ("is_reversed", "has_condition"))
+    return same and all(
+        getattr(one, name) == getattr(other, name) for name in ("is_reversed", "has_condition", "is_frugal")
+    )
 
 
 def _depends(node: Apply, on: Apply, stop: Collection[Variable]) -> bool:

@@ -11,6 +11,9 @@ from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product, reshape
 
+STEP = "z"
+"""The letter of the axis of steps, which contractions from `dot` and `matmul` do not use."""
+
 
 def as_products(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The same graph with its contractions as matrix products where their axes lie side by side."""

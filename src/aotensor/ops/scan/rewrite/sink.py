@@ -9,7 +9,7 @@ than one small product per step.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
@@ -19,15 +19,13 @@ from aotensor.ops.create import is_zeros
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.rewrite.draft import Draft
-from aotensor.ops.scan.rewrite.hoist import body_nodes, can_be_batched, cut, depends_only_on, for_all_rows
-from aotensor.ops.scan.rewrite.product import contracted
+from aotensor.ops.scan.rewrite.hoist import body_nodes, can_be_batched, cut, depends_only_on, for_all_rows, highest_rank
+from aotensor.ops.scan.rewrite.product import STEP, contracted
+from aotensor.ops.scan.rewrite.sums import accumulators, is_product, product_of, summand
 from aotensor.ops.shape.axes import DimShuffle
-
-_STEP = "z"  # the letter of the axis of steps, which contractions from `dot` and `matmul` do not use
 
 
 class Sinking:
@@ -38,23 +36,24 @@ class Sinking:
         self._nodes = body_nodes(draft)
         self._fixed = depends_only_on(self._nodes, draft.slots.constants)
         self._stacked: dict[Variable, None] = {}
-        self._sums = _accumulators(draft, self._nodes)
+        self._sums = accumulators(draft, self._nodes)
         self._moved = self._choose_terms()
         self._sunk = self._choose_mapped()
         self._states, self._mapped = len(draft.made.states), list(draft.made.mapped)
+        self._news, self._is_stacked = list(draft.made.states), list(draft.is_stacked)
         self._kept = self._change_draft()
 
-    def finished(self) -> Results[Variable]:
-        """The outputs of the loop as it was, from those of the smaller one."""
+    def finished(self, results: Results[Variable], columns: Mapping[Variable, Variable]) -> Results[Variable]:
+        """The outputs of the loop as it was, from those of the smaller one.
+
+        columns: values of the body → all their rows, for the mapped outputs of the smaller loop.
+        """
         draft = self._draft
-        results = draft.finished() if self._kept or draft.made.mapped or draft.made.last else Results([], [], None)
         steps = results.last if results.last is not None else draft.given.n_steps
-        columns = dict(zip(draft.made.mapped, results.mapped, strict=True))
-        columns.update(
-            (new, x)
-            for new, x, on in zip(draft.made.states, results.states, draft.is_stacked, strict=True)
-            if on and new not in columns
-        )
+        columns = dict(columns)
+        for k, x in zip(self._kept, results.states, strict=True):
+            if self._is_stacked[k]:
+                columns.setdefault(self._news[k], x)
         values = dict(zip(self._kept, results.states, strict=True))
         states = []
         for k in range(self._states):
@@ -71,12 +70,12 @@ class Sinking:
         moved: dict[int, list[Variable]] = {}
         for k, terms in self._sums.items():
             for term in terms:
-                if _is_product(term):
+                if is_product(term):
                     moved.setdefault(k, []).append(term)
                     self._stack(term.owner.inputs)  # type: ignore[union-attr]
         for k, terms in self._sums.items():
             there = {*self._stacked, *self._draft.slots.sequences, *self._draft.made.mapped}
-            moved.setdefault(k, []).extend(x for x in terms if _summand(x) in there and x not in moved.get(k, []))
+            moved.setdefault(k, []).extend(x for x in terms if summand(x) in there and x not in moved.get(k, []))
         return {k: terms for k, terms in moved.items() if terms}
 
     def _stack(self, values: Sequence[Variable]) -> None:
@@ -89,9 +88,10 @@ class Sinking:
         needed = [*draft.made.states, *([] if draft.made.last is None else [draft.made.last])]
         inside = {x for node in toposort(needed, stop=draft.slots.flat()) for x in node.outputs} | set(needed)
         eligible: dict[Variable, frozenset[Variable]] = {}
+        limit = highest_rank(draft)
         for node in self._nodes:
             moving = [x for x in node.inputs if x not in self._fixed and not isinstance(x, Constant)]
-            if node.outputs[0] in inside or node.outputs[0] in self._fixed or not can_be_batched(node, moving):
+            if node.outputs[0] in inside or node.outputs[0] in self._fixed or not can_be_batched(node, moving, limit):
                 continue
             parts = frozenset[Variable]().union(*(eligible.get(x, frozenset([x])) for x in moving))
             is_first = isinstance(node.op, Contract) and len(moving) == 1
@@ -126,11 +126,11 @@ class Sinking:
         draft.made.mapped = list(dict.fromkeys([*columns, *(x for x in self._stacked if x not in stacked)]))
         return stays
 
-    def _total(self, term: Variable, columns: dict[Variable, Variable], steps: Variable) -> Variable:
+    def _total(self, term: Variable, columns: Mapping[Variable, Variable], steps: Variable) -> Variable:
         """The sum of a term over all steps."""
-        if not _is_product(term):
-            return _sum_of_rows(term, self._rows_of(_summand(term), columns, steps))
-        spec, (x, y) = _product_of(term)
+        if not is_product(term):
+            return _sum_of_rows(term, self._rows_of(summand(term), columns, steps))
+        spec, (x, y) = product_of(term)
         operands, out = spec.split("->")
         left, right = operands.split(",")
         rows = [self._rows_of(one, columns, steps) for one in (x, y)]
@@ -138,9 +138,9 @@ class Sinking:
         if not all(is_row):
             sums = [sum_over(new, axis=0) if on else new for new, on in zip(rows, is_row, strict=True)]
             return contracted(spec, *sums)
-        return contracted(f"{_STEP}{left},{_STEP}{right}->{out}", *rows)
+        return contracted(f"{STEP}{left},{STEP}{right}->{out}", *rows)
 
-    def _rows_of(self, x: Variable, columns: dict[Variable, Variable], steps: Variable) -> Variable:
+    def _rows_of(self, x: Variable, columns: Mapping[Variable, Variable], steps: Variable) -> Variable:
         """All rows of a value of the body, or the value itself if it is fixed."""
         draft = self._draft
         if x in columns:
@@ -171,69 +171,6 @@ def draft_order(nodes: Sequence[Apply], draft: Draft, chosen: Collection[Variabl
     return [x for x in [*draft.slots.flat(), *(x for node in nodes for x in node.outputs)] if x in chosen]
 
 
-def _accumulators(draft: Draft, nodes: Sequence[Apply]) -> dict[int, list[Variable]]:
-    """State → its terms, where a state is a sum over the steps that nothing else reads: x ↦ x + term + …"""
-    readers: dict[Variable, int] = {}
-    for x in [*(x for node in nodes for x in node.inputs), *draft.made.flat()]:
-        readers[x] = readers.get(x, 0) + 1
-    found: dict[int, list[Variable]] = {}
-    for k, (new, slots) in enumerate(zip(draft.made.states, draft.slots.taps, strict=True)):
-        if draft.taps[k] != (-1,) or draft.is_stacked[k] or readers.get(slots[0]) != 1 or readers[new] != 1:
-            continue
-        terms = _terms(new, readers)
-        if slots[0] in terms and all((x.dtype, x.ndim) == (new.dtype, new.ndim) for x in terms):
-            found[k] = [x for x in terms if x is not slots[0]]
-    return found
-
-
-def _terms(x: Variable, readers: dict[Variable, int]) -> list[Variable]:
-    """The terms of a sum, and of the sums in it that nothing else reads."""
-    pending, found = [x], list[Variable]()
-    while pending:
-        one = pending.pop(0)
-        if one.owner is not None and one.owner.op == add and readers[one] == 1:
-            pending = [*one.owner.inputs, *pending]
-        else:
-            found.append(one)
-    return found
-
-
-def _is_product(term: Variable) -> bool:
-    """Is it an outer product, or a product of matrices, with more elements than what goes in?"""
-    node = term.owner
-    if node is None or term.ndim < 2:
-        return False
-    if isinstance(node.op, DimShuffle) and sorted(x for x in node.op.pattern if x is not None) == list(
-        range(term.ndim)
-    ):
-        return node.inputs[0].ndim == term.ndim and _is_product(node.inputs[0])
-    if not isinstance(node.op, Contract):
-        return False
-    left, right, out = node.op.parts()
-    is_batch = any(letter in left and letter in right for letter in out)
-    return not is_batch and _STEP not in left + right and all(x.ndim <= term.ndim for x in node.inputs)
-
-
-def _product_of(term: Variable) -> tuple[str, Sequence[Variable]]:
-    """The spec and the operands of a product, with the axes of the result as a transposition left them."""
-    node = term.owner
-    assert node is not None
-    if isinstance(node.op, DimShuffle):
-        spec, operands = _product_of(node.inputs[0])
-        front, out = spec.split("->")
-        return f"{front}->{''.join(out[axis] for axis in node.op.pattern if axis is not None)}", operands
-    assert isinstance(node.op, Contract)
-    return node.op.spec, node.inputs
-
-
-def _summand(term: Variable) -> Variable:
-    """What is summed over the steps, before a sum over axes in each step."""
-    is_sum = (
-        term.owner is not None and isinstance(term.owner.op, Sum) and term.owner.op.dtype == term.owner.op.acc_dtype
-    )
-    return term.owner.inputs[0] if is_sum and term.owner is not None else term
-
-
 def _sum_of_rows(term: Variable, rows: Variable) -> Variable:
-    axes = [axis + 1 for axis in term.owner.op.axes] if _summand(term) is not term else []  # type: ignore[union-attr]
+    axes = [axis + 1 for axis in term.owner.op.axes] if summand(term) is not term else []  # type: ignore[union-attr]
     return sum_over(rows, axis=(0, *axes))

@@ -1,0 +1,79 @@
+"""Code that many libraries have in common, in modules of its own: it is compiled once and linked into each of them.
+
+    program   kernels, tables, typed entries, manifest                                new for every library
+    core      the fixed functions behind every entry, the entries of Python           one object per machine
+    products  @aot_gemm.f32, @aot_gemm.f64, where kernels call them                   one object per machine and dtype
+
+What a part contains follows from its name, the machine and the compiler, so an object that was kept equals a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aotensor.codegen import llvm
+from aotensor.codegen.blas_call import define_blas_calls
+from aotensor.codegen.emit import emit_module
+from aotensor.codegen.entry.core import define_core
+from aotensor.codegen.entry.python import define_python_entries
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.llvm import Module
+from aotensor.codegen.machine import Machine
+from aotensor.passes.gemm.dispatch import declared_products, product_module
+from aotensor.passes.pipeline import PassRunner, library_recipe
+
+
+@dataclass(frozen=True)
+class Part:
+    """name: says all that the part depends on beside the machine and the compiler. make: its LLVM IR."""
+
+    name: str
+    make: Callable[[Machine], Module]
+
+
+PartStore: TypeAlias = Callable[[Part, Machine], bytes]
+"""Gives the object code of a part."""
+
+
+def compile_part(part: Part, machine: Machine) -> bytes:
+    """The object code of a part, made now."""
+    return machine.object_code(machine.optimise(part.make(machine)))
+
+
+def core_part(prefix: str) -> Part:
+    """The fixed functions, and the entries of Python with a prefix before their symbols."""
+
+    def make(machine: Machine) -> Module:
+        module = empty_module(machine)
+        constants = Constants(module)
+        define_core(constants)
+        define_python_entries(constants, prefix)
+        return module
+
+    return Part(f"core {prefix}", make)
+
+
+def product_parts(module: Module) -> list[Part]:
+    """One part for every matrix product that a module declares."""
+    return [_product_part(name) for name in declared_products(f.name for f in module.functions if f.is_declaration)]
+
+
+def _product_part(symbol: str) -> Part:
+    def make(machine: Machine) -> Module:
+        loops = product_module(symbol)
+        PassRunner().run(loops, library_recipe(machine.vector_bits))
+        module = emit_module(loops, machine)
+        define_blas_calls(module)
+        module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
+        return module
+
+    return Part(f"product {symbol}", make)
+
+
+def empty_module(machine: Machine) -> Module:
+    """A module for a machine."""
+    module = llvm.ir.Module(name="aotensor", context=llvm.ir.Context())
+    module.triple, module.data_layout = machine.triple, machine.data_layout()
+    return module
