@@ -2,6 +2,7 @@
 
 kind                 operands → results                       options
 cholesky             A → L                                    L·Lᵀ = A, of the lower triangle; zeros above
+cholesky_pullback    L, L̄ → Ā                                 the cotangent of the lower triangle of A; zeros above
 lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
@@ -73,6 +74,13 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     factor, failed = _lapack("potrf", a)(a, lower=1, clean=1)
     missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK notices nan
     return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
+
+
+def _cholesky_pullback(factor: Array, slope: Array) -> tuple[Sequence[Array], int]:
+    inner = np.tril(factor.T @ np.tril(slope)) * (1 - 0.5 * np.eye(len(factor), dtype=factor.dtype))
+    left = _solve_triangular(factor, inner, is_left=True, is_lower=True, is_transposed=True, is_unit=False)[0][0]
+    both = _solve_triangular(factor, left, is_left=False, is_lower=True, is_transposed=False, is_unit=False)[0][0]
+    return [np.tril(both) + np.tril(both.T, -1)], 0
 
 
 def _lu(a: Array) -> tuple[Sequence[Array], int]:
@@ -159,6 +167,7 @@ def _multiply_triangular(
 
 RULES: Final[Mapping[str, Rule]] = {
     "cholesky": _cholesky,
+    "cholesky_pullback": _cholesky_pullback,
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
     "lu_inverse": _lu_inverse,

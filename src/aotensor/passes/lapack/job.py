@@ -24,12 +24,16 @@ from aotensor.passes.lapack.routines import PREFIX, ROUTINES
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A row-major matrix, or a vector, without gaps: the elements of `buffer` (memref<?xT>) from `start` on."""
+    """A row-major matrix, or a vector: the elements of `buffer` (memref<?xT>) from `start` on.
+
+    stride: elements from one row to the next, where that is not the number of columns.
+    """
 
     buffer: SSAValue
     start: Extent
     extents: tuple[Extent, ...]
     dtype: str
+    stride: Extent | None = None
 
     @property
     def rows(self) -> Extent:
@@ -39,6 +43,11 @@ class Matrix:
     def columns(self) -> Extent:
         """Of a vector: 1."""
         return self.extents[1] if len(self.extents) > 1 else 1
+
+    @property
+    def lead(self) -> Extent:
+        """What LAPACK calls the leading dimension: elements from one row to the next."""
+        return self.columns if self.stride is None else self.stride
 
 
 class Job:
@@ -134,10 +143,13 @@ class Job:
         self.b.store(value, x.buffer, [self._place(x, at)])
 
     def _place(self, x: Matrix, at: Sequence[Extent]) -> Extent:
-        place = at[0]
-        for i, n in zip(at[1:], x.extents[1:], strict=True):
-            place = self.b.iadd(self.b.imul(place, n), i)
+        place = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
         return self.b.iadd(x.start, place)
+
+    def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
+        """x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
+        extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
+        return Matrix(x.buffer, self._place(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
     def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
         """for i = start … stop: body(i)"""

@@ -16,6 +16,7 @@ from typing import Final
 PREFIX: Final = "aot_lapack_"
 
 ROUTINES: Final[Mapping[str, str]] = {
+    "gemm": "cciiifaiaifai",
     "trsm": "cccciifaiai",
     "trmm": "cccciifaiai",
     "potrf": "ciaiI",
