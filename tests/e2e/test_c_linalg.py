@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import Runner
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -58,6 +59,11 @@ def test_the_header_says_what_is_needed(folder: Path) -> None:
     text = " ".join((folder / "gaussian.h").read_text().replace("\n *", "").split())
     assert "int32_t gaussian(aotensor_context *context, int64_t n, const double *a" in text
     assert "context->blas must have dpotrf, dtrsm; without them the status is AOTENSOR_NO_FUNCTION." in text
+
+
+def test_inspect_says_what_is_needed(folder: Path, run: Runner) -> None:
+    said = run("-m", "aotensor_cli", "inspect", folder / "libgaussian.so")
+    assert "needs  dpotrf, dtrsm of BLAS and LAPACK" in said
 
 
 def test_a_runtime_without_lapack_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

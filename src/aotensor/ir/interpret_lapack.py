@@ -21,6 +21,7 @@ Every rule gives its results and a failure: 0, or LAPACK's info.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -102,7 +103,7 @@ def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -
     lower, upper, exchanged = _lower_upper_exchanged(factors, pivots)
     if not b.size:
         return [b.copy()], 0
-    solve = scipy_linalg().solve_triangular
+    solve = partial(scipy_linalg().solve_triangular, check_finite=False)
     if is_transposed:
         return [solve(lower, solve(upper, exchanged @ b, trans=1), lower=True, trans=1)], 0
     return [exchanged.T @ solve(upper, solve(lower, b, lower=True))], 0
@@ -129,7 +130,7 @@ def _lu_adjugate(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
     least = max(np.abs(diagonal).max() * info.eps, np.sqrt(info.tiny))
     diagonal = np.where(np.abs(diagonal) < least, least, diagonal)
     np.fill_diagonal(lower, diagonal)
-    solve = scipy_linalg().solve_triangular
+    solve = partial(scipy_linalg().solve_triangular, check_finite=False)
     inverse = exchanged.T @ solve(upper, solve(lower, np.eye(len(lower), dtype=lower.dtype), lower=True))
     sign = (-1) ** int(np.sum(pivots != np.arange(len(pivots)) + 1))
     return [inverse * (np.prod(diagonal) * sign)], 0

@@ -61,21 +61,20 @@ class Job:
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
         self.batch = buffers.shape(op.arguments[0])[:-2]
         self.entry: Extent = 0
-        self._homes = [buffers.buffer(x) for x in (*op.arguments, *op.tensors)]
-        self._wholes = [
-            self._whole(home, buffers.shape(x))
-            for home, x in zip(self._homes, (*op.arguments, *op.tensors), strict=True)
-        ]
+        self._flats: dict[SSAValue, SSAValue] = {}
+        self._wholes = [self._whole(buffers.buffer(x), buffers.shape(x)) for x in (*op.arguments, *op.tensors)]
 
     def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
         """All matrices of a tensor, in one flat buffer; the extents are those of one matrix."""
         return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), _dtype_of(home))
 
     def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-        total: Extent = 1
-        for n in shape:
-            total = self.b.imul(total, n)
-        return self.b.reinterpret(buffer, [self.b.index(total)])
+        if buffer not in self._flats:
+            total: Extent = 1
+            for n in shape:
+                total = self.b.imul(total, n)
+            self._flats[buffer] = self.b.reinterpret(buffer, [self.b.index(total)])
+        return self._flats[buffer]
 
     def operand(self, position: int) -> Matrix:
         """The matrix or vector of an operand in this entry."""
@@ -194,8 +193,7 @@ class Job:
 
     def is_same(self, x: Matrix, y: Matrix) -> bool:
         """Do an operand and a result share their memory?"""
-        homes = {whole.buffer: home for whole, home in zip(self._wholes, self._homes, strict=True)}
-        return x.buffer in homes and homes[x.buffer] is homes.get(y.buffer)
+        return x.buffer is y.buffer
 
 
 _TILE = 16  # rows and columns: 2 KiB of each matrix
