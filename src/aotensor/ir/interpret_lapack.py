@@ -78,7 +78,8 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     if not a.size:
         return [a.copy()], 0
     factor, failed = _lapack("potrf", a)(a, lower=1, clean=1)
-    return [factor], failed
+    missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK notices nan
+    return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
 
 
 def _lu(a: Array) -> tuple[Sequence[Array], int]:
@@ -108,7 +109,8 @@ def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -
 
 def _lu_permutation(factors: Array, pivots: Array, *, is_inverse: bool) -> tuple[Sequence[Array], int]:
     _, _, exchanged = _lower_upper_exchanged(factors, pivots)
-    return [np.argmax(exchanged, axis=0 if is_inverse else 1)], 0
+    order = (exchanged.T if is_inverse else exchanged) @ np.arange(len(pivots))
+    return [order.astype(np.int64)], 0
 
 
 def _lu_inverse(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:

@@ -21,7 +21,7 @@ from aotensor.ops.linalg.matrices import (
     check_option,
     check_square,
     failed,
-    floating,
+    floating_matrix,
     lowered_square,
     per_matrix,
     scipy_linalg,
@@ -37,6 +37,8 @@ NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order 
 @dataclass(frozen=True)
 class Cholesky(TrailingOp):
     """L with L·Lᵀ = A, of the lower triangle of A, the only one that is read; zeros above.   (…, n, n) → (…, n, n)
+
+    on_error: what a matrix that is not positive definite gives, "raise" or "nan". One with nan is none.
 
     With Φ(M) the lower triangle of M with half its diagonal, L̇ = L·Φ(L⁻¹·Ȧ·L⁻ᵀ), and its adjoint. Source: Murray,
     Differentiation of the Cholesky decomposition (2016). The cotangent of A lives in the lower triangle.
@@ -57,6 +59,8 @@ class Cholesky(TrailingOp):
         if not a.size:
             return a
         factor, order = scipy_linalg().get_lapack_funcs("potrf", (a,))(a, lower=1, clean=1)
+        if not order and np.isnan(factor[-1, -1]):  # not every LAPACK notices
+            order = int(np.argmax(np.isnan(np.diagonal(factor)))) + 1
         return failed(self.name, NOT_POSITIVE.format(found=order), self.on_error) if order else factor
 
     def pullback(
@@ -127,6 +131,6 @@ def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     check_option("cholesky", "on_error", on_error, ON_ERROR)
-    x = floating(x)
+    x = floating_matrix("cholesky", x)
     factor: Variable = Cholesky(on_error)(x if lower else matrix_transpose(x))
     return factor if lower else matrix_transpose(factor)

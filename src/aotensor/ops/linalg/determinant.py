@@ -14,7 +14,7 @@ from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
-from aotensor.ops.linalg.matrices import floating, per_matrix, product
+from aotensor.ops.linalg.matrices import floating_matrix, per_matrix, product
 from aotensor.ops.linalg.solve import LuInverse
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -185,7 +185,7 @@ def det(x: Any) -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
-    x = floating(x)
+    x = floating_matrix("det", x)
     return Determinant()(x, *ColumnLu("ignore").apply(x).outputs)  # type: ignore[no-any-return]
 
 
@@ -195,6 +195,6 @@ def slogdet(x: Any) -> tuple[Variable, Variable]:
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
-    x = floating(x)
+    x = floating_matrix("slogdet", x)
     sign, logarithm = SignLogDeterminant().apply(x, *ColumnLu("ignore").apply(x).outputs).outputs
     return sign, logarithm

@@ -26,7 +26,7 @@ from aotensor.ops.linalg.matrices import (
     both_floating,
     check_square,
     failed,
-    floating,
+    floating_matrix,
     lowered_square,
     per_matrix,
     scipy_linalg,
@@ -173,7 +173,7 @@ def lu_factor(a: Any) -> tuple[Variable, Variable]:
     a: (…, n, n) → (…, n, n) with L below the diagonal (ones on it are left out) and U on and above, (…, n) int32.
     A singular matrix gives its factors, as in SciPy. Raises: GraphValueError if a is not square.
     """
-    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(floating(a))).outputs
+    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(floating_matrix("lu_factor", a))).outputs
     return matrix_transpose(factors), cast(exchanges - 1, "int32")
 
 
@@ -210,7 +210,7 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Variab
     """
     if permute_l and p_indices:
         raise GraphTypeError("lu: permute_l and p_indices exclude each other")
-    a = floating(a)
+    a = floating_matrix("lu", a)
     factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(a)).outputs
     packed = matrix_transpose(factors)
     n = extent_of(a, -1)

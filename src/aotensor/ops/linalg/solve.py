@@ -25,7 +25,7 @@ from aotensor.ops.linalg.matrices import (
     check_option,
     common_batch,
     common_dim,
-    floating,
+    floating_matrix,
     lowered_batch,
     per_matrix,
     product,
@@ -281,7 +281,7 @@ def inv(x: Any, on_error: str = "raise") -> Variable:
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     check_option("inv", "on_error", on_error, ON_ERROR)
-    x = floating(x)
+    x = floating_matrix("inv", x)
     return LuInverse()(x, *ColumnLu(on_error).apply(x).outputs)  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
 from aotensor.passes.lapack.job import Job, Matrix
-from aotensor.passes.lapack.triangle import call_triangular
+from aotensor.passes.lapack.triangle import call_triangular, first_on_diagonal
 
 _BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
 
@@ -35,7 +35,9 @@ def cholesky(job: Job) -> Scalar:
         job.each(above, n, lambda j: job.store(zero, factor, i, j))
 
     job.each(0, n, row)
-    return job.call("potrf", "U", n, factor, n)
+    failure = job.call("potrf", "U", n, factor, n)
+    missed = first_on_diagonal(job, factor, job.b.is_nan)  # not every LAPACK notices nan
+    return job.b.select(job.b.compare("eq", failure, job.b.constant(0, "int64")), missed, failure)
 
 
 def lu(job: Job) -> Scalar:
