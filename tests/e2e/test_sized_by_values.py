@@ -127,6 +127,17 @@ def test_bound_buffers_hold_what_they_were_made_for(library: Library) -> None:
         bound()
 
 
+def test_products_decide_about_an_extent() -> None:
+    """Large enough for the BLAS of the caller, which only the second computation of the mask can ask."""
+    x, y = at.dmatrix("x"), at.dmatrix("y")
+    product = at.dot(x, y)
+    f = aot.function([x, y], product[product > 0], name="positive")
+    rng = np.random.default_rng(3)
+    arrays = [rng.integers(-9, 10, size=(160, 160)).astype(float) for _ in range(2)]
+    expected = arrays[0] @ arrays[1]
+    np.testing.assert_array_equal(f(*arrays), expected[expected > 0])
+
+
 @pytest.mark.parametrize("count", [2**40, 2**58, 2**61, 2**62])
 def test_a_buffer_inside_that_finds_no_memory_is_an_error(count: int) -> None:
     """More bytes than there are, than 63 bits count, and just as many as 64 bits count as none."""

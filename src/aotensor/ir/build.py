@@ -16,7 +16,7 @@ from typing import Any
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -26,7 +26,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ir.dialect import CheckOp
-from aotensor.ir.extents import depends_on_arguments_only, extents_function
+from aotensor.ir.extents import depends_on_arguments_only, extents_function, follow_from_arguments
 from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import element_type, tensor_type
@@ -147,6 +147,9 @@ class _Importer:
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
         main.attributes["dims"] = self._dim_names()
+        if not follow_from_arguments(extents):
+            self.builder.checks.append(("value", COMPUTED_TWICE))
+            main.attributes["sizes_check"] = IntegerAttr(len(self.builder.checks), i64)
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
         self.module.body.block.add_op(main)
         self.module.body.block.add_op(extents_function(main, extents))
@@ -182,6 +185,7 @@ def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
 
 
 LONGEST_FORMULA = 80  # characters
+COMPUTED_TWICE = "an output has extent {found}, but {expected} was computed before: two sums round differently"
 _INFIX = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//"}
 _CALLS = {"arith.minsi": "min", "arith.maxsi": "max"}
 

@@ -69,7 +69,12 @@ def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue])
 
 def depends_on_arguments_only(op: Operation) -> bool:
     """True if an operation follows from the inputs by scalar arithmetic alone."""
-    pending, seen = list(op.operands), set[SSAValue]()
+    return follow_from_arguments(op.operands)
+
+
+def follow_from_arguments(values: Iterable[SSAValue]) -> bool:
+    """True if values follow from the inputs by scalar arithmetic alone."""
+    pending, seen = list(values), set[SSAValue]()
     while pending:
         x = pending.pop()
         if x in seen or isinstance(x, BlockArgument):

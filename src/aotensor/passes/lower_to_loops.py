@@ -19,6 +19,7 @@ from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -30,6 +31,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.extents import follow_from_arguments
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i8, i32, memref_type
@@ -39,7 +41,7 @@ from aotensor.passes.collapse import Buffers
 from aotensor.passes.contraction import matrix_product
 from aotensor.passes.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.group_checks import all_hold, first_failure, group_length
-from aotensor.passes.lower_library import lower_product
+from aotensor.passes.lower_library import lower_product, no_blas
 from aotensor.passes.lower_nest import JAM, Instance, NestEmitter
 from aotensor.passes.lower_window import (
     lower_cumulate,
@@ -74,6 +76,16 @@ class _FunctionLowering(Buffers):
         self.storage: Storage = plan_storage(function, self.nodes)
         self.root = Instance({}, {})
         self.buffers: dict[SSAValue, SSAValue] = {}
+        self.sizes = self._computed_sizes() if "sizes_check" in function.attributes else {}
+
+    def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
+        """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
+        found: dict[SSAValue, list[tuple[int, int]]] = {}
+        for number, x in enumerate(self._returned()):
+            for axis, n in enumerate(self.extents.shape(x) if isinstance(x.type, TensorType) else ()):
+                if isinstance(n, SSAValue) and not follow_from_arguments([n]):
+                    found.setdefault(n, []).append((number, axis))
+        return found
 
     def run(self) -> func.FuncOp:
         arguments = list(self.function.body.block.args)
@@ -94,8 +106,8 @@ class _FunctionLowering(Buffers):
         self.arguments = list(block.args)
         self.outputs = list(block.args[len(inputs) : len(inputs) + len(results)])
         self.detail = block.args[-1] if self.is_extents else block.args[-2]
-        self.blas = block.args[-1]
         self.b = LoopBuilder(Builder(InsertPoint.at_end(block)))
+        self.blas = block.args[-1]
         self.nest = NestEmitter(self.b, self.storage, self)
         self._bind_arguments(arguments)
         status = self._emit(self.nodes)
@@ -191,6 +203,8 @@ class _FunctionLowering(Buffers):
             match node:
                 case Plain(CheckOp()):
                     return self._emit_checks(nodes[position:])
+                case Plain(op) if self._sizes_output(op):
+                    return self._emit_size_check(op, nodes[position + 1 :])
                 case Plain(op):
                     self._emit_plain(op)
                 case Loop() | Leaf():
@@ -201,7 +215,7 @@ class _FunctionLowering(Buffers):
 
     def _emit_checks(self, nodes: Sequence[Node]) -> Scalar:
         """One branch for the checks in front, and all that follows in it."""
-        count = group_length(nodes)
+        count = group_length(nodes, self._sizes_output)
         checks: list[CheckOp] = []
         for node in nodes[:count]:
             assert isinstance(node, Plain)
@@ -218,6 +232,26 @@ class _FunctionLowering(Buffers):
 
         ok = all_hold(self.b, [self.scalar(check.condition) for check in checks])
         return self.b.branch(ok, lambda: [self._emit(nodes[count:])], fail)[0]
+
+    def _sizes_output(self, op: Operation) -> bool:
+        """True if an output has an extent that this operation computes."""
+        return any(x in self.sizes for x in op.results)
+
+    def _emit_size_check(self, op: Operation, rest: Sequence[Node]) -> Scalar:
+        """An extent that `@f.extents` has computed before must come out the same: nobody writes beyond an output."""
+        self._emit_plain(op)
+        number, axes = self.function.attributes["sizes_check"], self.sizes[op.results[0]]
+        assert isinstance(number, IntegerAttr)
+        found = Scalar(self.scalar(op.results[0]).ssa, "index")
+        given = [self.b.index(self.b.extent_of(self.outputs[k], axis)) for k, axis in axes]
+
+        def fail() -> Sequence[Scalar]:
+            for slot, value in enumerate((found, given[0])):
+                self.b.store(self.b.cast(value, "int64"), self.detail, [slot])
+            return [self.b.constant(number.value.data, "int32")]
+
+        ok = all_hold(self.b, [self.b.compare("eq", found, extent) for extent in given])
+        return self.b.branch(ok, lambda: [self._emit(rest)], fail)[0]
 
     def _prepare_buffers(self, node: Loop | Leaf) -> None:
         """Buffers are made outside of the loops that fill them."""
@@ -257,7 +291,8 @@ class _FunctionLowering(Buffers):
             case linalg.GenericOp():
                 product = matrix_product(op)
                 assert product is not None
-                lower_product(self.b, self, self.module, op, product, self.blas)
+                blas = no_blas(self.b) if self.is_extents else self.blas
+                lower_product(self.b, self, self.module, op, product, blas)
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = self._constant(op)
             case _:
