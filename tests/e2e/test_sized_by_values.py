@@ -127,15 +127,21 @@ def test_bound_buffers_hold_what_they_were_made_for(library: Library) -> None:
         bound()
 
 
-def test_products_decide_about_an_extent() -> None:
-    """Large enough for the BLAS of the caller, which only the second computation of the mask can ask."""
-    x, y = at.dmatrix("x"), at.dmatrix("y")
+def test_what_is_zero_but_for_rounding_decides_alike_twice() -> None:
+    """Extents are computed before and again with the elements: in other loops, but with the same rounding.
+
+    The products are large enough for the BLAS of the caller, which sums in another order than we do.
+    """
+    x, y, v = at.dmatrix("x"), at.dmatrix("y"), at.dvector("v")
     product = at.dot(x, y)
-    f = aot.function([x, y], product[product > 0], name="positive")
-    rng = np.random.default_rng(3)
-    arrays = [rng.integers(-9, 10, size=(160, 160)).astype(float) for _ in range(2)]
-    expected = arrays[0] @ arrays[1]
-    np.testing.assert_array_equal(f(*arrays), expected[expected > 0])
+    outputs = [product[product > 0], product, v[v >= v.mean()], at.sum(v * v)]
+    f = aot.function([x, y, v], outputs, name="decided")
+    for seed in range(3):
+        left, right = np.random.default_rng(seed).normal(size=(2, 200, 100))
+        chosen, whole, above, _ = f(np.hstack([left, -left]), np.vstack([right.T, right.T]), np.full(37 + seed, 0.1))
+        assert np.abs(whole).max() < 1e-12
+        np.testing.assert_array_equal(chosen, whole[whole > 0])
+        assert above.size in (0, 37 + seed)
 
 
 @pytest.mark.parametrize("count", [2**40, 2**58, 2**61, 2**62])

@@ -185,7 +185,7 @@ def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
 
 
 LONGEST_FORMULA = 80  # characters
-COMPUTED_TWICE = "an output has extent {found}, but {expected} was computed before: two sums round differently"
+COMPUTED_TWICE = "an output has extent {found}, but {expected} was computed before, by other rounding"
 _INFIX = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//"}
 _CALLS = {"arith.minsi": "min", "arith.maxsi": "max"}
 

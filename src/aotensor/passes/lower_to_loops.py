@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import CheckOp, CumulateOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
-from aotensor.ir.extents import follow_from_arguments
+from aotensor.ir.extents import follow_from_arguments, pin_rounding
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i8, i32, memref_type
@@ -71,12 +71,13 @@ class _FunctionLowering(Buffers):
         self.function = function
         self.is_extents = function.sym_name.data.endswith(".extents")
         self.extents = Extents(function)
+        self.sizes = self._computed_sizes() if "sizes_check" in function.attributes else {}
+        self.pinned = pin_rounding(function.body.block, self._returned() if self.is_extents else self.sizes)
         fused = fuse_loops(function, self.extents)
         self.nodes = block_rows(fused, plan_storage(function, fused))
         self.storage: Storage = plan_storage(function, self.nodes)
         self.root = Instance({}, {})
         self.buffers: dict[SSAValue, SSAValue] = {}
-        self.sizes = self._computed_sizes() if "sizes_check" in function.attributes else {}
 
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
         """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
@@ -291,7 +292,7 @@ class _FunctionLowering(Buffers):
             case linalg.GenericOp():
                 product = matrix_product(op)
                 assert product is not None
-                blas = no_blas(self.b) if self.is_extents else self.blas
+                blas = no_blas(self.b) if op in self.pinned or self.is_extents else self.blas
                 lower_product(self.b, self, self.module, op, product, blas)
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = self._constant(op)
