@@ -71,16 +71,13 @@ class _Item:
     is_deferred: bool = False  # placed where it is needed first: it may join a loop that it shares nothing with
 
 
-def fuse_loops(function: func.FuncOp, extents: Extents, uses_library: bool = True) -> list[Node]:
-    """The loop structure of a function at tensor level, in an order that respects every dependence.
-
-    uses_library: matrix products stay operations, to become calls.
-    """
+def fuse_loops(function: func.FuncOp, extents: Extents) -> list[Node]:
+    """The loop structure of a function at tensor level, in an order that respects every dependence."""
     items: list[_Item] = []
     for op in function.body.block.ops:
         if isinstance(op, func.ReturnOp | tensor.EmptyOp | tensor.SplatOp) and not _is_materialised(op):
             continue
-        if isinstance(op, linalg.GenericOp) and not (uses_library and is_library_product(op)):
+        if isinstance(op, linalg.GenericOp) and not is_library_product(op):
             order = preferred_order(op)
             items.append(_Item(op, Statement(op, extents.iteration_space(op), order), order))
         else:
