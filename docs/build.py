@@ -1,4 +1,7 @@
-"""Makes the pages under docs/cli from the help texts: `python docs/build.py`. A test keeps them equal."""
+"""Makes the pages under docs/cli from the help texts, and those under docs/surface: `python docs/build.py`.
+
+Tests keep them equal.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+import surface_pages
 
 from aotensor_cli.main import COMMANDS, group
 
@@ -14,7 +18,7 @@ _WIDTH: Final = 100
 
 
 def pages() -> dict[Path, str]:
-    """Path → text of every generated page."""
+    """Path → text of every page of the command line."""
     commands = {name: group.get_command(click.Context(group), name) for name in COMMANDS}
     made = {CLI / f"{name}.md": _page(f"aotensor {name}", command) for name, command in commands.items() if command}
     listing = "".join(f"- [`aotensor {name}`]({name}.md): {summary}\n" for name, summary in COMMANDS.items())
@@ -35,6 +39,8 @@ def main() -> None:
         if path not in wanted:
             path.unlink()
     for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
+    for path, text in surface_pages.pages().items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -14,7 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_STYLES: Final = {"ok": "green", "failed": "bold red", "missing": "bold red", "skipped": "yellow", "optional": "yellow"}
+_STYLES: Final = {
+    **dict.fromkeys(("ok", "right"), "green"),
+    **dict.fromkeys(("failed", "missing", "wrong"), "bold red"),
+    **dict.fromkeys(("skipped", "optional", "too noisy to tell"), "yellow"),
+}
 
 
 def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False) -> None:

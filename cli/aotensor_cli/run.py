@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from aotensor.codegen.link import write_file
-from aotensor.driver.agreement import absolute_tolerance, disagreement
+from aotensor.driver.checks.agreement import absolute_tolerance, disagreement
 from aotensor_cli.arrays import AnyArray, file_content, read_file, read_value
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import split_name

@@ -27,8 +27,11 @@ def command(subject: str, samples: int, seed: int, rtol: float | None, gradients
     """Check a model or a library, and say what was checked.
 
     A model: the IR at every stage, interpreted and compiled values against the reference over shapes and layouts,
-    gradients against finite differences and duality, header, symbols, reproducible bytes. A library: the recorded
-    checksum of its code and data, its symbols, and its test vectors in a child process. Exit code 1 if a check fails.
+    header, symbols, reproducible bytes; and its gradients, as the reference and as compiled code gives them, by
+    duality, the order of the first-order model's error, differences and the complex step. Each gradient is right, wrong
+    (then the first op with a wrong derivative is named) or too noisy to tell (then it is said why). A library: the
+    recorded checksum of its code and data, its symbols, and its test vectors in a child process. Exit code 1 if a check
+    fails.
     """
     path, _ = split_name(subject)
     if is_library(path):
@@ -50,4 +53,5 @@ def _show(reports: Sequence[Report], as_json: bool) -> None:
     for number, report in enumerate(reports):
         click.echo(f"{'' if number == 0 else chr(10)}{report.subject}: {report.summary()}")
         rows = [(f"  {x.name}", x.verdict, x.detail, f"{x.seconds:.2f} s") for x in report.checks]
+        rows += [(f"  {what}", verdict, detail, "") for what, verdict, detail in report.gradient_rows()]
         show_table(("  check", "verdict", "detail", "time"), rows)

@@ -54,7 +54,7 @@ class LibraryFunction:
         self._fast: FastCall = self._first_call
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """The outputs: an array, a list or a dict of arrays, or None.
+        """The outputs: an array, a list or a dict of arrays; [] where there are only updates.
 
         Raises: ArgumentTypeError for number, names, dtypes and ranks of arguments; ArgumentValueError for sizes and
         values; ArgumentIndexError for indices; OutOfMemory.

@@ -128,7 +128,7 @@ def result_of(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...]], Any]:
         case "dict":
             return lambda outputs: {name: outputs[i] for i, name in shown}
         case "none":
-            return lambda outputs: None
+            return lambda outputs: []
 
 
 def invoke(

@@ -15,7 +15,40 @@ from aotensor import errors
 from aotensor.config import config
 from aotensor.driver.api import compile, load
 from aotensor.driver.function import Function, function
+from aotensor.driver.signature import In, Out
 from aotensor.gradient import grad, subgraph_grad
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.graph.op import Op
+from aotensor.graph.substitute import clone_replace, graph_replace
 from aotensor.graph.variable import shared
+from aotensor.ops.scan.checkpoints import scan_checkpoints
+from aotensor.ops.scan.folds import foldl, foldr, map, reduce
+from aotensor.ops.scan.frontend import scan
+from aotensor.ops.scan.ifelse import ifelse
+from aotensor.ops.scan.step import until
 
-__all__ = ["Function", "compile", "config", "errors", "function", "grad", "load", "shared", "subgraph_grad"]
+__all__ = [
+    "Function",
+    "In",
+    "Op",
+    "OpFromGraph",
+    "Out",
+    "clone_replace",
+    "compile",
+    "config",
+    "errors",
+    "foldl",
+    "foldr",
+    "function",
+    "grad",
+    "graph_replace",
+    "ifelse",
+    "load",
+    "map",
+    "reduce",
+    "scan",
+    "scan_checkpoints",
+    "shared",
+    "subgraph_grad",
+    "until",
+]

@@ -8,8 +8,10 @@ AotensorError                          everything below; carries a Diagnostic
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
+│   ├── MissingRuleError (NotImplementedError) an op without the rule that was asked for
 │   ├── DisconnectedInputError (ValueError)   the cost does not depend on a wrt
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
+├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
 ├── ToolError            (RuntimeError)    a tool is missing or failed: linker, C compiler
 ├── InternalError        (RuntimeError)    our own bug
@@ -50,6 +52,7 @@ __all__ = [
     "ArgumentValueError",
     "DamagedLibrary",
     "Diagnostic",
+    "DisagreementError",
     "DisconnectedInputError",
     "ForeignLibrary",
     "GradientError",
@@ -62,6 +65,7 @@ __all__ = [
     "LibraryError",
     "LibraryNotFound",
     "MissingInputError",
+    "MissingRuleError",
     "NullTypeGradError",
     "OutOfMemory",
     "TooNewLibrary",
@@ -100,12 +104,20 @@ class MissingInputError(GraphTypeError):
     """An output depends on a variable that is not among the inputs."""
 
 
+class MissingRuleError(GraphError, NotImplementedError):
+    """An op without the derivative rule that was asked for."""
+
+
 class DisconnectedInputError(GraphError, ValueError):
     """The cost does not depend on a variable that its gradient is asked for."""
 
 
 class NullTypeGradError(GraphError, TypeError):
     """A gradient that is undefined or not implemented was asked for."""
+
+
+class DisagreementError(AotensorError, AssertionError):
+    """Compiled code and the reference give different values: found by a call in DEBUG_MODE."""
 
 
 class UnsupportedError(AotensorError, TypeError):

@@ -29,7 +29,8 @@ def test_missing_linker_is_4_with_advice(call: Call, monkeypatch: pytest.MonkeyP
     assert "hint: linker: install a C compiler" in answer.out
 
 
-def test_pages_are_the_help_texts() -> None:
+def test_pages_are_the_help_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS)
     spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
     assert spec is not None and spec.loader is not None
     build = importlib.util.module_from_spec(spec)

@@ -3,17 +3,64 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Final
 
 from command_line import Call
+
+NOISY: Final = """
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.graph.op import Op
+
+
+class Half(Op):
+    name = "half"
+
+    def infer_type(self, x):
+        return x
+
+    def reference(self, x):
+        return x * 0.5
+
+    def pullback(self, inputs, outputs, cotangents):
+        return [cotangents[0] * 0.25]
+
+    def pushforward(self, inputs, outputs, tangents):
+        return [tangents[0] * 0.5]
+
+    def lower(self, b, x):
+        return b.map(lambda s, v: s.mul(v, s.constant(0.5, v.dtype)), x, dtype=x.dtype)
+
+
+x = at.vector("x")
+noisy = aot.function([x], at.sin(1e16 * x).sum())
+wrong = aot.function([x], Half()(at.exp(x)).sum())
+"""
 
 
 def test_model_passes(call: Call, model: Path) -> None:
     answer = call("verify", f"{model}:logistic", "--samples", "4")
     assert answer.code == 0, answer.out
-    assert answer.out.startswith("logistic: 10 ok\n")
+    assert answer.out.startswith("logistic: 13 ok\n")
     for check in ("IR at every stage", "compiled against reference", "gradients by duality", "header compiles"):
         assert check in answer.out
+    assert re.search(r"^  loss by X, y, w +right +duality .*order 2\.0.*; compiled: ", answer.out, re.MULTILINE)
+
+
+def test_wrong_gradient_fails_with_1_and_a_noisy_one_does_not(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "noisy.py"
+    path.write_text(NOISY)
+    answer = call("verify", f"{path}:noisy", "--samples", "2", "--json")
+    (gradient,) = json.loads(answer.out)["reports"][0]["gradients"]
+    assert (answer.code, gradient["verdict"]) == (0, "too noisy to tell")
+    assert gradient["detail"].startswith("rounding")
+    answer = call("verify", f"{path}:wrong", "--samples", "2", "--json")
+    (gradient,) = json.loads(answer.out)["reports"][0]["gradients"]
+    assert (answer.code, gradient["verdict"]) == (1, "wrong")
+    assert gradient["culprit"].startswith("pullback of half(exp.0), made at noisy.py:")
+    assert {method["execution"] for method in gradient["methods"]} == {"reference", "compiled"}
 
 
 def test_tolerance_of_nothing_fails_with_1(call: Call, model: Path) -> None:

@@ -117,9 +117,23 @@ def running_sum_gradient() -> InOut:
 
 
 @program
+def running_product_gradients() -> InOut:
+    x = matrix("x", "n", "m")
+    y = at.cumprod(at.sin(x), axis=1)
+    return [x], [at.sum(y * y), grad(at.sum(y * y), x), grad(at.sum(grad(at.sum(at.cumprod(x, axis=0)), x) ** 2), x)]
+
+
+@program
 def sorting() -> InOut:
     x, u = matrix("x", "n", "m"), vector("u", "n", "uint8")
     return [x, u], [at.sort(x, axis=0), at.sort(x, axis=1), at.argsort(x, axis=1), at.sort(u - 3), at.argsort(u)]
+
+
+@program
+def masks() -> InOut:
+    x, m = matrix("x", "n", "m"), vector("m", "n", "bool")
+    kept = x[x > 0]
+    return [x, m], [x[m], kept, at.sum(kept * kept), grad(at.sum(kept**3), x), x[m].inc(x[m]), *at.nonzero(x < 0)]
 
 
 @program

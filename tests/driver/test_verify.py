@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,84 +9,9 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import TensorType
-from aotensor.driver import verify_values
-from aotensor.driver.function import Function
+from aotensor.driver.checks import values as checked_values
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
 from aotensor.driver.samples import Sampler, reference_values
-from aotensor.driver.verify_gradients import check_modes, check_slopes
-from aotensor.driver.verify_report import CheckFailed, CheckSkipped, Report
-from aotensor.graph.op import Op
-from aotensor.graph.variable import Variable
-
-
-@dataclass(frozen=True)
-class Cube(Op):
-    """x³, with slopes that may be wrong by a factor."""
-
-    name = "cube"
-    backward: float = 1.0
-    forward: float = 1.0
-
-    def infer_type(self, x: TensorType) -> TensorType:
-        return x
-
-    def reference(self, x: Any) -> Any:
-        return x * x * x
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        return [cotangents[0] * 3 * inputs[0] * inputs[0] * self.backward]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        return [tangents[0] * 3 * inputs[0] * inputs[0] * self.forward]
-
-    def lower(self, b: TensorBuilder, *inputs: Any) -> Tensor:
-        raise AssertionError("never compiled")
-
-
-def _cubes(backward: float = 1.0, forward: float = 1.0, dtype: str = "float64") -> Function:
-    x = at.vector("x", dtype=dtype)
-    return aot.function([x], Cube(backward, forward)(x), name="cubes")
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_right_derivatives_pass(dtype: str) -> None:
-    f = _cubes(dtype=dtype)
-    assert check_modes(f, 0) == "out"
-    assert check_slopes(f, 0) == "out"
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_wrong_pullback_is_found_by_both(dtype: str) -> None:
-    f = _cubes(backward=1.05, dtype=dtype)
-    with pytest.raises(CheckFailed, match="pushforward gives"):
-        check_modes(f, 0)
-    with pytest.raises(CheckFailed, match="finite differences"):
-        check_slopes(f, 0)
-
-
-def test_derivatives_that_are_wrong_in_both_modes_are_found_by_differences() -> None:
-    f = _cubes(backward=1.01, forward=1.01)
-    assert check_modes(f, 0) == "out"
-    with pytest.raises(CheckFailed, match="out by x"):
-        check_slopes(f, 0)
-
-
-def test_nothing_to_differentiate_is_skipped() -> None:
-    i = at.lvector("i")
-    with pytest.raises(CheckSkipped, match="no floating output"):
-        check_slopes(aot.function([i], i + 1), 0)
-
-
-def test_steep_functions_are_noisy_not_wrong() -> None:
-    """sin(1e9·x) changes faster than any step can follow."""
-    x = at.scalar("x")
-    with pytest.raises(CheckSkipped, match="too noisy"):
-        check_slopes(aot.function([x], at.sin(x * 1e9)), 0)
 
 
 def test_samples_cover_shapes_and_layouts() -> None:
@@ -133,18 +56,18 @@ def test_reference_values_leave_the_state_alone() -> None:
 def test_wrong_values_and_refusals_are_told() -> None:
     x = at.vector("x", dtype="float64")
     f = aot.function([x], x + 1, name="f")
-    right = verify_values._compare(f, lambda arrays: [arrays["x"] + 1], 5, 0, None)
+    right = checked_values._compare(f, lambda arrays: [arrays["x"] + 1], 5, 0, None)
     assert right == "5 samples agree"
     with pytest.raises(CheckFailed, match=r"sample 0 \(small, normal\): out: .* instead of .* at \[0\], 3 of 3"):
-        verify_values._compare(f, lambda arrays: [arrays["x"] + 1.001], 5, 0, None)
+        checked_values._compare(f, lambda arrays: [arrays["x"] + 1.001], 5, 0, None)
     with pytest.raises(CheckFailed, match=r"float32\[3\] instead of float64\[3\]"):
-        verify_values._compare(f, lambda arrays: [(arrays["x"] + 1).astype("float32")], 5, 0, None)
+        checked_values._compare(f, lambda arrays: [(arrays["x"] + 1).astype("float32")], 5, 0, None)
 
     def refuse(_: object) -> list[Any]:
         raise ValueError("too long")
 
     with pytest.raises(CheckFailed, match="only this refuses: too long"):
-        verify_values._compare(f, refuse, 5, 0, None)
+        checked_values._compare(f, refuse, 5, 0, None)
 
 
 def test_ill_conditioned_values_get_more_room() -> None:
@@ -156,9 +79,9 @@ def test_ill_conditioned_values_get_more_room() -> None:
         with np.errstate(invalid="ignore"):
             return [np.sin(arrays["x"] * 1e6 * (1 + 4e-16))]
 
-    verify_values._compare(f, shifted, 4, 0, None)
+    checked_values._compare(f, shifted, 4, 0, None)
     with pytest.raises(CheckFailed):
-        verify_values._compare(f, shifted, 4, 0, 1e-14)
+        checked_values._compare(f, shifted, 4, 0, 1e-14)
 
 
 def test_report_is_falsy_when_a_check_fails() -> None:

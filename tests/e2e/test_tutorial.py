@@ -1,4 +1,4 @@
-"""The tutorial is run: its blocks in order, in one process and one folder, and what they print is compared."""
+"""Pages with programs are run: their blocks in order, in one process and folder; what they print is compared."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 class Block:
     """One fenced block: python is run, text is what the block before printed, console holds commands and answers."""
 
+    page: str
     language: str
     file: str | None
     text: str
@@ -32,12 +33,12 @@ class Block:
 
 def read_blocks(path: Path) -> list[Block]:
     text = path.read_text()
-    return [Block(m[1], m[2], m[3], text[: m.start()].count("\n") + 1) for m in BLOCK.finditer(text)]
+    return [Block(path.name, m[1], m[2], m[3], text[: m.start()].count("\n") + 1) for m in BLOCK.finditer(text)]
 
 
 def check(block: Block, found: str, expected: str) -> None:
     agrees = doctest.OutputChecker().check_output(expected, found, FLAGS)
-    assert agrees, f"tutorial.md:{block.line}: expected\n{expected}\nfound\n{found}"
+    assert agrees, f"{block.page}:{block.line}: expected\n{expected}\nfound\n{found}"
 
 
 def run_commands(block: Block, environment: dict[str, str]) -> None:
@@ -45,7 +46,7 @@ def run_commands(block: Block, environment: dict[str, str]) -> None:
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"tutorial.md:{block.line}: $ {command}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{block.page}:{block.line}: $ {command}\n{done.stdout}{done.stderr}"
         check(block, done.stdout, expected)
 
 
@@ -66,15 +67,16 @@ def environment(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_tutorial(environment: dict[str, str]) -> None:
-    names: dict[str, Any] = {"__name__": "tutorial"}
+@pytest.mark.parametrize("page", ["tutorial.md", "extending.md", "verify.md"])
+def test_page(page: str, environment: dict[str, str]) -> None:
+    names: dict[str, Any] = {"__name__": page.removesuffix(".md")}
     printed = ""
-    for block in read_blocks(ROOT / "docs" / "tutorial.md"):
+    for block in read_blocks(ROOT / "docs" / page):
         if block.file is not None:
             Path(block.file).write_text(block.text)
         elif block.language == "python":
             output = io.StringIO()
-            code = compile("\n" * block.line + block.text, "tutorial.md", "exec")
+            code = compile("\n" * block.line + block.text, page, "exec")
             with contextlib.redirect_stdout(output):
                 exec(code, names)
             printed = output.getvalue()

@@ -41,6 +41,7 @@ def test_values_pass() -> None:
         assert y.eval({X: 2.5}) == 2.5
 
 
+@pytest.mark.shows("gradient/13-disconnected", "gradient/13-zero")
 def test_reverse() -> None:
     assert slope(zero_grad(X) ** 2, 3.0) == 0.0
     assert slope(X * disconnected_grad(X), 3.0) == 3.0
@@ -53,12 +54,15 @@ def test_reverse() -> None:
         grad(undefined_grad(X), X)
 
 
+@pytest.mark.shows("gradient/4-grad-clip", "gradient/4-grad-scale", "gradient/4-zero-grad")
 def test_second_order() -> None:
     assert slope(grad(grad_clip(X, -1, 1) ** 3, X), 0.1) == pytest.approx(0.6)
     assert slope(grad(grad_scale(X, 2.0) ** 3, X), 1.0) == 24.0
     assert slope(grad(zero_grad(X) * X**2, X), 3.0) == 6.0
 
 
+@pytest.mark.shows("gradient/4-zero-grad", "gradient/4-disconnected-grad", "gradient/4-grad-clip")
+@pytest.mark.shows("gradient/4-grad-scale")
 def test_forward() -> None:
     one = np.float64(1.0)
     assert Rop(zero_grad(X), X, one).eval({X: 2.0}) == 0.0
@@ -68,6 +72,7 @@ def test_forward() -> None:
         Rop(disconnected_grad(X), X, one)
 
 
+@pytest.mark.shows("gradient/4-clip-bounds", "gradient/4-clip-nan")
 def test_clip_bounds() -> None:
     with pytest.raises(ValueError, match="below"):
         grad_clip(X, 1, -1)
@@ -79,6 +84,7 @@ def test_clip_bounds() -> None:
     assert np.isnan(slope(grad_clip(X, -1, 1) * np.float64("nan"), 1.0))
 
 
+@pytest.mark.shows("gradient/4-scale-dtype", "gradient/4-scale-integer", "gradient/13-scale")
 def test_scale_keeps_the_dtype_and_serves_integers() -> None:
     f, i, v = at.fscalar("f"), at.iscalar("i"), at.dvector("v")
     found = grad(at.sin(grad_scale(f, np.float64(-1.0))), f)
@@ -96,12 +102,14 @@ def test_ops_are_equal_by_what_they_are() -> None:
     assert grad_clip(X, 0, 1).owner.inputs[1] is not X
 
 
+@pytest.mark.shows("gradient/1-consider-constant")
 def test_consider_constant_is_deprecated() -> None:
     with pytest.warns(DeprecationWarning, match="zero_grad"):
         y = consider_constant(X)
     assert slope(y**2 + X, 3.0) == 1.0
 
 
+@pytest.mark.shows("gradient/9-grad-undefined", "gradient/9-grad-not-implemented")
 def test_reasons_of_null_gradients() -> None:
     assert "input 1 (x) is undefined: an index" in grad_undefined(zero_grad_, 1, X, "an index").type.why_null
     assert "not implemented" in grad_not_implemented(zero_grad_, 0, X).type.why_null

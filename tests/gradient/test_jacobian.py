@@ -20,6 +20,7 @@ E = np.array([1.0, 2.0, 3.0])
 GRID = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
 
 
+@pytest.mark.shows("gradient/13-jacobian", "gradient/13-jacobian-constant")
 def test_values() -> None:
     v, h = at.dvector("v"), at.sin(at.dvector("v"))
     np.testing.assert_array_equal(jacobian(v**2, v).eval({v: E}), np.diag(2 * E))
@@ -30,6 +31,7 @@ def test_values() -> None:
     np.testing.assert_array_equal(found, np.diag(np.sin(E)))
 
 
+@pytest.mark.shows("gradient/6-rank", "gradient/6-shape")
 def test_shapes() -> None:
     v, x, m = at.dvector("v"), at.dscalar("x"), at.dmatrix("m")
     outer = jacobian(at.outer(v, v), v).eval({v: E})
@@ -45,6 +47,7 @@ def test_shapes() -> None:
     np.testing.assert_array_equal(jacobian(at.sum(m**2), m).eval({m: GRID}), 2 * GRID)
 
 
+@pytest.mark.shows("gradient/6-container", "gradient/6-wrt")
 def test_container_follows_wrt() -> None:
     v, x = at.dvector("v"), at.dscalar("x")
     first, second = jacobian(v * x, [x, v])
@@ -58,6 +61,7 @@ def test_container_follows_wrt() -> None:
     np.testing.assert_array_equal(twice[0].eval({x: 2.0, v: E}), twice[1].eval({x: 2.0, v: E}))
 
 
+@pytest.mark.shows("gradient/6-disconnected")
 def test_disconnected() -> None:
     v, w, x = at.dvector("v"), at.dvector("w"), at.dscalar("x")
     for absent in (w, x):
@@ -76,6 +80,7 @@ def test_disconnected() -> None:
     )
 
 
+@pytest.mark.shows("gradient/6-empty-extents")
 def test_extents_of_zero() -> None:
     v, w, m = at.dvector("v"), at.dvector("w"), at.dmatrix("m")
     assert jacobian(at.concatenate([v, w]), w).eval({v: E, w: np.zeros(0)}).shape == (3, 0)
@@ -84,6 +89,7 @@ def test_extents_of_zero() -> None:
     assert hessian(at.sum(v**3), v).eval({v: np.zeros(0)}).shape == (0, 0)
 
 
+@pytest.mark.shows("gradient/6-dtype")
 def test_dtypes() -> None:
     v, f, i = at.dvector("v"), at.fvector("f"), at.ivector("i")
     assert jacobian(f * 2, f).dtype == "float32"
@@ -98,6 +104,7 @@ def test_dtypes() -> None:
     assert jacobian(at.outer(v, short), short).dtype == "float32"
 
 
+@pytest.mark.shows("gradient/6-rank", "gradient/6-not-a-variable", "gradient/6-wrt")
 def test_entry_is_checked() -> None:
     v, m, x = at.dvector("v"), at.dmatrix("m"), at.dscalar("x")
     for wrong in (E, 1.0, [v]):
@@ -125,6 +132,8 @@ def test_entry_is_checked() -> None:
             jacobian(undefined_grad(v * x), target)
 
 
+@pytest.mark.shows("gradient/6-shape", "gradient/6-linear", "gradient/13-hessian", "gradient/13-hessian-two")
+@pytest.mark.shows("gradient/13-hessian-linear")
 def test_hessian() -> None:
     v, w = at.dvector("v"), at.dvector("w")
     np.testing.assert_array_equal(hessian(at.sum(v**3), v).eval({v: E}), np.diag(6 * E))
@@ -151,6 +160,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Variable], list[Array]]] = {
 }
 
 
+@pytest.mark.shows("gradient/6-agree")
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("is_static", [False, True])
 def test_against_differences_and_rows(name: str, is_static: bool) -> None:

@@ -14,6 +14,8 @@ from aotensor.gradient import GradScale, grad_scale, numeric_grad, undefined_gra
 from aotensor.gradient.numeric import check_duality
 
 
+@pytest.mark.shows("gradient/1-numeric-grad", "gradient/8.1-method", "gradient/8.1-point", "gradient/8.1-integer")
+@pytest.mark.shows("gradient/8.1-out-type", "gradient/8.1-sample")
 def test_numeric_grad() -> None:
     def squares(a: Any) -> Any:
         return np.sum(a**2)
@@ -28,11 +30,13 @@ def test_numeric_grad() -> None:
         numeric_grad(squares, np.array([1.0]), out_type="complex128")
 
 
+@pytest.mark.shows("gradient/8.1-abs-rel-err")
 @pytest.mark.parametrize(("a", "b", "expected"), [(1, 1.1, (0.1, 0.047619)), (0, 0, (0, 0)), (1e-10, 0, (1e-10, 0.01))])
 def test_abs_rel_err(a: float, b: float, expected: tuple[float, float]) -> None:
     np.testing.assert_allclose(numeric_grad.abs_rel_err(a, b), expected, rtol=1e-5)
 
 
+@pytest.mark.shows("gradient/8.1-max-err", "gradient/8.1-abs-rel-errors")
 def test_max_err() -> None:
     found = numeric_grad(lambda a, b: np.sum(a) + 2 * np.sum(b), [np.zeros(2), np.zeros((2, 2))])
     exact = [np.ones(2), np.full((2, 2), 2.0)]
@@ -48,6 +52,7 @@ def test_max_err() -> None:
         found.max_err([exact[0] * np.nan, exact[1]], 1, 1)
 
 
+@pytest.mark.shows("gradient/8.2-discrete", "gradient/8.2-empty", "gradient/8.2-forward")
 def test_verify_grad_accepts_what_is_right(rng: np.random.Generator) -> None:
     verify_grad(lambda x, y: at.dot(x, at.tanh(y)), [rng.normal(size=(2, 3)), rng.normal(size=3)], rng=rng)
     verify_grad(at.exp, (rng.normal(size=2).astype("float32"),), rng=rng, cast_to_output_type=True)
@@ -56,6 +61,7 @@ def test_verify_grad_accepts_what_is_right(rng: np.random.Generator) -> None:
     verify_grad(lambda x: x**2, [rng.normal(size=2)], rng=rng, mode=aot.function)
 
 
+@pytest.mark.shows("gradient/8.2-failure", "gradient/8.2-error", "gradient/8.2-no-tests")
 def test_verify_grad_finds_what_is_wrong(rng: np.random.Generator) -> None:
     with pytest.raises(GradientError) as caught:
         verify_grad(lambda x: grad_scale(x, 2.0) ** 2, [np.array([1.0, 3.0])], rng=rng)
@@ -67,6 +73,7 @@ def test_verify_grad_finds_what_is_wrong(rng: np.random.Generator) -> None:
     verify_grad(lambda x: grad_scale(x, 2.0) ** 2, [np.array([1.0, 3.0])], n_tests=0)
 
 
+@pytest.mark.shows("gradient/8.2-point", "gradient/8.2-result", "gradient/8.2-non-finite", "gradient/8.2-null")
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

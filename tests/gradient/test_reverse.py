@@ -21,7 +21,6 @@ from aotensor.gradient import (
     null_type,
     subgraph_grad,
 )
-from aotensor.gradient.options import as_list_or_tuple
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves
 from aotensor.ops.gradient_control import disconnected_grad, undefined_grad, zero_grad
@@ -36,6 +35,10 @@ def value(target: Variable, /, **named: Any) -> Any:
 # --- entry -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.1-nothing", "gradient/3.1-null-cost", "gradient/3.1-rank", "gradient/3.1-no-variable")
+@pytest.mark.shows("gradient/3.1-set", "gradient/3.1-not-a-sequence", "gradient/3.8-not-iterable")
+@pytest.mark.shows("gradient/3.8-no-variable", "gradient/3.8-bare", "gradient/3.9-mapping", "gradient/3.9-no-variable")
+@pytest.mark.shows("gradient/3.9-dtype", "gradient/3.9-shape")
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -66,6 +69,7 @@ def test_entry_is_checked(call: Any, error: type[Exception], text: str) -> None:
         call(at.dscalar("x"), at.dvector("v"))
 
 
+@pytest.mark.shows("gradient/3.1-empty", "gradient/3.2-single", "gradient/3.2-list", "gradient/3.2-tuple")
 def test_result_is_in_the_container_of_wrt() -> None:
     x, y = at.dscalars("x", "y")
     cost = x * y
@@ -76,11 +80,13 @@ def test_result_is_in_the_container_of_wrt() -> None:
     assert grad(cost, ()) == ()
 
 
+@pytest.mark.shows("gradient/3.1-duplicates")
 def test_a_repeated_wrt_gets_its_gradient_in_each_slot() -> None:
     x = at.dscalar("x")
     assert [value(g, x=3.0) for g in grad(x**2, [x, x])] == [6.0, 6.0]
 
 
+@pytest.mark.shows("gradient/3.1-constant", "gradient/3.1-intermediate")
 def test_constants_and_intermediates_may_be_differentiated() -> None:
     x = at.dscalar("x")
     k = at.constant(2.0)
@@ -89,6 +95,7 @@ def test_constants_and_intermediates_may_be_differentiated() -> None:
     assert value(grad(u * u * x, u), x=2.0) == 24.0
 
 
+@pytest.mark.shows("gradient/3.1-itself", "gradient/3.3-seed", "gradient/3.4-discrete-cost")
 def test_the_cost_itself_has_slope_1() -> None:
     x, i = at.dscalar("x"), at.iscalar("i")
     assert grad(x, x).eval({}) == 1.0
@@ -96,6 +103,7 @@ def test_the_cost_itself_has_slope_1() -> None:
     assert grad(i, i).dtype == config.floatX
 
 
+@pytest.mark.shows("gradient/3.1-no-sources")
 def test_no_known_grads_connect_nothing() -> None:
     x = at.dscalar("x")
     with pytest.raises(DisconnectedInputError):
@@ -105,6 +113,7 @@ def test_no_known_grads_connect_nothing() -> None:
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/13-cube")
 def test_higher_orders() -> None:
     x = at.dscalar("x")
     first = grad(x**3, x)
@@ -132,6 +141,7 @@ def test_a_ladder_of_reuse_stays_linear() -> None:
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.4-result")
 def test_a_gradient_has_the_dtype_of_its_wrt() -> None:
     a, b = at.fscalar("a"), at.dscalar("b")
     assert grad(a * b, a).dtype == "float32"
@@ -139,12 +149,14 @@ def test_a_gradient_has_the_dtype_of_its_wrt() -> None:
     assert grad(at.sum(at.fvector("v")), a, disconnected_inputs="ignore").dtype == "float32"
 
 
+@pytest.mark.shows("gradient/3.4-discrete-input")
 def test_a_discrete_input_of_a_float_op_is_differentiated_as_if_real() -> None:
     i, x, flag = at.iscalar("i"), at.dscalar("x"), at.scalar("flag", dtype="bool")
     assert [value(g, i=3, x=2.0) for g in grad(i * x, [i, x])] == [2.0, 3.0]
     assert value(grad(flag * x, flag), flag=True, x=2.0) == 2.0
 
 
+@pytest.mark.shows("gradient/3.4-discrete-output", "gradient/3.4-comparison")
 def test_discrete_outputs_send_exact_zeros() -> None:
     i, x, v = at.iscalar("i"), at.dscalar("x"), at.ivector("v")
     assert value(grad(i * i, i), i=3) == 0.0
@@ -157,6 +169,7 @@ def test_discrete_outputs_send_exact_zeros() -> None:
     assert value(grad(at.eq(x, 1), x), x=1.0) == 0.0
 
 
+@pytest.mark.shows("gradient/3.4-extents")
 def test_what_only_lends_its_extents_is_disconnected() -> None:
     x = at.dvector("x")
     with pytest.raises(DisconnectedInputError, match=r"x: float64\[\?\]   made at"):
@@ -167,6 +180,8 @@ def test_what_only_lends_its_extents_is_disconnected() -> None:
 # --- disconnected and null -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/2-disconnected-effect", "gradient/3.3-unconnected", "gradient/3.5-not-an-ancestor")
+@pytest.mark.shows("gradient/3.5-handling")
 def test_disconnection_raises_warns_or_is_ignored() -> None:
     x, y = at.dscalar("x"), at.iscalar("y")
     with pytest.raises(DisconnectedInputError, match="does not depend on the input y"):
@@ -181,12 +196,14 @@ def test_disconnection_raises_warns_or_is_ignored() -> None:
     assert value(zero, y=3) == 0.0
 
 
+@pytest.mark.shows("gradient/3.5-handling")
 @pytest.mark.parametrize("spelling", ["none", "None", "NONE", None])
 def test_a_disconnected_gradient_may_be_none(spelling: Any) -> None:
     x, y = at.dscalars("x", "y")
     assert grad(x, [y], disconnected_inputs="ignore", return_disconnected=spelling) == [None]
 
 
+@pytest.mark.shows("gradient/3.5-handling", "gradient/9-arithmetic")
 def test_a_disconnected_gradient_may_be_a_variable_that_says_so() -> None:
     x, y = at.dscalars("x", "y")
     found = grad(x, y, disconnected_inputs="ignore", return_disconnected="Disconnected")
@@ -198,6 +215,7 @@ def test_a_disconnected_gradient_may_be_a_variable_that_says_so() -> None:
         found.type.filter(1.0)
 
 
+@pytest.mark.shows("gradient/3.5-null", "gradient/3.5-null-handling")
 def test_null_poisons_the_total() -> None:
     x = at.dscalar("x")
     cost = undefined_grad(x) ** 2 + x
@@ -208,6 +226,7 @@ def test_null_poisons_the_total() -> None:
     assert "undefined_grad" in found.type.why_null
 
 
+@pytest.mark.shows("gradient/3.5-null-zero", "gradient/3.5-null-cut")
 def test_null_and_the_ops_that_cut() -> None:
     x = at.dscalar("x")
     with pytest.raises(NullTypeGradError):
@@ -220,6 +239,7 @@ def test_null_and_the_ops_that_cut() -> None:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.6-named")
 def test_gradients_are_named() -> None:
     x = at.dscalar("x")
     cost = x**2
@@ -229,6 +249,7 @@ def test_gradients_are_named() -> None:
     assert grad(cost, x, add_names=False).name is None
 
 
+@pytest.mark.shows("gradient/3.6-named")
 def test_intermediate_gradients_are_named_too() -> None:
     x = at.dscalar("x")
     u = x * x
@@ -246,6 +267,7 @@ def test_intermediate_gradients_are_named_too() -> None:
     assert "(dc/du)" in names
 
 
+@pytest.mark.shows("gradient/3.6-user")
 def test_variables_of_the_user_keep_their_names() -> None:
     x, y = at.dscalars("x", "y")
     cost = x * y
@@ -262,6 +284,8 @@ def test_variables_of_the_user_keep_their_names() -> None:
 # --- consider_constant, known_grads ----------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("gradient/3.8-intermediate", "gradient/3.8-wrt", "gradient/3.8-leaf", "gradient/3.8-all-cut")
+@pytest.mark.shows("gradient/3.8-cost", "gradient/3.8-generator")
 def test_consider_constant_cuts_behind_a_variable() -> None:
     x, y = at.dscalars("x", "y")
     a = x * y
@@ -276,6 +300,8 @@ def test_consider_constant_cuts_behind_a_variable() -> None:
         grad(cost, x, [cost])
 
 
+@pytest.mark.shows("gradient/3.9-precedence", "gradient/3.9-cost", "gradient/3.9-no-cost", "gradient/13-known")
+@pytest.mark.shows("gradient/13-known-cost")
 def test_known_grads_replace_what_would_be_computed() -> None:
     x, y, g = at.dscalars("x", "y", "g")
     a = x * y
@@ -287,6 +313,7 @@ def test_known_grads_replace_what_would_be_computed() -> None:
     assert value(grad(c, x, known_grads={c: at.constant(10.0)}), x=2.0, y=3.0) == 360.0
 
 
+@pytest.mark.shows("gradient/3.9-cast", "gradient/13-known-vector")
 def test_known_grads_of_another_dtype_are_cast() -> None:
     v, w = at.dvector("v"), at.fvector("w")
     found = grad(None, v, known_grads={v**2: w})
@@ -294,6 +321,7 @@ def test_known_grads_of_another_dtype_are_cast() -> None:
     np.testing.assert_array_equal(value(found, v=np.array([1.0, 2]), w=np.array([3, 4], "float32")), [6, 16])
 
 
+@pytest.mark.shows("gradient/3.9-null", "gradient/3.9-disconnected")
 def test_known_grads_may_be_null_or_disconnected() -> None:
     x = at.dscalar("x")
     a = x * x
@@ -305,6 +333,7 @@ def test_known_grads_may_be_null_or_disconnected() -> None:
         grad(a * 2, x, known_grads={a: disconnected_type()})
 
 
+@pytest.mark.shows("gradient/1-grad-sources-inputs", "gradient/3.9-sources-inputs")
 def test_grad_sources_inputs() -> None:
     x, y, g = at.dscalars("x", "y", "g")
     found = grad_sources_inputs([(x * y, g)], None)
@@ -312,6 +341,7 @@ def test_grad_sources_inputs() -> None:
     assert value(found[x], y=3.0, g=2.0) == 6.0
 
 
+@pytest.mark.shows("gradient/7-purpose", "gradient/7-numbers")
 def test_subgraph_grad_continues_layer_by_layer() -> None:
     x, w1, w2 = at.dscalars("x", "w1", "w2")
     h = w1 * x
@@ -334,6 +364,7 @@ def test_subgraph_grad_continues_layer_by_layer() -> None:
 ONES = np.array([1.0, 2.0, 3.0])
 
 
+@pytest.mark.shows("gradient/5-lop-formula", "gradient/5-repeated-f", "gradient/5-adds", "gradient/5-identical")
 def test_lop_adds_the_contributions_of_all_outputs() -> None:
     v = at.dvector("v")
     f = v**2
@@ -347,6 +378,7 @@ def test_lop_adds_the_contributions_of_all_outputs() -> None:
         np.testing.assert_array_equal(Lop(outputs, v, points).eval({v: ONES}), expected)
 
 
+@pytest.mark.shows("gradient/5-container", "gradient/5-length", "gradient/5-rank", "gradient/5-empty")
 def test_lop_takes_its_container_from_wrt_and_checks_shapes() -> None:
     v = at.dvector("v")
     assert isinstance(Lop([v**2], v, [ONES]), Variable)
@@ -358,19 +390,3 @@ def test_lop_takes_its_container_from_wrt_and_checks_shapes() -> None:
     with pytest.raises(DisconnectedInputError):
         Lop([], v, [])
     np.testing.assert_array_equal(Lop(v**2, v, np.array([1, 2, 3])).eval({v: ONES}), [2, 8, 18])
-
-
-# --- containers ------------------------------------------------------------------------------------------------------
-
-
-def test_as_list_or_tuple() -> None:
-    assert as_list_or_tuple(True, False, (1, 2)) == [1, 2]
-    assert as_list_or_tuple(True, False, 1) == [1]
-    assert as_list_or_tuple(False, True, [1]) == (1,)
-    assert as_list_or_tuple(False, True, "ab") == ("ab",)
-    assert as_list_or_tuple(False, False, [1]) == 1
-    assert as_list_or_tuple(False, False, 1) == 1
-    with pytest.raises(ValueError, match="not both"):
-        as_list_or_tuple(True, True, 1)
-    with pytest.raises(ValueError, match="2 outputs"):
-        as_list_or_tuple(False, False, [1, 2])

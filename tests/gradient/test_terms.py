@@ -49,6 +49,9 @@ class Patterned(Scripted):
         return self.pattern
 
 
+@pytest.mark.shows("gradient/11-returns-none", "gradient/11-term-none", "gradient/11-term-count")
+@pytest.mark.shows("gradient/11-term-no-variable", "gradient/11-term-rank", "gradient/11-term-dtype")
+@pytest.mark.shows("gradient/3.4-floating")
 @pytest.mark.parametrize(
     ("returned", "error", "text"),
     [
@@ -66,6 +69,7 @@ def test_terms_are_checked(returned: Any, error: type[Exception], text: str) -> 
         grad(Scripted(returned)(x, y), [x, y])
 
 
+@pytest.mark.shows("gradient/11-term-rank")
 def test_static_extents_of_terms_are_checked() -> None:
     x, y = at.dvector("x", shape=(3,)), at.dscalar("y")
     op = Scripted(lambda x, y, g: [at.zeros((2,)), at.sum(g)])
@@ -73,6 +77,7 @@ def test_static_extents_of_terms_are_checked() -> None:
         grad(at.sum(op(x, y)), x)
 
 
+@pytest.mark.shows("gradient/11-tuple")
 def test_a_tuple_is_accepted() -> None:
     x, y = at.dscalars("x", "y")
     assert grad(Scripted(lambda x, y, g: (g, 2 * g))(x, y), y).eval({}) == 2.0
@@ -84,6 +89,7 @@ def test_tangents_are_checked() -> None:
         Rop(Scripted(lambda x, y, s, t: [s, s])(x, y), x, np.float64(1.0))
 
 
+@pytest.mark.shows("gradient/11-term-disconnected")
 def test_a_disconnected_term_without_pattern_warns() -> None:
     x, y = at.dscalars("x", "y")
     cost = Scripted(lambda x, y, g: [g, disconnected()])(x, y)
@@ -91,6 +97,8 @@ def test_a_disconnected_term_without_pattern_warns() -> None:
         grad(cost, x)
 
 
+@pytest.mark.shows("gradient/11-term-missing", "gradient/11-term-too-much", "gradient/11-pattern-type")
+@pytest.mark.shows("gradient/11-pattern-rows")
 @pytest.mark.parametrize(
     ("pattern", "returned", "error", "text"),
     [
@@ -108,6 +116,7 @@ def test_patterns_are_checked(pattern: Any, returned: Any, error: type[Exception
         grad(Patterned(returned, pattern=pattern)(x, y), x)
 
 
+@pytest.mark.shows("gradient/11-discrete-nonzero")
 def test_a_discrete_output_may_not_send_what_is_surely_not_zero() -> None:
     x, y = at.dscalars("x", "y")
     one: Variable = at.constant(1.0)

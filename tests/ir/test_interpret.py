@@ -13,7 +13,7 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError, InternalError
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
-from aotensor.ir.interpret import interpret
+from aotensor.ir.interpreter.interpret import interpret
 from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner
 
 PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)

@@ -34,7 +34,9 @@ class Case:
     specials: expected derivatives at kinks: position → ȳᵀ·J for ȳ of ones.
     expected: the value itself, where a closed form is known.
     compiles: whether the compiled library is compared too.
+    ragged: extents depend on values, so that samples that differ make no batch.
     keeps_places: samples of a batch are multiples of the input, not its elements in another order.
+    shows: rows of docs/surface that it shows, beside those that name its ops.
     """
 
     id: str
@@ -49,7 +51,9 @@ class Case:
     specials: dict[int, Any] | None = None
     expected: Any = None
     compiles: bool = True
+    ragged: bool = False
     keeps_places: bool = False
+    shows: Sequence[str] = ()
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """The input arrays. Python floats become float64, ints int64."""

@@ -1,4 +1,4 @@
-"""Products: dot, matmul, outer, tensordot, trace; control of gradients."""
+"""Products: dot, matmul, outer, tensordot, einsum, Kronecker products, powers, trace; control of gradients."""
 
 from __future__ import annotations
 
@@ -65,4 +65,67 @@ SMOOTH = [
     ),
 ]
 
-CASES: list[Case] = [*VALUES, *SMOOTH]
+
+def summed(id: str, formula: str, *shapes: tuple[int, ...]) -> Case:
+    """einsum with random operands."""
+    return Case(id=f"einsum-{id}", build=lambda *xs: at.einsum(formula, *xs), inputs=normal(*shapes))
+
+
+EINSUM = [
+    summed("product", "ij,jk", (3, 4), (4, 2)),
+    summed("diagonal", "ii->i", (3, 3)),
+    summed("trace", "ii", (3, 3)),
+    summed("diagonal-of-three", "iiij->ji", (2, 2, 2, 3)),
+    summed("transposed", "ba", (3, 4)),
+    summed("one-letter-alone", "ij,kj->k", (3, 4), (2, 4)),
+    summed("bilinear-form", "i,j,ij->", (3,), (4,), (3, 4)),
+    summed("chain", "ij,jk,kl,lm->mi", (3, 4), (4, 2), (2, 5), (5, 3)),
+    summed("ellipsis", "...ij,...jk->...ik", (2, 3, 4), (4, 5)),
+    summed("ellipsis-of-ones", "...a,...a", (1, 3), (4, 3)),
+    summed("elementwise", "bi,bi->bi", (2, 3), (2, 3)),
+    summed("scalar", ",i->i", (), (3,)),
+    summed("nothing-shared", "ab,c->cab", (2, 3), (4,)),
+    value("einsum-int8", lambda x, y: at.einsum("i,i", x, y), [int8(100, 1), int8(2, 3)], np.int8(-53)),
+    value("einsum-int8-sum", lambda x: at.einsum("i->", x), [int8(100, 100)], np.int8(-56)),
+    value(
+        "einsum-bool-sum", lambda x: at.einsum("ij->i", x), [np.array([[True, False], [False, False]])], [True, False]
+    ),
+    value("einsum-empty", lambda x, y: at.einsum("ij,jk", x, y), [np.ones((2, 0)), np.ones((0, 3))], np.zeros((2, 3))),
+]
+
+NAMED = [
+    Case(id="vecdot", build=at.vecdot, inputs=normal((2, 1, 3), (4, 3))),
+    Case(id="matvec", build=at.matvec, inputs=normal((2, 4, 3), (2, 3))),
+    Case(id="vecmat", build=at.vecmat, inputs=normal((3,), (2, 3, 4))),
+    Case(id="batched_dot", build=at.batched_dot, inputs=normal((2, 4, 3), (2, 3, 5))),
+    Case(id="batched_dot-vectors", build=at.batched_dot, inputs=normal((2, 3), (2, 3))),
+    Case(id="matrix_dot", build=at.matrix_dot, inputs=normal((3, 2), (2, 4), (4, 2))),
+    Case(id="matrix_dot-vectors", build=at.matrix_dot, inputs=normal((3,), (3, 4), (4,))),
+    Case(id="kron", build=at.kron, inputs=normal((2, 3), (4, 2))),
+    Case(id="kron-vector", build=at.kron, inputs=normal((3,), (2, 2))),
+    value("kron-nothing", at.kron, [np.ones((2, 0)), np.ones((3, 1))], np.ones((6, 0))),
+    Case(id="block_diag", build=at.block_diag, inputs=normal((2, 3), (1, 2), (3,), ())),
+    Case(id="block_diag-batch", build=at.block_diag, inputs=normal((2, 2, 3), (2, 1, 2))),
+    value("block_diag-nothing", at.block_diag, [np.ones((0, 2)), np.ones((1, 1))], [[0, 0, 1]]),
+    Case(id="matrix_power", build=lambda x: at.matrix_power(x, 5), inputs=normal((3, 3))),
+    Case(id="matrix_power-batch", build=lambda x: at.matrix_power(x, 2), inputs=normal((2, 3, 3))),
+    Case(
+        id="matrix_power-minus-3",
+        build=lambda x: at.matrix_power(x, -3),
+        inputs=lambda rng: [rng.normal(size=(3, 3)) + 4 * np.eye(3)],
+        keeps_places=True,
+        rtol=1e-11,
+        reason="an inverse",
+    ),
+    value(
+        "matrix_power-minus-1-int",
+        lambda x: at.matrix_power(x, -1),
+        [np.array([[2, 0], [0, 4]])],
+        np.diag([0.5, 0.25]),
+        keeps_places=True,
+    ),
+    value("matrix_power-0", lambda x: at.matrix_power(x, 0), [np.full((2, 2, 2), NAN)], [np.eye(2)] * 2),
+    value("matrix_power-int", lambda x: at.matrix_power(x, 3), [np.array([[1, 1], [0, 1]])], [[1, 3], [0, 1]]),
+]
+
+CASES: list[Case] = [*VALUES, *SMOOTH, *EINSUM, *NAMED]

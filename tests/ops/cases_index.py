@@ -82,6 +82,24 @@ SMOOTH = [
     Case(id="index-symbolic", build=lambda x, i, j: x[i, j], inputs=[GRID, count(-3), count(3)], wrt=(0,)),
     Case(id="index-column-reversed", build=lambda x: x[::-1, 1], inputs=normal((3, 4)), dims=[("n", 4)]),
     Case(id="index-mixed", build=lambda x, n: x[1, None, n:, ::-2], inputs=[CUBE, count(1)], wrt=(0,)),
+    Case(id="index-symbolic-step", build=lambda x, k: x[::k], inputs=[LINE, count(-3)], wrt=(0,), expected=LINE[::-3]),
+    Case(
+        id="index-symbolic-slice",
+        build=lambda x, a, b, k: x[:, a:b:k],
+        inputs=[GRID, count(0), count(-1), count(2)],
+        wrt=(0,),
+        expected=GRID[:, 0:-1:2],
+    ),
+    Case(
+        id="inc-symbolic-step",
+        build=lambda x, y, k: x[2::k].inc(y),
+        inputs=[LINE, np.array([5.0, 7.0]), count(-2)],
+        wrt=(0, 1),
+        expected=[7.0, 1.0, 7.0, 3.0, 4.0, 5.0, 6.0],
+    ),
+    Case(
+        id="set-symbolic-step", build=lambda x, y, k: x[::k].set(y), inputs=[GRID, GRID[:2] ** 2, count(2)], wrt=(0, 1)
+    ),
     Case(id="index-window-summed", build=lambda x: x[:2, 1:].sum(axis=0), inputs=normal((3, 4))),
     Case(id="index-window-of-window", build=lambda x: x[:3][1:] * x[:2], inputs=normal((4, 3))),
     Case(id="index-last-by-shape", build=lambda x: x[x.shape[0] - 1], inputs=normal((3, 4))),

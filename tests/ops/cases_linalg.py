@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from case import Case as AnyCase
+from case import value
 
 import aotensor.tensor as at
 from aotensor.core.types import Array
@@ -37,28 +39,156 @@ def normal(rng: np.random.Generator, *shape: int) -> Array:
     return np.asarray(rng.normal(size=shape))
 
 
+def singular(rng: np.random.Generator, *shape: int) -> Array:
+    """Matrices of rank n − 1: one null vector on each side."""
+    left, values, right = np.linalg.svd(rng.normal(size=shape))
+    values[..., -1:] = 0
+    return np.asarray((left * values[..., None, :]) @ right)
+
+
+def of_matrix(name: str, build: Any, maker: Callable[..., Array] = matrices, **options: Any) -> list[AnyCase]:
+    """Rows for a function of one matrix: sizes, batches, float32."""
+    rows = [
+        Case(id=f"{name}-{key}", build=build, inputs=drawn((maker, shape)), **options) for key, shape in SHAPES.items()
+    ]
+    return [*rows, Case(id=f"{name}-float32", build=build, inputs=drawn((maker, (4, 4)), dtype="float32"), **options)]
+
+
+def of_system(name: str, build: Any, maker: Callable[..., Array] = matrices, **options: Any) -> list[AnyCase]:
+    """Rows for a function of a matrix and a right-hand side."""
+    return [
+        Case(id=f"{name}-{key}", build=partial(build, b_ndim=core), inputs=drawn((maker, a), (normal, b)), **options)
+        for key, a, b, core in SYSTEMS
+    ] + [
+        Case(
+            id=f"{name}-float32",
+            build=build,
+            inputs=drawn((maker, (3, 3)), (normal, (3, 2)), dtype="float32"),
+            **options,
+        )
+    ]
+
+
 SHAPES = {"odd": (5, 5), "one": (1, 1), "empty": (0, 0), "batch": (3, 4, 4), "batches": (2, 3, 2, 2)}
+SYSTEMS = [
+    ("matrix", (5, 5), (5, 3), None),
+    ("vector", (5, 5), (5,), None),
+    ("one", (1, 1), (1, 1), None),
+    ("empty", (0, 0), (0, 3), None),
+    ("no_columns", (3, 3), (3, 0), None),
+    ("batch", (3, 4, 4), (3, 4, 2), None),
+    ("vectors", (3, 4, 4), (3, 4), 1),
+    ("broadcast", (1, 4, 4), (2, 3, 4, 2), None),
+    ("one_matrix", (3, 3), (4, 3), 1),
+]
+COFACTORS = np.array([[4.0, -3.0], [-2.0, 1.0]])
+
+
+def cho_solved(c: Any, b: Any, b_ndim: int | None = None) -> Any:
+    return at.cho_solve((c, True), b, b_ndim=b_ndim)
+
+
+def lu_solved(a: Any, b: Any, b_ndim: int | None = None, trans: int = 0) -> Any:
+    return at.lu_solve(at.lu_factor(a), b, trans, b_ndim=b_ndim)
+
 
 CASES = [
-    *(
-        Case(id=f"cholesky-{name}", build=at.cholesky, inputs=drawn((positive, shape)), rtol=1e-11)
-        for name, shape in SHAPES.items()
-    ),
-    Case(id="cholesky-float32", build=at.cholesky, inputs=drawn((positive, (4, 4)), dtype="float32")),
+    *of_matrix("cholesky", at.cholesky, positive, rtol=1e-11),
     Case(
         id="cholesky-upper",
         build=lambda x: at.cholesky(at.matrix_transpose(x), lower=False),
         inputs=drawn((positive, (3, 4, 4))),
     ),
     Case(id="cholesky-integers", build=at.cholesky, inputs=[np.array([[4, 0], [2, 3]])]),
+    Case(
+        id="cholesky-nan",
+        build=lambda x: at.cholesky(x, on_error="nan"),
+        inputs=lambda rng: [positive(rng, 3, 3, 3) * np.array([1.0, -1.0, 2.0])[:, None, None]],
+        numeric=False,
+    ),
     *(
         Case(
             id=f"solve_triangular-{'lower' if lower else 'upper'}-{trans}{'-unit' if unit else ''}",
-            build=lambda a, b, lower=lower, trans=trans, unit=unit: at.solve_triangular(
-                a, b, lower=lower, trans=trans, unit_diagonal=unit
-            ),
+            build=partial(at.solve_triangular, lower=lower, trans=trans, unit_diagonal=unit),
             inputs=drawn((matrices, (5, 5)), (normal, (5, 3))),
         )
         for lower, trans, unit in product((False, True), "NT", (False, True))
     ),
+    *of_system("solve_triangular", partial(at.solve_triangular, lower=True)),
+    Case(
+        id="solve_triangular-nan",
+        build=partial(at.solve_triangular, on_error="nan"),
+        inputs=[np.array([[[1.0, 2.0], [7.0, 0.0]], [[1.0, 2.0], [7.0, 4.0]]]), np.ones((2, 2, 1))],
+        numeric=False,
+    ),
+    *of_system("solve", at.solve, rtol=1e-11),
+    *of_system("solve-transposed", partial(at.solve, transposed=True), rtol=1e-11),
+    *of_system("solve-pos", partial(at.solve, assume_a="pos", lower=True), positive, rtol=1e-11),
+    *(
+        Case(
+            id=f"solve-{kind.replace(' ', '_')}-{'lower' if lower else 'upper'}",
+            build=partial(at.solve, assume_a=kind, lower=lower),
+            inputs=drawn((maker, (4, 4)), (normal, (4, 2))),
+            rtol=1e-11,
+        )
+        for kind, lower, maker in (
+            ("sym", True, positive),
+            ("sym", False, matrices),
+            ("lower triangular", False, matrices),
+            ("upper triangular", False, matrices),
+        )
+    ),
+    Case(
+        id="solve-nan",
+        build=partial(at.solve, on_error="nan"),
+        inputs=[np.array([[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [2.0, 5.0]]]), np.ones((2, 2, 1))],
+        numeric=False,
+    ),
+    Case(id="solve-integers", build=at.solve, inputs=[np.array([[2, 1], [1, 3]]), np.array([3, 5])]),
+    *of_system("cho_solve", cho_solved, rtol=1e-11),
+    *of_matrix("lu_factor", lambda a: at.lu_factor(a)[0], normal, rtol=1e-10, reason="pivots may be small"),
+    *of_matrix("lu", lambda a: at.lu(a)[1:], normal, rtol=1e-10, reason="pivots may be small"),
+    Case(id="lu-permute_l", build=lambda a: at.lu(a, permute_l=True), inputs=drawn((normal, (2, 4, 4))), rtol=1e-10),
+    Case(
+        id="lu-product",
+        build=lambda a: at.matmul(at.matmul(at.lu(a)[0], at.lu(a)[1]), at.lu(a)[2]),
+        inputs=drawn((normal, (2, 4, 4))),
+        rtol=1e-10,
+    ),
+    Case(
+        id="lu-p_indices",
+        build=lambda a: at.matmul(*at.lu(a, p_indices=True)[1:])[at.lu(a, p_indices=True)[0]],
+        inputs=drawn((normal, (4, 4))),
+        rtol=1e-10,
+    ),
+    *of_system("lu_solve", lu_solved, rtol=1e-10),
+    *of_system("lu_solve-transposed", partial(lu_solved, trans=1), rtol=1e-10),
+    *of_matrix("inv", at.inv, rtol=1e-11),
+    Case(
+        id="inv-nan",
+        build=lambda x: at.inv(x, on_error="nan"),
+        inputs=[np.array([[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [2.0, 5.0]]])],
+        numeric=False,
+    ),
+    *of_matrix("det", at.det, normal, rtol=1e-10),
+    *of_matrix("det-singular", at.det, singular, rtol=1e-9, atol=1e-13),
+    Case(id="det-of_zeros", build=at.det, inputs=[np.zeros((1, 1))], specials={0: np.ones((1, 1))}),
+    Case(
+        id="det-cofactors",
+        build=at.det,
+        inputs=[np.array([[1.0, 2.0], [3.0, 4.0]])],
+        expected=np.array(-2.0),
+        specials={0: COFACTORS},
+    ),
+    *of_matrix("slogdet", at.slogdet, normal, rtol=1e-10),
+    Case(
+        id="slogdet-singular",
+        build=at.slogdet,
+        inputs=[np.array([[1.0, 2.0], [2.0, 4.0]])],
+        expected=np.array(0.0),
+        numeric=False,
+    ),
+    value("slogdet-of_nothing", lambda a: at.stack(at.slogdet(a)), [np.zeros((0, 0))], [1.0, 0.0]),
+    value("det-of_nothing", at.det, [np.zeros((0, 0))], 1.0),
+    *of_matrix("trace", lambda a: at.linalg.trace(a, 0, -2, -1), normal),
 ]

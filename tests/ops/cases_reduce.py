@@ -9,9 +9,10 @@ from case import Case, between, int8, kink, normal, value
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.gradient import grad
+from aotensor.ops.linalg.norms import norm
 from aotensor.ops.reduce.cumulate import diff
 from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
-from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.reduce.moments import std, var
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.reduce.sort import argsort, median, sort
 
@@ -133,6 +134,8 @@ VALUES = [
     value("norm-of-all", norm, [GRID], np.linalg.norm(GRID)),
     value("norm-0", lambda x: norm(x, 0), [np.array([3.0, 0, NAN])], 2.0),
     value("norm-inf", lambda x: norm(x, INF, axis=1), [mixed(3, 4)], np.linalg.norm(mixed(3, 4), INF, axis=1)),
+    value("norm-minus-1-of-0", lambda x: norm(x, -1), [np.array([0.0, 4.0])], 0.0),
+    value("norm-minus-2-value", lambda x: norm(x, -2), [mixed(5)], np.linalg.norm(mixed(5), -2)),
     value("norm-least", lambda x: norm(x, -INF), [np.array([-3.0, 2])], 2.0),
     *[
         value(
@@ -208,6 +211,13 @@ SMOOTH = [
     Case(id="norm-2", build=lambda x: norm(x, axis=1), inputs=normal((3, 4))),
     Case(id="norm-1", build=lambda x: norm(x, 1, axis=0, keepdims=True), inputs=between(0.5, 2, 3, 4)),
     Case(id="norm-3", build=lambda x: norm(x, 3), inputs=between(0.5, 2, 4)),
+    Case(id="norm-minus-2", build=lambda x: norm(x, -2, axis=1), inputs=between(0.5, 2, 2, 3)),
+    Case(id="norm-matrix-1-slopes", build=lambda x: norm(x, 1), inputs=between(0.5, 2, 3, 4)),
+    Case(
+        id="norm-matrix-minus-inf-slopes",
+        build=lambda x: norm(x, -INF, axis=(1, 2), keepdims=True),
+        inputs=between(0.5, 2, 2, 3, 4),
+    ),
     Case(id="norm-frobenius", build=lambda x: norm(x, "fro"), inputs=normal((3, 4))),
 ]
 
@@ -226,6 +236,21 @@ KINKS = [
     kink("std-constant", std, [[2, 2, 2]], x0=[0, 0, 0]),
     kink("norm-at-0", norm, [[0, 0]], x0=[0, 0]),
     kink("norm-3-at-0", lambda x: norm(x, 3), [[0, 0]], x0=[0, 0]),
+    kink("norm-half-at-0", lambda x: norm(x, 0.5), [[0, 4]], x0=[0, 1]),
+    kink("norm-minus-1-at-0", lambda x: norm(x, -1), [[0, 4]], x0=[0, 0]),
+    kink("norm-1-at-0", lambda x: norm(x, 1), [[0, -2]], x0=[0, -1]),
+    kink("norm-inf-ties", lambda x: norm(x, INF), [[-2, 1, 2]], x0=[-1, 0, 1]),
+    kink("norm-inf-at-0", lambda x: norm(x, INF), [[0, 0]], x0=[0, 0]),
+    kink(
+        "norm-matrix-1-ties",
+        lambda x: norm(x, 1),
+        [
+            [[1, -2], [0, 0]],
+        ],
+        x0=[[0, -1], [0, 0]],
+    ),
+    kink("norm-matrix-inf-at-0", lambda x: norm(x, INF), [[[0, 0], [0, 0]]], x0=[[0, 0], [0, 0]]),
+    kink("norm-fro-at-0", lambda x: norm(x, "fro"), [[[0, 0], [0, 0]]], x0=[[0, 0], [0, 0]]),
     kink("logsumexp-ties", logsumexp, [[1000, 1000]], x0=[0.5, 0.5]),
     kink("logsumexp-nothing", logsumexp, [[-INF, -INF]], x0=[0, 0]),
     kink("logsumexp-shared", logsumexp, [[INF, 0, INF]], x0=[0.5, 0, 0.5]),

@@ -123,4 +123,31 @@ SMOOTH = [
     Case(id="pad", build=lambda x, c: pad(x, (1, 2), constant_values=c), inputs=[GRID, np.float64(3.0)]),
 ]
 
-CASES: list[Case] = [*VALUES, *SMOOTH]
+WIDE = ((4, 7), (1, 2))
+ITSELF = [
+    Case(
+        id=f"pad-{mode}{'-far' if widths is WIDE else ''}",
+        build=lambda x, mode=mode, widths=widths: pad(x, widths, mode),
+        inputs=[GRID],
+        expected=np.pad(GRID, widths, mode),
+    )
+    for mode in ("edge", "reflect", "symmetric", "wrap")
+    for widths in ((1, 2), WIDE)
+] + [
+    Case(id="pad-reflect-one", build=lambda x: pad(x, 2, "reflect"), inputs=[GRID[:1, :2]], dims=[(None, 2)]),
+    Case(id="pad-wrap-second", build=lambda x: pad(x, (0, 3), "wrap").sum(0) ** 2, inputs=[GRID]),
+    value("pad-edge-none", lambda x: pad(x, 0, "edge"), [EMPTY], EMPTY),
+    value("pad-symmetric-int8", lambda x: pad(x, 2, "symmetric"), [int8(1, 2)], [2, 1, 1, 2, 2, 1]),
+    Case(
+        id="repeat-each",
+        build=lambda x, n: x.repeat(n, axis=1),
+        inputs=[GRID, np.array([2, 0, 1, 3])],
+        wrt=(0,),
+        expected=np.repeat(GRID, [2, 0, 1, 3], axis=1),
+        ragged=True,
+    ),
+    value("repeat-each-flat", lambda x: repeat(x, [0, 2, 1, 0]), [GRID[:2, :2]], [1, 1, 4]),
+    value("repeat-each-none", lambda x, n: repeat(x, n, 0), [GRID, np.zeros(3, "uint8")], GRID[:0], ragged=True),
+]
+
+CASES: list[Case] = [*VALUES, *SMOOTH, *ITSELF]

@@ -11,6 +11,7 @@ import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
+from aotensor.graph.walk import toposort
 
 
 def symbol(*dims: Any, dtype: str = "float64") -> Variable:
@@ -43,6 +44,24 @@ def test_result_dtypes(x: str, y: str, expected: str) -> None:
         (lambda: at.tensordot(symbol(2, 3), symbol(3), 2), ValueError, "2 axes of ranks 2 and 1"),
         (lambda: at.tensordot(symbol(2, 3), symbol(3), [[0, 1], [0]]), ValueError, "2 axes of x for 1 of y"),
         (lambda: at.tensordot(symbol(2, 3), symbol(3), [[0], [0]]), ValueError, "inner dimensions differ, 2 and 3"),
+        (lambda: at.einsum(symbol(2), symbol(3)), TypeError, "the subscripts are a str"),
+        (lambda: at.einsum("i,j", symbol(2)), ValueError, "2 terms in 'i,j' for 1 operands"),
+        (lambda: at.einsum("i1", symbol(2, 3)), ValueError, "'i1' is no list of letters"),
+        (lambda: at.einsum("......", symbol(2, 3)), ValueError, "at most one '...'"),
+        (lambda: at.einsum("ij", symbol(2)), ValueError, "'ij' for an operand of rank 1"),
+        (lambda: at.einsum("i", symbol(2, 3)), ValueError, "'i' for an operand of rank 2"),
+        (lambda: at.einsum("i->j", symbol(2)), ValueError, "has one that no operand has"),
+        (lambda: at.einsum("i->ii", symbol(2)), ValueError, "repeats a letter"),
+        (lambda: at.einsum("...i->i", symbol(2, 3)), ValueError, "lacks '...'"),
+        (lambda: at.einsum("ii", symbol(2, 3)), ValueError, "extent 3 along axis 1 instead of 2"),
+        (lambda: at.einsum("ij,jk", symbol(2, 3), symbol(4, 5)), ValueError, "inner dimensions differ, 3 and 4"),
+        (lambda: at.batched_dot(symbol(3), symbol(3)), TypeError, "needs ranks of 2 or 3"),
+        (lambda: at.matrix_dot(symbol(2, 3), symbol(3), symbol(3, 2)), TypeError, "vectors at the ends"),
+        (lambda: at.matrix_dot(), TypeError, "needs matrices"),
+        (lambda: at.block_diag(symbol(2, 3), symbol(1, 2, 3)), TypeError, "needs matrices of one rank"),
+        (lambda: at.matrix_power(symbol(2, 3), 2), ValueError, "needs a square matrix, not 2 by 3"),
+        (lambda: at.matrix_power(symbol(2), 2), TypeError, "needs a rank of at least 2"),
+        (lambda: at.matrix_power(symbol(2, 2), 0.5), TypeError, "n is an int known at compile time, not 0.5"),
     ],
 )
 def test_what_is_refused_when_built(build: Any, error: type[Exception], text: str) -> None:
@@ -54,6 +73,40 @@ def test_what_is_refused_at_run_time() -> None:
     x, y = symbol(None, None), symbol(None)
     with pytest.raises(ValueError, match="inner dimensions differ, 3 and 2"):
         at.dot(x, y).eval({x: np.zeros((2, 3)), y: np.zeros(2)})
+
+
+@pytest.mark.parametrize(
+    ("formula", "shapes", "text"),
+    [
+        ("ii", [(2, 3)], "extent 3 along axis 1 instead of 2"),
+        ("ij,jk", [(2, 3), (4, 5)], "inner dimensions differ, 3 and 4"),
+        ("bi,bi->b", [(2, 3), (1, 3)], "batch dimensions differ, 2 and 1"),
+    ],
+)
+def test_what_einsum_refuses_at_run_time(formula: str, shapes: list[tuple[int, ...]], text: str) -> None:
+    xs = [symbol(*(None for _ in shape)) for shape in shapes]
+    with pytest.raises(ValueError, match=text):
+        at.einsum(formula, *xs).eval({x: np.ones(shape) for x, shape in zip(xs, shapes, strict=True)})
+
+
+def test_einsum_contracts_what_shrinks_most_first() -> None:
+    """A chain of matrices is multiplied from the thin end, and two vectors never make a matrix on the way."""
+    shapes = [(1000, 10), (10, 1000), (1000, 10)]
+    chain = at.matrix_dot(*(symbol(*shape) for shape in shapes))
+    assert chain.owner.inputs[1].type.shape == (10, 10)
+    form = at.einsum("i,j,ij->", symbol("n"), symbol("m"), symbol("n", "m"))
+    assert [x.ndim for x in form.owner.inputs] == [1, 1]
+
+
+def test_a_chain_may_be_longer_than_the_alphabet() -> None:
+    x = symbol(2, 2)
+    found = at.matrix_dot(*[x] * 60).eval({x: [[1.0, 1.0], [0.0, 1.0]]})
+    np.testing.assert_array_equal(found, [[1, 60], [0, 1]])
+
+
+def test_powers_square_repeatedly() -> None:
+    power = at.matrix_power(symbol("n", "n"), 1000)
+    assert len(toposort([power])) == 14  # nine squares, five products
 
 
 def test_errors_name_the_operands() -> None:

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import aotensor as aot
 import aotensor.tensor as at
+import aotensor.tensor.ops as ops
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.index import inc_subtensor, set_subtensor
 
 
@@ -53,7 +56,33 @@ def test_what_a_window_knows() -> None:
         (lambda x: x[at.scalar("k", dtype="bool")], TypeError, "integer scalar"),
         (lambda x: x[1:2.0], TypeError, "an integer, a slice"),
         (lambda x: x[::0], ValueError, "step of a slice is 0"),
-        (lambda x: x[np.array([True])], UnsupportedError, "mask"),
+        (lambda x: x[:, np.array([True])], IndexError, "extents of the mask and of axis 1 differ: 1 and 7"),
+        (lambda x: x[at.tensor("m", dtype="bool", shape=(None, 3))], IndexError, "and of axis 1 differ: 3 and 7"),
+        (lambda x: x[0, x > 0], IndexError, "3 indices for rank 2"),
+        (lambda x: x[True], TypeError, "an integer, a slice"),
+        (lambda x: x[x[0, 0] > 0], TypeError, "is an integer scalar, not bool"),
+        (lambda x: x[x > 0].set(np.zeros((2, 2))), ValueError, "rank 2 for a window of rank 1"),
+        (lambda x: at.take(x, [True]), TypeError, "an integer, a slice"),
+        (lambda x: at.permute_row_elements(x, [0, 1]), ValueError, "lengths of the rows differ"),
+        (lambda x: at.permute_row_elements(x, x), TypeError, "a permutation holds integers"),
+        (lambda x: at.permute_row_elements(x, 0), ValueError, "a scalar has no rows"),
+        (lambda x: at.inverse_permutation(0), ValueError, "a scalar has no rows"),
+        (lambda x: at.ravel_multi_index([x], (7,)), TypeError, "positions are integers"),
+        (lambda x: at.ravel_multi_index([at.vector("k", dtype="uint64")], (7,)), TypeError, "positions are integers"),
+        (lambda x: at.ravel_multi_index([0, 1], (7,)), ValueError, "2 tensors of positions and 1 modes for 1 axes"),
+        (lambda x: at.ravel_multi_index([0], (7,), mode="fold"), ValueError, "mode is one of"),
+        (lambda x: at.unravel_index(0, (7,), order="K"), ValueError, "order is 'C' or 'F'"),
+        (lambda x: at.unravel_index(0, ()), ValueError, "without axes"),
+        (lambda x: at.choose([0], [x, x], mode="fold"), ValueError, "mode is one of"),
+        (lambda x: at.compress(x, x), ValueError, "the condition is a vector"),
+        (lambda x: at.unique(x, axis=0), UnsupportedError, "an axis is not supported"),
+        (lambda x: ops.CAReduce(at.sub), ValueError, "reductions are by add, mul"),
+        (lambda x: ops.ScalarFromTensor()(x), TypeError, "a scalar has rank 0, not 2"),
+        (lambda x: ops.AdvancedSubtensor1()(x, [[0]]), TypeError, "named by a vector"),
+        (lambda x: at.nonzero(x[0, 0]), ValueError, "a scalar has no positions"),
+        (lambda x: at.flatnonzero(x[0, 0]), ValueError, "a scalar has no positions"),
+        (lambda x: at.where(x > 0, x), TypeError, "both values are needed, or neither"),
+        (lambda x: vectorize_graph(x[x > 0], {x: at.dtensor3()}), UnsupportedError, "at different numbers of places"),
         (lambda x: x[[0.0, 1.0]], TypeError, "an integer, a slice"),
         (lambda x: x[[0], 1.0], TypeError, "an integer, a slice"),
         (lambda x: x[[0], at.dscalar("k")], TypeError, "integer scalar"),
@@ -68,7 +97,7 @@ def test_what_a_window_knows() -> None:
         (lambda x: at.take(x, at.vector("k", dtype="uint64"), mode="clip"), TypeError, "indices of uint64"),
         (lambda x: at.take(x, [0], axis=2), ValueError, "axis 2 is out of range"),
         (lambda x: at.take_along_axis(x, [0], 0), ValueError, "indices of rank 1 for rank 2"),
-        (lambda x: x[:: at.lscalar("k")], UnsupportedError, "symbolic step"),
+        (lambda x: x[:: at.dscalar("k")], TypeError, "an index is an integer scalar"),
         (lambda x: inc_subtensor(x, 1.0), TypeError, "only x\\[index\\]"),
         (lambda x: set_subtensor(x.T, 1.0), TypeError, "only x\\[index\\]"),
         (lambda x: x[0].set(np.zeros((2, 7))), ValueError, "rank 2 for a window of rank 1"),
@@ -115,3 +144,54 @@ def test_windows_agree_with_numpy(start: int | None, stop: int | None, step: int
         expected = values.copy()
         expected[slice(start, stop, step)] = -1
         np.testing.assert_array_equal(x[window].set(-1.0).eval(given_values), expected)
+
+
+@pytest.mark.parametrize(
+    ("build", "is_set"),
+    [
+        (lambda x, k: x[k], None),
+        (lambda x, k: x[:, k], None),
+        (lambda x, k: x[1:, k, ::-2], None),
+        (lambda x, k: x[k, :, 1], None),
+        (lambda x, k: x[k, k - 1], None),
+        (lambda x, k: x[1:, k], True),
+        (lambda x, k: x[k, :, 1], False),
+        (lambda x, k: x[k], True),
+    ],
+)
+@pytest.mark.parametrize("both", [True, False], ids=["all", "positions"])
+def test_positions_that_differ_by_sample(build: Any, is_set: bool | None, both: bool) -> None:
+    """A batch of positions, of a tensor that is batched too or not, against the samples one by one."""
+    x, k = at.dtensor3("x"), at.lscalar("k")
+    window = build(x, k)
+    output = window if is_set is None else (set_subtensor if is_set else inc_subtensor)(window, 7.0)
+    xs, ks = at.TensorType("float64", (None,) * 4), at.TensorType("int64", (None,))
+    many, places = Variable(xs), Variable(ks)
+    batch = vectorize_graph(output, {x: many, k: places} if both else {k: places})
+    rng = np.random.default_rng(0)
+    values, positions = rng.normal(size=(3, 2, 2, 4)), np.array([1, 0, -1])
+    found = batch.eval({many: values, places: positions} if both else {x: values[0], places: positions})
+    for sample, place in enumerate(positions):
+        alone = output.eval({x: values[sample if both else 0], k: place})
+        np.testing.assert_array_equal(found[sample], alone)
+
+
+def test_slices_that_differ_by_sample_are_refused() -> None:
+    x, k, many = at.dvector("x"), at.lscalar("k"), at.lvector("k")
+    for build in (lambda: x[:k], lambda: x[::k], lambda: x[k:].set(0.0)):
+        with pytest.raises(UnsupportedError, match="differ from sample to sample"):
+            vectorize_graph(build(), {k: many})
+
+
+def test_ranges_of_one_length_make_a_batch() -> None:
+    start, stop, step = at.lscalar("start"), at.lscalar("stop"), at.dscalar("step")
+    starts, stops, steps = at.lvector("starts"), at.lvector("stops"), at.dvector("steps")
+    whole = vectorize_graph(at.arange(start, stop), {start: starts, stop: stops})
+    f = aot.function([starts, stops], whole, name="ranges")
+    for call in (f, f.reference):
+        np.testing.assert_array_equal(call(np.array([0, 5]), np.array([3, 8])), [[0, 1, 2], [5, 6, 7]])
+        with pytest.raises(ValueError, match="extent 3 along axis 0 instead of 4"):
+            call(np.array([0, 5]), np.array([3, 9]))
+    down = vectorize_graph(at.arange(start, stop, step), {stop: stops, step: steps})
+    found = down.eval({start: 1, stops: [0, -3], steps: [-0.5, -2.0]})
+    np.testing.assert_array_equal(found, [[1.0, 0.5], [1.0, -1.0]])

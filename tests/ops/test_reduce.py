@@ -117,3 +117,13 @@ def test_lengths_are_flat_at_0_in_every_order() -> None:
     first = grad(norm(x), x)
     np.testing.assert_array_equal(first.eval({x: np.zeros(2)}), [0, 0])
     np.testing.assert_array_equal(grad(at.sum(first), x).eval({x: np.zeros(2)}), [0, 0])
+
+
+def test_slopes_of_a_running_product_take_linear_time() -> None:
+    """No n × n table: for a line of 300,000 elements that would be 720 GB."""
+    x = at.dvector("x")
+    slopes = grad(at.cumprod(x).sum(), x)
+    line = np.ones(300_000)
+    line[200_000] = 0
+    found = slopes.eval({x: line})
+    assert (found[0], found[199_999], found[200_000], found[200_001]) == (199_999 + 1, 1, 100_000, 0)

@@ -9,8 +9,8 @@
 // CHECK: %[[FINE:.*]] = arith.constant 0 : i32
 // CHECK: scf.yield %[[FINE]]
 // CHECK: } else {
-// CHECK-COUNT-2: memref.store %{{.*}}, %[[DETAIL]][
 // CHECK: %[[BAD:.*]] = arith.constant 3 : i32
+// CHECK-COUNT-2: memref.store %{{.*}}, %[[DETAIL]][
 // CHECK: scf.yield %[[BAD]]
 // CHECK: func.return %[[STATUS]]
 func.func @checked(%x: tensor<?xf64>, %y: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["n"], ["m"]]} {

@@ -16,7 +16,7 @@ from aotensor.core.types import Array
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
 from aotensor.ir.build import Program, build
-from aotensor.ir.interpret import interpret
+from aotensor.ir.interpreter.interpret import interpret
 from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner
 from aotensor.passes.stabilize import stabilize
 

@@ -14,7 +14,7 @@ import aotensor.tensor as at
 from aotensor.gradient import Lop, Rop
 from aotensor.graph.variable import Variable
 from aotensor.ir.build import Program, build
-from aotensor.ir.interpret import interpret
+from aotensor.ir.interpreter.interpret import interpret
 from aotensor.passes.canonicalize import canonicalize
 
 RTOL = 1e-9  # some tens of roundings, and sums in another order

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import Final
 
-from xdsl.dialects import func, memref, scf, vector
+from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -28,7 +28,7 @@ def read_only(buffer: SSAValue) -> bool:
     """Does nothing write through this memref or a view of it? A use that is not understood counts as a write."""
     for use in buffer.uses:
         op = use.operation
-        if isinstance(op, _VIEWS):
+        if isinstance(op, (*_VIEWS, arith.SelectOp)):
             if not read_only(op.results[0]):
                 return False
         elif not isinstance(op, _READS) and not (isinstance(op, memref.CopyOp) and use.index == 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -24,6 +25,8 @@ from aotensor.codegen.emit_state import (
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
 
+NO_MEMORY: Final = -1
+"""What a kernel returns instead of the number of a check, where a buffer of its own finds no memory."""
 _MALLOC_ALIGNMENT: Final = 16  # bytes, what malloc gives on every 64-bit target
 
 
@@ -78,23 +81,60 @@ def _copy_elements(e: Emitter, source: Buffer, target: Buffer, kind: MemRefType[
 
 
 def _alloc(e: Emitter, op: memref.AllocOp) -> None:
+    """On the heap. Where there is no memory, or no number for so many bytes, a kernel returns NO_MEMORY."""
     kind = _type(op.memref)
     sizes = e.extents(kind.get_shape(), op.dynamic_sizes)
-    size = e.multiply(e.product(sizes), element_bytes(kind))
+    size = _checked_product(e, [*sizes, element_bytes(kind)])
     alignment = op.alignment.value.data if op.alignment is not None else 1
     if alignment <= _MALLOC_ALIGNMENT:
         malloc = llvm.function(e.module, "malloc", llvm.pointer, [llvm.i64])
-        start = e.builder.call(malloc, [e.register(size)])
+        start = e.builder.call(malloc, [size])
     else:  # aligned_alloc takes multiples of the alignment only
-        padded = e.builder.add(e.register(size), llvm.constant(llvm.i64, alignment - 1))
+        padded = e.builder.add(size, llvm.constant(llvm.i64, alignment - 1))
         padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
+        is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
+        padded = e.builder.select(is_fine, padded, llvm.constant(llvm.i64, -alignment))
         aligned = llvm.function(e.module, "aligned_alloc", llvm.pointer, [llvm.i64, llvm.i64])
         start = e.builder.call(aligned, [llvm.constant(llvm.i64, alignment), padded])
+    if e.function.function_type.return_type == llvm.i32:
+        _return_without_memory(e, start, size)
+    e.on_heap[op.memref] = start
     e.set(op.memref, e.make_buffer(kind, start, sizes))
 
 
+def _checked_product(e: Emitter, factors: Sequence[Extent]) -> Value:
+    """The product as an i64, or a negative number, for which malloc has no memory, if it needs more than 63 bits."""
+    zero, none = llvm.constant(llvm.i64, 0), llvm.constant(llvm.i64, -1)
+    known = math.prod(factor for factor in factors if isinstance(factor, int))
+    size = llvm.constant(llvm.i64, known)
+    for factor in factors:
+        if not isinstance(factor, int):
+            pair = e.builder.smul_with_overflow(size, factor)
+            is_bad = e.builder.or_(e.builder.extract_value(pair, 1), e.builder.icmp_signed("<", factor, zero))
+            size = e.builder.select(is_bad, none, e.builder.extract_value(pair, 0))
+    return size
+
+
+def _return_without_memory(e: Emitter, start: Value, size: Value) -> None:
+    """Free what is there and return NO_MEMORY if `start` is NULL; nothing is needed for no bytes."""
+    is_null = e.builder.icmp_unsigned("==", start, llvm.ir.Constant(llvm.pointer, None))
+    is_needed = e.builder.icmp_signed("!=", size, llvm.constant(llvm.i64, 0))
+    failed, present = (e.function.append_basic_block(name) for name in ("without_memory", "with_memory"))
+    e.builder.cbranch(e.builder.and_(is_null, is_needed), failed, present)
+    e.builder.position_at_end(failed)
+    for other in e.on_heap.values():
+        _free(e, other)
+    e.builder.ret(llvm.constant(llvm.i32, NO_MEMORY))
+    e.builder.position_at_end(present)
+
+
 def _dealloc(e: Emitter, op: memref.DeallocOp) -> None:
-    e.builder.call(llvm.function(e.module, "free", llvm.void, [llvm.pointer]), [e.buffer(op.memref).base])
+    e.on_heap.pop(op.memref, None)
+    _free(e, e.buffer(op.memref).base)
+
+
+def _free(e: Emitter, start: Value) -> None:
+    e.builder.call(llvm.function(e.module, "free", llvm.void, [llvm.pointer]), [start])
 
 
 def _alloca(e: Emitter, op: memref.AllocaOp) -> None:

@@ -164,6 +164,7 @@ class Emitter:
         self.functions = functions
         self.scopes = scopes
         self.access_groups: list[Node] = []
+        self.on_heap: dict[SSAValue, Value] = {}
         self._handlers = handlers
         self._values: dict[SSAValue, Value | Buffer] = {}
 

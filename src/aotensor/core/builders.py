@@ -156,6 +156,18 @@ class TensorBuilder(Protocol):
         """Running sum or product along axis. kind: add mul."""
         ...
 
+    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
+        """y[k] = factors[k]·y[k − 1] + terms[k] along axis, from 0; floats of one shape."""
+        ...
+
+    def nonzero(self, mask: Tensor) -> list[Tensor]:
+        """Positions of the true elements in C order: an int64 vector per axis. Their extent depends on values."""
+        ...
+
+    def is_within(self, positions: Tensor, extent: Extent) -> bool:
+        """True if all positions are known to lie in 0 … extent − 1, as those of `nonzero` do."""
+        ...
+
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
         ...
@@ -168,7 +180,7 @@ class TensorBuilder(Protocol):
         error: str = "",
         **options: bool | int | str,
     ) -> tuple[Tensor, ...]:
-        """Linear algebra on every matrix of a batch: a kind that `ir.interpret_lapack` knows, with its options.
+        """Linear algebra on every matrix of a batch: a kind that `ir.interpreter.lapack` knows, with its options.
 
         Operands and results begin with the same batch dims; `results` are their dtypes and extents. A matrix that
         fails is a LinAlgError with the message `error`, in which `{found}` is LAPACK's info; without `error` nothing
@@ -185,6 +197,17 @@ class TensorBuilder(Protocol):
         """
         ...
 
-    def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
-        """The one extent that all of these have, checked at run time where it is not known; `what` names them."""
+    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
+        """The one extent that all of these have, checked at run time where it is not known; `what` names them.
+
+        kind: that of the error, as for `check`.
+        """
+        ...
+
+    def scan(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of a loop, an `ops.scan.op.Scan`, on its inputs."""
+        ...
+
+    def branch(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of one of two subgraphs, of an `ops.scan.branch.Branch`; only the chosen one is computed."""
         ...

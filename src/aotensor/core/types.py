@@ -59,7 +59,8 @@ class TensorType:
         """`value` as an array of this type, converted only where nothing is lost.
 
         strict: accept an array of exactly this dtype and rank, convert nothing.
-        allow_downcast: True permits float64 → float32 and the like; None permits it for Python floats only if exact.
+        allow_downcast: True permits float64 → float32 and the like; without it Python numbers and lists go only where
+        their values fit exactly, floats never to integers.
 
         Raises: GraphTypeError for a dtype, rank or static dim that does not fit.
         """
@@ -78,16 +79,22 @@ class TensorType:
     def _convert(self, value: object, array: Array, allow_downcast: bool | None) -> Array:
         if array.dtype.kind not in "biuf":
             raise GraphTypeError(f"expected {self}, found {_describe(value)}")
-        converted = array.astype(self.dtype)
-        is_literal = isinstance(value, bool | int | float) and not isinstance(value, np.generic)
-        if allow_downcast or np.can_cast(array.dtype, self.dtype, "safe"):
+        is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
+        if np.can_cast(array.dtype, self.dtype, "safe") or (array.size == 0 and is_literal):
+            return array.astype(self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = array.astype(self.dtype)
+        is_exact = is_literal and np.array_equal(converted, array, equal_nan=array.dtype.kind == "f")
+        if is_exact and _KIND_ORDER[array.dtype.kind] <= _KIND_ORDER[converted.dtype.kind]:
             return converted
-        if array.dtype.kind in "iu" and dtypes.is_float(self.dtype):
-            return converted
-        if is_literal and (converted == array or array != array):
+        if allow_downcast and np.can_cast(array.dtype, self.dtype, "same_kind"):
             return converted
         hint = "pass allow_input_downcast=True or convert it" if array.dtype.kind == "f" else "convert it first"
         raise GraphTypeError(f"{_describe(value)} does not fit {self} without loss", hint=hint)
+
+
+_KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2}
+"""Literals go to their own kind or a later one, if their values fit."""
 
 
 def _checked_dim(dim: object) -> Dim:

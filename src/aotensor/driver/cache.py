@@ -9,11 +9,11 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aotensor.config import config
-from aotensor.graph.variable import Constant
-from aotensor.graph.walk import leaves
+from aotensor.graph.subgraph import all_constants, all_nodes
+from aotensor.graph.text import graph_text
 from aotensor_runtime import LibraryFunction, load
 from aotensor_runtime.machine import cpu_flags
 
@@ -28,13 +28,14 @@ def load_compiled(f: Function) -> LibraryFunction:
 
     Raises: OSError if the cache folder cannot be written, and all that compiling raises.
     """
-    return getattr(load(cached_library(f, lambda folder: _build(f, folder))), f.name)  # type: ignore[no-any-return]
+    library = load(cached_library(f, lambda folder: _build(f, folder)))
+    return library[f.name]
 
 
 def _build(f: Function, folder: Path) -> Path:
-    from aotensor.driver import compiled
-
-    return compiled.write_artifact([f], folder, f.name, compiled.Options()).library
+    compiled = _compiled()
+    library: Path = compiled.write_artifact([f], folder, f.name, compiled.Options()).library
+    return library
 
 
 def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
@@ -62,8 +63,10 @@ def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
 
 def _key(f: Function) -> str:
     digest = hashlib.sha256()
+    graph = graph_text(f.name, list(f.arguments.values()), f.prepared)
     for part in (
-        f.ir("graph"),
+        graph,
+        _foreign(f),
         repr(f.allow_input_downcast),
         f.output_kind,
         repr(f.updates),
@@ -71,10 +74,21 @@ def _key(f: Function) -> str:
         compiler_identity(),
     ):
         digest.update(part.encode() + b"\0")
-    for x in leaves(list(f.results.values())):
-        if isinstance(x, Constant):
-            digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
+    for x in all_constants(list(f.prepared.values())):
+        digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
     return digest.hexdigest()[:40]
+
+
+def _foreign(f: Function) -> str:
+    """The tensor IR of a function with ops from elsewhere, whose code is not among the compiler's own."""
+    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.prepared.values()))
+    return "" if is_ours else _compiled().stage_text([f], "tensor")
+
+
+def _compiled() -> Any:
+    from aotensor.driver import compiled
+
+    return compiled
 
 
 def _machine() -> str:

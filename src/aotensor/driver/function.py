@@ -2,93 +2,152 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aotensor.core.types import Array, TensorType
+from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled
+from aotensor.driver.modes import Profile, checked_mode
 from aotensor.driver.naming import c_name
-from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnusedInputError
-from aotensor.graph.op import is_disconnected, is_null
+from aotensor.driver.prepare import prepare
+from aotensor.driver.signature import (
+    In,
+    Outputs,
+    Updates,
+    check_unused,
+    check_values,
+    checked_inputs,
+    checked_updates,
+    default_updates,
+    named_outputs,
+    shared_leaves,
+)
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.public import public
+from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
-from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
-from aotensor.graph.walk import evaluate_all, leaves, replace
+from aotensor.graph.variable import SharedVariable, Variable
+from aotensor.graph.walk import evaluate_all, replace
 
 if TYPE_CHECKING:
     from aotensor.driver.verify import Report
     from aotensor_runtime.library import LibraryFunction
 
-Outputs: TypeAlias = Variable | Sequence[Any] | Mapping[str, Any] | None
-Updates: TypeAlias = Mapping[SharedVariable, Any] | Iterable[tuple[SharedVariable, Any]] | None
-Givens: TypeAlias = Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None
-
 STAGES = ("graph", "tensor", "tensor-opt", "loops", "llvm", "llvm-opt", "asm")
 
 
+@public
 def function(
-    inputs: Sequence[Variable],
+    inputs: Sequence[Variable | In],
     outputs: Outputs = None,
+    mode: str | None = None,
     *,
-    name: str | None = None,
     updates: Updates = None,
-    givens: Givens = None,
-    on_unused_input: str = "raise",
+    givens: Replacements = None,
+    no_default_updates: bool | Collection[Variable] = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
+    profile: bool | None = None,
+    on_unused_input: str | None = None,
+    trust_input: bool = False,
 ) -> Function:
     """A function of symbolic inputs, compiled at its first call.
 
-    outputs: a Variable gives a value, a list or tuple a list, a dict a dict, None updates only.
+    inputs: variables, or `In` for one with wishes.
+    outputs: a Variable (or `Out`) gives a value, a list or tuple a list, a dict a dict, None updates only and [].
+    mode: "FAST_RUN" (default) compiles; "FAST_COMPILE" runs the NumPy reference and compiles nothing; "DEBUG_MODE" runs
+    both at each call, and compares results and updates.
     updates: shared variable → its next value; all are computed from the old ones, results are those before the update.
     givens: variable → what takes its place.
-    on_unused_input: "raise", "warn" or "ignore".
+    no_default_updates: True, or the shared variables that shall not follow their `default_update`.
+    name: of the function in the header, a C identifier.
+    rebuild_strict: False also accepts givens of another type, for which the ops find new types.
     allow_input_downcast: True lets float64 values into float32 inputs.
+    profile: True counts calls and seconds in `f.profile`.
+    on_unused_input: "raise" (default), "warn" or "ignore".
+    accept_inplace, trust_input: accepted and without effect: no op works in place, and arguments are checked in native
+    code at no cost.
 
     Raises: UnusedInputError for an input that nothing needs or that is given twice, MissingInputError for a variable
-    that is needed but is no input, GraphTypeError for shared inputs, updates of another type, and null or
-    disconnected outputs.
+    that is needed but is no input, GraphTypeError for shared inputs, updates and givens of another type, and null or
+    disconnected outputs, GraphValueError for options that do not exist.
     """
-    return Function(inputs, outputs, name, updates, givens, on_unused_input, allow_input_downcast)
+    del accept_inplace, trust_input
+    return Function(
+        inputs,
+        outputs,
+        mode=mode,
+        updates=updates,
+        givens=givens,
+        no_default_updates=no_default_updates,
+        name=name,
+        rebuild_strict=rebuild_strict,
+        allow_input_downcast=allow_input_downcast,
+        profile=profile,
+        on_unused_input=on_unused_input,
+    )
 
 
 class Function:
-    """Symbolic inputs and outputs under one name. Call it, look at it, verify it, or compile it with others."""
+    """Symbolic inputs and outputs under one name. Call it, look at it, verify it, or compile it with others.
+
+    inputs, outputs: as given, the former as variables. arguments, results: all of the compiled function by name, shared
+    variables and their next values included. profile: what the calls took, if that was asked for.
+    """
 
     def __init__(
         self,
-        inputs: Sequence[Variable],
+        inputs: Sequence[Variable | In],
         outputs: Outputs,
-        name: str | None,
+        *,
+        mode: str | None,
         updates: Updates,
-        givens: Givens,
-        on_unused_input: str,
+        givens: Replacements,
+        no_default_updates: bool | Collection[Variable],
+        name: str | None,
+        rebuild_strict: bool,
         allow_input_downcast: bool | None,
+        profile: bool | None,
+        on_unused_input: str | None,
     ) -> None:
-        if on_unused_input not in ("raise", "warn", "ignore"):
+        policy = "raise" if on_unused_input is None else on_unused_input
+        if policy not in ("raise", "warn", "ignore"):
             raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
         if name is not None and not (name.isidentifier() and name.isascii()):
             raise GraphValueError(f"function name {name!r} is no C identifier")
         self.name = name or "function"
         self.is_named = name is not None
-        self.inputs = _checked_inputs(inputs)
+        self.mode = checked_mode(mode)
+        self.profile = Profile() if profile else None
+        wishes = checked_inputs(inputs)
+        self.inputs = [one.variable for one in wishes]
         self.outputs = outputs
         self.allow_input_downcast = bool(allow_input_downcast)
-        self.output_kind, named = _named_outputs(outputs)
-        pairs = _checked_updates(updates)
-        replacements = {_variable(k): as_tensor(v) for k, v in _pairs(givens)}
+        self.output_kind, named = named_outputs(outputs)
+        pairs = checked_updates(updates)
+        replacements = checked_replacements(givens, rebuild_strict)
+        pairs += default_updates(replace(list(named.values()), replacements), pairs, no_default_updates)
         targets = replace([*named.values(), *(new for _, new in pairs)], replacements)
         results, nexts = targets[: len(named)], targets[len(named) :]
-        _check_values(named, results)
-        self.shared = _find_leaves(self.name, self.inputs, [*targets], [s for s, _ in pairs])
-        _check_unused(self.inputs, targets, on_unused_input)
-        self._name_everything(named, results, pairs, nexts)
-        self._state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
+        check_values(named, results)
+        self.shared = shared_leaves(self.name, self.inputs, targets, [s for s, _ in pairs])
+        check_unused(self.inputs, targets, policy)
+        self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
+        self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
+        self._wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
+        self._is_plain = self.mode == "compiled" and self.profile is None and not self._wishes
         self._compiled: LibraryFunction | None = None
+        self._direct: LibraryFunction | None = None  # where a call has nothing to add to the library's own
 
     def _name_everything(
         self,
+        wanted: Mapping[Variable, str | None],
         named: Mapping[str, Variable],
         results: Sequence[Variable],
         pairs: Sequence[tuple[SharedVariable, Variable]],
@@ -96,10 +155,10 @@ class Function:
     ) -> None:
         taken: dict[str, Variable] = {}
         for position, x in enumerate([*self.inputs, *self.shared]):
-            taken[c_name(x.name or f"in{position}", taken, f"in{position}")] = x
+            taken[c_name(wanted.get(x) or x.name or f"in{position}", taken, f"in{position}")] = x
         #: every input of the compiled function by name: the user's, then the shared variables
         self.arguments: dict[str, Variable] = dict(taken)
-        names = {x: key for key, x in taken.items()}
+        self.names = {x: key for key, x in taken.items()}
         #: every output of the compiled function by name: the user's, then the next values of shared variables
         self.results: dict[str, Variable] = {}
         for key, value in zip(named, results, strict=True):
@@ -107,26 +166,53 @@ class Function:
         #: input name → output name of each updated shared variable
         self.updates: dict[str, str] = {}
         for (target, _), value in zip(pairs, nexts, strict=True):
-            key = c_name(f"new_{names[target]}", {*taken, *self.results}, "new")
+            key = c_name(f"new_{self.names[target]}", {*taken, *self.results}, "new")
             self.results[key] = value
-            self.updates[names[target]] = key
+            self.updates[self.names[target]] = key
         #: output name → the user's key, for dicts
         self.keys = dict(zip(self.results, named, strict=False))
+
+    @cached_property
+    def prepared(self) -> dict[str, Variable]:
+        """`results` in the form that is compiled."""
+        return dict(zip(self.results, prepare(list(self.results.values()), list(self.arguments.values())), strict=True))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.
 
         Raises: GraphTypeError and GraphValueError by argument name for values that do not fit.
         """
+        if self._direct is not None:
+            return self._direct(*args, **kwargs)
+        return self.run_compiled(args, kwargs) if self._is_plain else self._run(args, kwargs)
+
+    def run_compiled(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+        """A compiled call in any mode.   Raises: as a call."""
         compiled = self._compiled
         if compiled is None:
             compiled = self._compiled = load_compiled(self)
-        for name, x in self._state.items():
+            if self._is_plain and not self.state and all(key == shown for key, shown in self.keys.items()):
+                self._direct = compiled
+        for name, x in self.state.items():
             compiled.state.lend(name, x.get_value(borrow=True))
         result = compiled(*args, **kwargs)
         for name in self.updates:
-            self._state[name].set_value(compiled.state.borrow(name), borrow=True)
+            self.state[name].set_value(compiled.state.borrow(name), borrow=True)
         return self._renamed(result)
+
+    def _run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+        """A call in another mode, with a profile, or with inputs that have wishes."""
+        with self.profile.timed() if self.profile is not None else nullcontext():
+            match self.mode:
+                case "reference":
+                    with np.errstate(all="ignore"):
+                        return self.reference(*args, **kwargs)
+                case "checked":
+                    return _doors().checked_call(self, args, kwargs)
+                case _:
+                    if self._wishes:
+                        args, kwargs = [array for _, array in self.bind_arguments(args, kwargs)], {}
+                    return self.run_compiled(args, kwargs)
 
     def reference(self, *args: object, **kwargs: object) -> Any:
         """The same by the NumPy and SciPy reference."""
@@ -134,7 +220,7 @@ class Function:
         computed = evaluate_all(list(self.results.values()), values)
         by_name = dict(zip(self.results, computed, strict=True))
         for name, key in self.updates.items():
-            self._state[name].set_value(by_name.pop(key))
+            self.state[name].set_value(by_name.pop(key))
         match self.output_kind:
             case "single":
                 return _fresh(next(iter(by_name.values())))
@@ -143,7 +229,7 @@ class Function:
             case "list":
                 return [_fresh(x) for x in by_name.values()]
             case _:
-                return None
+                return []
 
     def bind_arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[tuple[Variable, Array]]:
         """Call arguments as arrays of the inputs' types.
@@ -165,8 +251,11 @@ class Function:
 
     def _filtered(self, key: str, value: object) -> Array:
         try:
-            downcast = self.allow_input_downcast or None
-            return self.arguments[key].tensor_type.filter(value, allow_downcast=downcast)
+            wish = self._wishes.get(key)
+            strict, downcast = (wish.strict, wish.allow_downcast) if wish is not None else (False, None)
+            if downcast is None:
+                downcast = self.allow_input_downcast or None
+            return self.arguments[key].tensor_type.filter(value, strict, downcast)
         except GraphTypeError as error:
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
 
@@ -205,106 +294,6 @@ def _doors() -> Any:
     from aotensor.driver import compiled
 
     return compiled
-
-
-# --- checks of what the user gave ----------------------------------------------------------------------------------
-
-
-def _pairs(items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> list[tuple[Any, Any]]:
-    if items is None:
-        return []
-    return list(items.items()) if isinstance(items, Mapping) else [tuple(pair) for pair in items]
-
-
-def _variable(x: object) -> Variable:
-    if not isinstance(x, Variable):
-        raise GraphTypeError(f"expected a symbolic variable, found {type(x).__name__} {x!r:.60}")
-    return x
-
-
-def _checked_inputs(inputs: Sequence[Variable]) -> list[Variable]:
-    if isinstance(inputs, Variable) or not isinstance(inputs, Sequence):
-        raise GraphTypeError("inputs is a list of variables", hint="write function([x], ...)")
-    for x in map(_variable, inputs):
-        if isinstance(x, SharedVariable):
-            raise GraphTypeError(
-                f"the shared variable {x} cannot be an input", lines=[x.describe()], hint="use givens to replace it"
-            )
-        if isinstance(x, Constant):
-            raise GraphTypeError(f"the constant {x} cannot be an input", lines=[x.describe()])
-    doubles = [x for position, x in enumerate(inputs) if x in inputs[:position]]
-    if doubles:
-        raise UnusedInputError(f"input {doubles[0]} is given twice", lines=[doubles[0].describe()])
-    return list(inputs)
-
-
-def _named_outputs(outputs: Outputs) -> tuple[str, dict[str, Variable]]:
-    if outputs is None:
-        return "none", {}
-    if isinstance(outputs, Mapping):
-        for key in outputs:
-            if not isinstance(key, str):
-                raise GraphTypeError(f"output key {key!r} is no str")
-        return "dict", {key: as_tensor(x) for key, x in outputs.items()}
-    if isinstance(outputs, list | tuple):
-        return "list", {f"out{position}": as_tensor(x) for position, x in enumerate(outputs)}
-    return "single", {"out": as_tensor(outputs)}
-
-
-def _checked_updates(updates: Updates) -> list[tuple[SharedVariable, Variable]]:
-    pairs: list[tuple[SharedVariable, Variable]] = []
-    for target, value in _pairs(updates):
-        if not isinstance(target, SharedVariable):
-            raise GraphTypeError(f"only shared variables can be updated, not {target!r:.60}")
-        if any(target is old for old, _ in pairs):
-            raise GraphValueError(f"the shared variable {target} is updated twice")
-        new = as_tensor(value)
-        if new.dtype != target.dtype or new.ndim != target.ndim:
-            raise GraphTypeError(
-                f"the update of {target} has another type",
-                lines=[target.describe(), new.describe()],
-                hint=f"cast it to {target.dtype}" if new.ndim == target.ndim else None,
-            )
-        pairs.append((target, new))
-    return pairs
-
-
-def _check_values(named: Mapping[str, Variable], results: Sequence[Variable]) -> None:
-    for key, x in zip(named, results, strict=True):
-        if is_null(x):
-            raise GraphTypeError(f"output {key} has no value: {x.type.why_null}", lines=[x.describe()])
-        if is_disconnected(x):
-            raise GraphTypeError(f"output {key} has no value: it is a disconnected gradient", lines=[x.describe()])
-        assert isinstance(x.type, TensorType)
-
-
-def _find_leaves(
-    name: str, inputs: Sequence[Variable], targets: Sequence[Variable], updated: Sequence[SharedVariable]
-) -> list[SharedVariable]:
-    """Shared variables that are read or updated, in order of use."""
-    found: dict[SharedVariable, None] = {}
-    for x in leaves(targets, stop=inputs):
-        if isinstance(x, SharedVariable):
-            found[x] = None
-        elif not isinstance(x, Constant) and x not in inputs:
-            raise MissingInputError(
-                f"{name}: {x} is needed but is no input", lines=[x.describe()], hint="add it to inputs, or to givens"
-            )
-    for x in updated:
-        found[x] = None
-    return list(found)
-
-
-def _check_unused(inputs: Sequence[Variable], targets: Sequence[Variable], policy: str) -> None:
-    used = set(leaves(targets, stop=inputs))
-    for x in inputs:
-        if x in used or policy == "ignore":
-            continue
-        if policy == "raise":
-            raise UnusedInputError(
-                f"input {x} is not needed", lines=[x.describe()], hint="pass on_unused_input='ignore' to keep it"
-            )
-        warnings.warn(f"input {x} is not needed", UserWarning, stacklevel=4)
 
 
 def _fresh(x: Array) -> Array:

@@ -24,7 +24,7 @@ from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.lapack.lower import needed_functions
-from aotensor.passes.lower_library import calls_product
+from aotensor.passes.loops.lower_library import calls_product
 from aotensor.passes.pipeline import EXPAND_MATH, LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner
 from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
@@ -90,7 +90,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     machine = options.machine()
     runner = PassRunner(options.verify, config.dump_dir)
     module, built = build(
-        [Program(f.name, tuple(f.arguments.items()), tuple(f.results.items())) for f in functions], options.fp
+        [Program(f.name, tuple(f.arguments.items()), tuple(f.prepared.items())) for f in functions], options.fp
     )
     result = Lowered(list(functions), built, module, machine, options, runner)
     result.texts["graph"] = "\n".join(f.ir("graph") for f in functions)

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from aotensor.core.dtypes import is_float
+from aotensor.core.dtypes import is_discrete, is_float
 from aotensor.core.types import Array
 from aotensor.driver.function import Function
 from aotensor.graph.variable import Constant, SharedVariable, Variable
@@ -137,13 +137,23 @@ def nearby_values(f: Function, arrays: Mapping[str, Array], rng: np.random.Gener
 
     Raises: what the reference raises.
     """
-    known: dict[Variable, Array] = {f.arguments[name]: _nudged(x, rng) for name, x in arrays.items()}
-    targets = list(f.results.values())
+    return nearby(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()}, rng)
+
+
+def nearby(targets: Sequence[Variable], values: Mapping[Variable, Array], rng: np.random.Generator) -> list[Array]:
+    """Values of `targets` with every leaf and every intermediate value off by one ulp.   Raises: as the reference
+
+    What is compared stays as it was computed: a maximum is to equal one of its elements.
+    """
+    known: dict[Variable, Array] = {x: _nudged(value, rng) for x, value in values.items()}
     known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
+    nodes = toposort(targets, stop=known)
+    compared = {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
     with np.errstate(all="ignore"):
-        for node in toposort(targets, stop=known):
+        for node in nodes:
             results = node.op.evaluate(node, [known[x] for x in node.inputs])
-            known.update((x, _nudged(value, rng)) for x, value in zip(node.outputs, results, strict=True))
+            for x, value in zip(node.outputs, results, strict=True):
+                known[x] = value if x in compared else _nudged(value, rng)
     return [known[x] for x in targets]
 
 

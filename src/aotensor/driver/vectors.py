@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.agreement import conditioned_tolerance
+from aotensor.driver.checks.agreement import conditioned_tolerance
 from aotensor.driver.function import Function
 from aotensor.driver.samples import Sampler, nearby_values, reference_values
 from aotensor_runtime.vectors import Vector, pack

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from aotensor.driver.build import Build
+from aotensor.driver.checks.build import check_bytes, check_header, check_stages, check_symbols, check_texts
+from aotensor.driver.checks.report import Check, CheckFailed, CheckSkipped, Report
+from aotensor.driver.checks.values import check_compiled, check_interpreted
+from aotensor.driver.derivatives.check import check_gradients
 from aotensor.driver.function import Function
 from aotensor.driver.recipe import Options
-from aotensor.driver.verify_build import check_bytes, check_header, check_stages, check_symbols, check_texts
-from aotensor.driver.verify_gradients import check_modes, check_slopes
-from aotensor.driver.verify_report import Check, CheckFailed, CheckSkipped, Report
-from aotensor.driver.verify_values import check_compiled, check_interpreted
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.library import read
@@ -44,8 +44,7 @@ def verify_function(f: Function, samples: int, seed: int, rtol: float | None = N
         report.run(f"{stage} against reference", partial(check_interpreted, f, build, stage, samples, seed, rtol))
     report.run("compiled against reference", lambda: check_compiled(f, build, samples, seed, rtol))
     if gradients:
-        report.run("gradients by duality", lambda: check_modes(f, seed))
-        report.run("gradients by differences", lambda: check_slopes(f, seed))
+        check_gradients(f, build, report, samples, seed, rtol)
     report.run("header compiles", lambda: check_header(build))
     report.run("symbols", lambda: check_symbols(build.shared, build.library.manifest))
     report.run("same bytes again", lambda: check_bytes(build))

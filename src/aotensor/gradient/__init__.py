@@ -7,6 +7,7 @@ at once; they give graphs again, which are differentiated and compiled like any 
 from __future__ import annotations
 
 from aotensor.errors import DisconnectedInputError, GradientError, NullTypeGradError
+from aotensor.gradient import subgraphs as _subgraphs  # noqa: F401  (ops find it by name)
 from aotensor.gradient.forward import Rop, hessian_vector_product, pushforward
 from aotensor.gradient.jacobians import hessian, jacobian
 from aotensor.gradient.numeric import numeric_grad, verify_grad

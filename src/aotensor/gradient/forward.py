@@ -5,23 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from aotensor.core.types import TensorType
 from aotensor.errors import GraphValueError, NullTypeGradError
 from aotensor.gradient.options import (
     as_variables,
     disconnected_value,
+    float_of,
     is_float,
     like,
     on_disconnection,
     report_disconnection,
     stand_in,
 )
-from aotensor.gradient.reverse import as_points, grad
-from aotensor.gradient.terms import checked_terms, connection_pattern
-from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.gradient.reverse import Sweep, as_points, grad
+from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import (
+    FORWARD_RULES,
+    REVERSE_RULES,
+    Apply,
+    call_pullback,
+    call_pushforward,
+    chosen_rule,
+    disconnected,
+    is_disconnected,
+    is_null,
+    sum_terms,
+)
 from aotensor.graph.variable import Variable
-from aotensor.graph.walk import toposort
+from aotensor.graph.walk import replace, toposort
+from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import zero_gradient
 
 
 def pushforward(
@@ -80,12 +96,63 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     results = [disconnected() for _ in node.outputs]
     clean = [disconnected() if is_null(tangent) else tangent for tangent in given]
     if not all(map(is_disconnected, clean)):
-        found = node.op.pushforward(node.inputs, node.outputs, clean)
-        results = checked_terms(node, "pushforward", found, node.outputs)
+        results = _by_rule(node, pattern, clean)
     for tangent, row in zip(given, pattern, strict=True):
         if is_null(tangent):
             results = [tangent if on else result for on, result in zip(row, results, strict=True)]
     return [_as_output(tangent, x) for tangent, x in zip(results, node.outputs, strict=True)]
+
+
+def push_through(
+    graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+) -> list[Variable]:
+    """Tangents of the outputs of a node by the graph that it is made of."""
+    live = [(x, Variable(t.type), t) for x, t in zip(graph.slots, tangents, strict=True) if not is_disconnected(t)]
+    found = push(graph.outputs, [x for x, _, _ in live], [slot for _, slot, _ in live])
+    return graph.outside(found, inputs, outputs, ((slot, t) for _, slot, t in live))
+
+
+def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
+    """The tangents of the outputs by the forward rule; without one by two pullbacks, or by what the op is made of.
+
+    Raises: MissingRuleError
+    """
+    op = type(node.op)
+    if chosen_rule(op, FORWARD_RULES) is None:
+        if chosen_rule(op, REVERSE_RULES) is not None:
+            return _by_two_pullbacks(node, pattern, tangents)
+        graph = Expansion.of(node.op, node.inputs)
+        if graph is not None:
+            return push_through(graph, node.inputs, node.outputs, tangents)
+    found = call_pushforward(node.op, node.inputs, node.outputs, tangents)
+    return checked_terms(node, FORWARD_RULES, found, node.outputs)
+
+
+def _by_two_pullbacks(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
+    """J·ẋ from Jᵀ: g(u) = Jᵀ·u is linear in u, so that the pullback of g takes ẋ to J·ẋ.
+
+    u is a symbol. Where formulas leave it in the result any value will do, and it becomes zero.
+    """
+    slots = [Variable(TensorType(float_of(x), x.tensor_type.shape)) for x in node.outputs]
+    pulled = checked_terms(node, REVERSE_RULES, call_pullback(node.op, node.inputs, node.outputs, slots), node.inputs)
+    live = [
+        (term, tangent, row)
+        for term, tangent, row in zip(pulled, tangents, pattern, strict=True)
+        if not is_disconnected(term) and not is_disconnected(tangent)
+    ]
+    sweep = Sweep([(term, cast(tangent, term.dtype)) for term, tangent, _ in live if not is_null(term)], {}, slots, ())
+    sweep.run()
+    zeros = {slot: zeros_like(x, slot.dtype) for slot, x in zip(slots, node.outputs, strict=True)}
+    results: list[Variable] = []
+    for position, (slot, x) in enumerate(zip(slots, node.outputs, strict=True)):
+        terms = [term for term, _, row in live if row[position]]
+        null = next((term for term in terms if is_null(term)), None)
+        total = sweep.total(slot) if null is None else null
+        if is_disconnected(total) and terms:
+            total = zero_gradient(x)
+        is_real = not is_disconnected(total) and not is_null(total)
+        results.append(replace([total], zeros)[0] if is_real else total)
+    return results
 
 
 def _as_output(tangent: Variable, x: Variable) -> Variable:

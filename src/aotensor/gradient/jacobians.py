@@ -6,20 +6,21 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from aotensor.config import config
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.forward import push
-from aotensor.gradient.options import as_constants, as_variables, is_float, like, on_disconnection
+from aotensor.gradient.options import as_constants, as_variables, float_of, is_float, like, on_disconnection
 from aotensor.gradient.reverse import grad, pullback
 from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Variable, constant
 from aotensor.graph.vectorize import batch
-from aotensor.graph.walk import toposort
+from aotensor.graph.walk import replace
 from aotensor.ops.batching import repeated
+from aotensor.ops.create import arange
 from aotensor.ops.diagonal import eye
-from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.gradient_control import GradClip
+from aotensor.ops.elementwise.compare import cast, eq
+from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.shape.axes import moveaxis
 from aotensor.ops.shape.extents import extents_of, product, reshape
 
@@ -29,11 +30,13 @@ def jacobian(
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
+    vectorize: bool = True,
 ) -> Any:
     """∂expression[i, …]/∂x[j, …] for each x in wrt, of shape expression.shape + x.shape; container as wrt.
 
     expression: a variable of any rank; for a scalar this is the gradient. A discrete one gives zeros.
     consider_constant, disconnected_inputs: as in `grad`; where nothing connects, "ignore" gives zeros.
+    vectorize: False loops over the rows instead, one sweep each: slower, in the memory of one.
     Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
     rows, where x is known to be the smaller one.
 
@@ -45,9 +48,11 @@ def jacobian(
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
     targets = as_variables(wrt, "wrt")
     stop = as_constants(consider_constant)
-    columns = {x: _by_columns(expression, x) for x in targets if not stop and _is_forward_shorter(expression, x)}
+    columns = {
+        x: _by_columns(expression, x, vectorize) for x in targets if not stop and _is_forward_shorter(expression, x)
+    }
     others = [x for x in targets if columns.get(x) is None]
-    rows = iter(_by_rows(expression, others, stop, policy) if others else [])
+    rows = iter(_by_rows(expression, others, stop, policy, vectorize) if others else [])
     return like(wrt, [next(rows) if columns.get(x) is None else columns[x] for x in targets])
 
 
@@ -56,11 +61,13 @@ def hessian(
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
+    vectorize: bool = True,
 ) -> Any:
     """∂²cost/∂x[i]∂x[j] for each vector x in wrt, of shape (n, n), without the blocks of two of them; container as wrt.
 
     consider_constant: as in `grad`, for both derivatives.
     disconnected_inputs: as in `grad`, for the first derivative; where the second one vanishes it is zeros.
+    vectorize: as in `jacobian`.
 
     Raises: GraphTypeError for a cost or wrt that is no variable, GraphValueError for a cost that is no scalar or an x
     that is no vector; the errors of `jacobian`.
@@ -75,7 +82,7 @@ def hessian(
             raise GraphValueError("hessian: wrt holds vectors", lines=[x.describe()], hint="flatten it")
     stop = as_constants(consider_constant)
     slopes = grad(cost, targets, stop, disconnected_inputs, add_names=False)
-    return like(wrt, [jacobian(slope, x, stop, "ignore") for slope, x in zip(slopes, targets, strict=True)])
+    return like(wrt, [jacobian(slope, x, stop, "ignore", vectorize) for slope, x in zip(slopes, targets, strict=True)])
 
 
 def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
@@ -84,7 +91,7 @@ def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
         return False
     size, rows = _static_size(x), _static_size(expression)
     is_smaller = size is not None and (size == 1 if rows is None else size < rows)
-    return is_smaller and not any(isinstance(node.op, GradClip) for node in toposort([expression], stop=[x]))
+    return is_smaller and is_dual([expression], [x])
 
 
 def _static_size(x: Variable) -> int | None:
@@ -93,24 +100,24 @@ def _static_size(x: Variable) -> int | None:
 
 
 def _by_rows(
-    expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str
+    expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str, vectorize: bool
 ) -> list[Variable]:
     """Jacobians by a backward sweep: the rows of an identity are the cotangents."""
-    dtype = _float_of(expression)
+    dtype = float_of(expression)
     if expression.ndim == 0:
         return list(pullback(expression, list(targets), constant(1, dtype=dtype), stop, policy))
     slot = Variable(TensorType(dtype, expression.tensor_type.shape))
     terms = pullback(expression, list(targets), slot, stop, policy)
-    rows = _samples(terms, slot, _identity(expression, dtype))
+    rows = _samples(terms, slot, expression, vectorize)
     if expression.ndim == 1:
         return rows
     shape = extents_of(expression)
     return [reshape(row, [*shape, *extents_of(x)]) for row, x in zip(rows, targets, strict=True)]
 
 
-def _by_columns(expression: Variable, x: Variable) -> Variable | None:
+def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable | None:
     """The Jacobian by a forward sweep, the rows of an identity being the tangents; None if there is no derivative."""
-    dtype = _float_of(x)
+    dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape)) if x.ndim else constant(1, dtype=dtype)
     (tangent,) = push([expression], [x], [slot])
     if is_disconnected(tangent) or is_null(tangent):
@@ -119,15 +126,30 @@ def _by_columns(expression: Variable, x: Variable) -> Variable | None:
         tangent = cast(tangent, dtype)
     if x.ndim == 0:
         return tangent
-    (columns,) = _samples([tangent], slot, _identity(x, dtype))
+    (columns,) = _samples([tangent], slot, x, vectorize)
     split = reshape(columns, [*extents_of(x), *extents_of(expression)])
     return moveaxis(split, range(x.ndim), range(expression.ndim, expression.ndim + x.ndim))
 
 
-def _samples(terms: Sequence[Variable], slot: Variable, identity: Variable) -> list[Variable]:
-    """The terms for every row of the identity in the place of `slot`."""
+def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectorize: bool) -> list[Variable]:
+    """The terms for every row of an identity of the shape of `like` in the place of `slot`."""
+    if not vectorize:
+        return _looped(terms, slot, like)
+    identity = _identity(like, slot.dtype)
     found = batch(terms, {slot: identity})
     return [new if new.ndim > old.ndim else repeated(new, identity) for new, old in zip(found, terms, strict=True)]
+
+
+def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[Variable]:
+    """The same, one row after the other."""
+    extents = extents_of(like)
+    places = arange(product(extents))
+
+    def row(place: Variable) -> list[Variable]:
+        unit = reshape(cast(eq(places, place), slot.dtype), extents)
+        return replace(list(terms), {slot: unit})
+
+    return Loop(row, places, None, None).run(-1, "jacobian", frugal=True)[0]
 
 
 def _identity(x: Variable, dtype: str) -> Variable:
@@ -135,7 +157,3 @@ def _identity(x: Variable, dtype: str) -> Variable:
     extents = extents_of(x)
     rows = eye(product(extents), dtype=dtype)
     return rows if x.ndim == 1 else reshape(rows, [product(extents), *extents])
-
-
-def _float_of(x: Variable) -> str:
-    return x.dtype if is_float(x) else config.floatX

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,17 +97,26 @@ class numeric_grad:
         return worst
 
 
-def _runner(inputs: Sequence[Variable], output: Variable, mode: Function | None) -> Function:
-    """The value of `output` for arrays: compiled by `mode`, or by the reference."""
-    if mode is not None:
-        compiled: Function = mode(list(inputs), output, on_unused_input="ignore", allow_input_downcast=True)
-        return compiled
+Mode = str | Function | None
+"""A mode of `aotensor.function`, what compiles in its place, or None for the reference."""
 
-    def refer(*arrays: Array) -> Array:
-        values = {x: np.asarray(array, dtype=x.dtype) for x, array in zip(inputs, arrays, strict=True)}
-        return evaluate_all([output], values)[0]
+_SLOW_MODES = ("FAST_COMPILE", "DEBUG_MODE", "DebugMode")
 
-    return refer
+
+def _runner(inputs: Sequence[Variable], outputs: Sequence[Variable], mode: Mode) -> Callable[..., list[Array]]:
+    """The values of `outputs` for arrays: by a function of that mode, or by the reference."""
+    if mode is None:
+
+        def refer(*arrays: Array) -> list[Array]:
+            values = {x: np.asarray(array, dtype=x.dtype) for x, array in zip(inputs, arrays, strict=True)}
+            return evaluate_all(outputs, values)
+
+        return refer
+    make: Function = partial(lookup("function"), mode=mode) if isinstance(mode, str) else mode
+    run: Callable[..., list[Array]] = make(
+        list(inputs), list(outputs), on_unused_input="ignore", allow_input_downcast=True
+    )
+    return run
 
 
 def verify_grad(
@@ -118,16 +128,19 @@ def verify_grad(
     out_type: str | None = None,
     abs_tol: float | None = None,
     rel_tol: float | None = None,
-    mode: Function | None = None,
+    mode: Mode = None,
     cast_to_output_type: bool = False,
+    no_debug_ref: bool = True,
 ) -> None:
     """Compare the gradient of Σ u⊙fun(…), for random u, with finite differences at `pt`, `n_tests` times.
 
     fun: variables → one variable of any shape. pt: a list or tuple of floating arrays.
     eps: the step; a larger one does linear functions no harm. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
     (float32); an element is wrong if it exceeds both.
-    mode: what compiles the functions, `aotensor.function`; None evaluates by the reference.
+    rng: gives `random(shape)`; by default a new generator.
+    mode: a mode of `aotensor.function`, or a function that compiles in its place; None evaluates by the reference.
     cast_to_output_type: draw u in float32 if fun gives float32.
+    no_debug_ref: run the many evaluations of the differences compiled, also where `mode` is a slow one.
 
     Raises: GradientError where they differ; GraphTypeError for a pt of another kind; NotImplementedError if fun returns
     a list; GraphValueError for slopes that are not finite; NullTypeGradError for undefined ones.
@@ -146,16 +159,17 @@ def verify_grad(
         raise NotImplementedError("verify_grad: fun returns a list; check its elements one by one")
     if not isinstance(output, Variable):
         raise GraphTypeError(f"verify_grad: fun returns {type(output).__name__} instead of a variable")
-    shape = _runner(inputs, output, mode)(*arrays).shape
+    shape = _runner(inputs, [output], mode)(*arrays)[0].shape
+    dtype = "float32" if cast_to_output_type and output.dtype == "float32" else "float64"
+    weights = Variable(TensorType(dtype, shape), name="weights")
+    cost = lookup("sum")(weights * output)
+    slopes = grad(cost, inputs, disconnected_inputs="ignore")
+    analytic = _runner([*inputs, weights], slopes, mode)
+    value = _runner([*inputs, weights], [cost], "FAST_RUN" if no_debug_ref and mode in _SLOW_MODES else mode)
     for _ in range(n_tests):
-        weights = np.asarray(rng.random(shape) + 0.5)
-        if cast_to_output_type and output.dtype == "float32":
-            weights = weights.astype("float32")
-        cost = lookup("sum")(as_tensor(weights) * output)
-        slopes = grad(cost, inputs, disconnected_inputs="ignore")
-        analytic = [_runner(inputs, slope, mode)(*arrays) for slope in slopes]
-        numeric = numeric_grad(_runner(inputs, cost, mode), list(arrays), eps, out_type)
-        _compare(numeric, analytic, abs_tol, rel_tol)
+        drawn = np.asarray(rng.random(shape) + 0.5, dtype)
+        numeric = numeric_grad(lambda *xs, u=drawn: value(*xs, u)[0], list(arrays), eps, out_type)
+        _compare(numeric, analytic(*arrays, drawn), abs_tol, rel_tol)
 
 
 def _checked_points(pt: object) -> list[Array]:

@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError
-from aotensor.graph.op import disconnected
+from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.variable import Variable
 from aotensor.ops.linear import zero_gradient
 
@@ -45,9 +46,14 @@ def report_disconnection(policy: str, message: str, x: Variable) -> None:
 
 
 def stand_in(kind: str, x: Variable) -> Variable | None:
-    """What is returned where nothing connects: zeros like x, None, or a variable of DisconnectedType."""
+    """What is returned where nothing connects: zeros like x, None, or a variable of DisconnectedType.
+
+    Raises: GraphTypeError if zeros are asked for and x has none.
+    """
     if kind == "none":
         return None
+    if kind == "zero" and (is_disconnected(x) or is_null(x)):
+        raise GraphTypeError(f"{x} has no zero", lines=[x.describe()], hint="pass return_disconnected='none'")
     return zero_gradient(x) if kind == "zero" else disconnected()
 
 
@@ -120,3 +126,8 @@ def check_like(found: Variable, x: Variable, what: str) -> None:
 def is_float(x: Variable) -> bool:
     """True if the elements of `x` are floats."""
     return dtypes.is_float(x.dtype)
+
+
+def float_of(x: Variable) -> str:
+    """The dtype of the cotangents and tangents of `x`: its own if that is floating, else floatX."""
+    return x.dtype if is_float(x) else config.floatX

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from aotensor.config import config
 from aotensor.errors import GraphTypeError, GraphValueError, NullTypeGradError
 from aotensor.gradient.options import (
     as_constants,
     as_variables,
     check_like,
     disconnected_value,
+    float_of,
     is_float,
     like,
     on_disconnection,
@@ -20,8 +20,18 @@ from aotensor.gradient.options import (
     stand_in,
 )
 from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
-from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import (
+    REVERSE_RULES,
+    Apply,
+    call_pullback,
+    chosen_rule,
+    disconnected,
+    is_disconnected,
+    is_null,
+    sum_terms,
+)
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
@@ -56,7 +66,8 @@ class Sweep:
         for x, cotangent in seeds:
             self._terms.setdefault(x, []).append(cotangent)
         self._cost_name = cost.name if cost is not None else None
-        self._own = self._existing(cotangent for _, cotangent in seeds) if self._cost_name else set()
+        self._unnamed = {cost} - set(wrt)
+        self._own = self._existing() if self._cost_name else set()
 
     def is_connected(self, x: Variable) -> bool:
         """Do elements of x influence a seeded variable? Known before `run`."""
@@ -123,23 +134,46 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
         cotangents = [x if on else disconnected() for x, on in zip(given, live, strict=True)]
-        found = node.op.pullback(node.inputs, node.outputs, cotangents)
-        terms = checked_terms(node, "pullback", found, node.inputs)
+        found = _found_terms(node, cotangents)
+        terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
         return terms
 
-    def _existing(self, cotangents: Iterable[Variable]) -> set[Variable]:
+    def _existing(self) -> set[Variable]:
         """Variables that were there before the sweep: they belong to the user and keep their names."""
-        existing = {*cotangents, *self._known.values()}
+        existing = {*self._known.values()}
         for node in self._order:
             existing.update(node.inputs)
             existing.update(node.outputs)
         return existing
 
     def _name(self, total: Variable, x: Variable) -> None:
-        """Call a new gradient (dcost/dx), where cost and x have names."""
-        if self._cost_name and x.name and total.name is None and total not in self._own:
+        """Call a new gradient (dcost/dx), where cost and x have names; the cost's own 1 waits for whom it passes to."""
+        is_ours = total.owner is not None or isinstance(total, Constant)
+        is_new = total.name is None and is_ours and total not in self._own
+        if self._cost_name and x.name and is_new and x not in self._unnamed:
             total.name = f"(d{self._cost_name}/d{x.name})"
+
+
+def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
+    """What the reverse rule of an op returns; without one, the terms by what the op is made of."""
+    if chosen_rule(type(node.op), REVERSE_RULES) is None:
+        graph = Expansion.of(node.op, node.inputs)
+        if graph is not None:
+            return pull_through(graph, node.inputs, node.outputs, cotangents)
+    return call_pullback(node.op, node.inputs, node.outputs, cotangents)
+
+
+def pull_through(
+    graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+) -> list[Variable]:
+    """Cotangents of the inputs of a node by the graph that it is made of."""
+    live = [
+        (x, Variable(ct.type), ct) for x, ct in zip(graph.outputs, cotangents, strict=True) if not is_disconnected(ct)
+    ]
+    sweep = Sweep([(x, slot) for x, slot, _ in live], {}, graph.slots, ())
+    sweep.run()
+    return graph.outside([sweep.total(x) for x in graph.slots], inputs, outputs, ((slot, ct) for _, slot, ct in live))
 
 
 def _meets(row: Sequence[bool], live: Sequence[bool]) -> bool:
@@ -197,7 +231,7 @@ def _check_cost(cost: object) -> None:
 
 
 def _one(cost: Variable) -> Variable:
-    return constant(1, dtype=cost.dtype if is_float(cost) else config.floatX)
+    return constant(1, dtype=float_of(cost))
 
 
 def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
@@ -279,7 +313,7 @@ def as_points(eval_points: Any, variables: Sequence[Variable], what: str) -> lis
         point = as_tensor(value)
         check_like(point, x, f"eval_points[{position}]")
         if is_float(x) or not is_float(point):
-            point = cast(point, x.dtype if is_float(x) else config.floatX)
+            point = cast(point, float_of(x))
         points.append(point)
     return points
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
 from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import toposort
 
 Pattern = list[list[bool]]
 
 
 def connection_pattern(node: Apply) -> Pattern:
-    """The checked pattern of a node: one row per input, one entry per output.
+    """The checked pattern of a node: one row per input, one entry per output, by its op or by what that is made of.
 
     Raises: GraphTypeError if it is no list of lists, GraphValueError if its size does not fit.
     """
     pattern = node.op.connection_pattern(node)
+    if _is_known_by_expansion(node.op):
+        graph = Expansion.of(node.op, node.inputs)
+        return pattern if graph is None else graph_pattern(graph.slots, graph.outputs)
     if not isinstance(pattern, list) or not all(isinstance(row, list) for row in pattern):
         raise GraphTypeError(f"{node.op.name}: connection_pattern is a list of lists, not {pattern!r}")
     if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
@@ -29,12 +36,32 @@ def connection_pattern(node: Apply) -> Pattern:
     return pattern
 
 
-def checked_terms(node: Apply, rule: str, found: Any, expected: Sequence[Variable]) -> list[Variable]:
-    """The terms that a rule returned: as many as expected, floating, of the rank of the variable they belong to.
+def _is_known_by_expansion(op: Op) -> bool:
+    """An op that leaves pattern and derivatives to the graph that it is made of, if there is one."""
+    own = type(op)
+    return own.connection_pattern is Op.connection_pattern and chosen_rule(own, REVERSE_RULES) is None
+
+
+def graph_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Pattern:
+    """[i][o] is true if elements of inputs[i] influence elements of outputs[o], by the patterns of the ops between.
+
+    Raises: as `connection_pattern`.
+    """
+    influences = {x: 1 << position for position, x in enumerate(inputs)}  # sets of inputs, as bits
+    for node in toposort(outputs, stop=inputs):
+        pattern = connection_pattern(node)
+        for position, output in enumerate(node.outputs):
+            bits = [influences.get(x, 0) for x, row in zip(node.inputs, pattern, strict=True) if row[position]]
+            influences.setdefault(output, reduce(or_, bits, 0))
+    return [[bool(influences.get(x, 0) >> position & 1) for x in outputs] for position in range(len(inputs))]
+
+
+def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Sequence[Variable]) -> list[Variable]:
+    """The terms that one of `rules` returned: as many as expected, floating, of the rank of their variables.
 
     Raises: GraphTypeError or GraphValueError that says what the op returned instead.
     """
-    where = f"{node.op.name}.{rule}"
+    where = _rule_name(node.op, rules)
     if not isinstance(found, list | tuple):
         raise GraphTypeError(f"{where} returned {type(found).__name__} instead of a list")
     if len(found) != len(expected):
@@ -42,6 +69,10 @@ def checked_terms(node: Apply, rule: str, found: Any, expected: Sequence[Variabl
     for position, (term, x) in enumerate(zip(found, expected, strict=True)):
         _check_term(f"{where}: term {position}", term, x)
     return list(found)
+
+
+def _rule_name(op: Op, rules: tuple[str, ...]) -> str:
+    return f"{op.name}.{chosen_rule(type(op), rules) or rules[0]}"
 
 
 def _check_term(what: str, term: Any, x: Variable) -> None:
@@ -69,7 +100,7 @@ def check_connection(node: Apply, pattern: Pattern, live: Sequence[bool], terms:
     though only discrete outputs depend on its input. Warns where a term is disconnected and the op has no pattern.
     """
     for position, (row, term) in enumerate(zip(pattern, terms, strict=True)):
-        what = f"{node.op.name}.pullback: term {position}"
+        what = f"{_rule_name(node.op, REVERSE_RULES)}: term {position}"
         if not any(row) and not is_disconnected(term):
             raise GraphTypeError(f"{what} is given, but connection_pattern says that the input has no influence")
         if is_disconnected(term) and any(on and is_live for on, is_live in zip(row, live, strict=True)):

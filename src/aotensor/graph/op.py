@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields, is_dataclass
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphError, GraphTypeError, UnsupportedError
+from aotensor.errors import GraphError, GraphTypeError, GraphValueError, MissingRuleError, UnsupportedError
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.variable import Variable, as_tensor
 
@@ -34,10 +35,20 @@ class Op(ABC):
     """An operation: an immutable value, equal to another one if class and parameters are.
 
     Subclasses are frozen dataclasses whose fields are the compile-time parameters (axis, dtype, ...). The rules below
-    hold the whole knowledge; those that are abstract must be given.
+    hold the whole knowledge. `infer_type` and `reference` must be given; an op without `lower` or `expand` is not
+    compiled, one without a derivative rule is not differentiated, one without `batch` has no Jacobian by one sweep.
     """
 
     name: ClassVar[str]
+    """By default the name of the class."""
+
+    is_analytic: ClassVar[bool] = False
+    """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" not in vars(cls) and getattr(cls, "name", None) in {None, *(base.__name__ for base in cls.__mro__)}:
+            cls.name = cls.__name__
 
     def __call__(self, *inputs: Any) -> Any:
         """Apply the op to variables, arrays or numbers: one Variable, or a list of them for several outputs."""
@@ -65,21 +76,60 @@ class Op(ABC):
     def reference(self, *inputs: Any) -> Any:
         """The meaning, in NumPy and SciPy: an array, or a tuple of arrays."""
 
-    @abstractmethod
+    def continued(self, *inputs: Any) -> Any:
+        """The meaning at complex inputs, for an analytic op: every floating input comes as complex128."""
+        return self.reference(*inputs)
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable]:
-        """One cotangent per input. The cotangent of an unused output is of DisconnectedType."""
+        """One cotangent per input. The cotangent of an unused output is of DisconnectedType.
 
-    @abstractmethod
+        Raises: MissingRuleError if the op has neither this nor `L_op` nor `grad`.
+        """
+        found: Sequence[Variable] = call_pullback(self, inputs, outputs, cotangents)
+        return found
+
+    def L_op(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        """`pullback` under its older name."""
+        found: Sequence[Variable] = call_pullback(self, inputs, outputs, output_grads)
+        return found
+
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Sequence[Variable]:
+        """`pullback` for formulas that need no outputs."""
+        found: Sequence[Variable] = call_pullback(self, inputs, self.apply(*inputs).outputs, output_grads)
+        return found
+
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> Sequence[Variable]:
-        """One tangent per output. The tangent of an input that does not vary is of DisconnectedType."""
+        """One tangent per output. The tangent of an input that does not vary is of DisconnectedType.
 
-    @abstractmethod
+        Raises: MissingRuleError if the op has neither this nor `R_op`; `Rop` then goes through two pullbacks.
+        """
+        found: Sequence[Variable] = call_pushforward(self, inputs, outputs, tangents)
+        return found
+
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Sequence[Variable | None]:
+        """`pushforward` under its older name: None stands for DisconnectedType, in what comes and in what goes."""
+        tangents = [disconnected() if x is None else x for x in eval_points]
+        found = call_pushforward(self, inputs, self.apply(*inputs).outputs, tangents)
+        return [None if is_disconnected(x) else x for x in found]
+
     def lower(self, b: TensorBuilder, *inputs: Any) -> Tensor | tuple[Tensor, ...]:
-        """The op in tensor IR."""
+        """The op in tensor IR.   Raises: UnsupportedError if the op has neither this nor `expand`."""
+        raise UnsupportedError(
+            "it cannot be compiled", hint="give the op `lower`, or `expand`; `eval` and `reference` work without"
+        )
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """The outputs by other ops, which take the place of this one when it is compiled; None if `lower` says it.
+
+        It also stands in for derivative rules, pattern and batch rule where the op gives none.
+        """
+        return None
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """The outputs of `node` on inputs of which those marked have one new leading axis, the samples.
@@ -92,17 +142,75 @@ class Op(ABC):
         """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
+    def is_dual(self) -> bool:
+        """Are pullback and pushforward transposes of each other? Not if one of them is meant to differ."""
+        return True
+
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """`reference` on checked inputs, with results of exactly the declared dtypes."""
+        """`reference` on checked inputs, with results of exactly the declared dtypes.
+
+        Raises: GraphValueError for another number of results, or another rank.
+        """
         results = self.reference(*inputs)
         results = results if isinstance(results, tuple) else (results,)
-        return tuple(np.asarray(x, dtype=out.dtype) for x, out in zip(results, node.outputs, strict=True))
+        if len(results) != len(node.outputs):
+            raise GraphValueError(f"{self.name}: reference gave {len(results)} results instead of {len(node.outputs)}")
+        arrays = tuple(np.asarray(x, dtype=out.dtype) for x, out in zip(results, node.outputs, strict=True))
+        for array, out in zip(arrays, node.outputs, strict=True):
+            if array.ndim != out.ndim:
+                raise GraphValueError(f"{self.name}: reference gave rank {array.ndim} instead of {out.type}")
+        return arrays
 
     def __str__(self) -> str:
         """`sum{axis=(0,)}`: the name and the parameters, as stable text."""
         known: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         parameters = ", ".join(f"{field.name}={getattr(self, field.name)}" for field in known if field.repr)
         return f"{self.name}{{{parameters}}}" if parameters else self.name
+
+
+REVERSE_RULES: Final = ("pullback", "L_op", "grad")
+FORWARD_RULES: Final = ("pushforward", "R_op")
+
+
+@cache
+def chosen_rule(op: type[Op], rules: tuple[str, ...]) -> str | None:
+    """The rule that holds: of the most derived class that gives one of `rules`, the first in their order."""
+    for base in op.__mro__:
+        given = vars(base) if base is not Op else {}
+        for rule in rules:
+            if rule in given:
+                return rule
+    return None
+
+
+def call_pullback(
+    op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+) -> Any:
+    """What the reverse rule of an op returns, unchecked.   Raises: MissingRuleError if there is none."""
+    match chosen_rule(type(op), REVERSE_RULES):
+        case "pullback":
+            return op.pullback(inputs, outputs, cotangents)
+        case "L_op":
+            return op.L_op(inputs, outputs, cotangents)
+        case "grad":
+            return op.grad(inputs, cotangents)
+        case _:
+            raise MissingRuleError(f"{op.name} has no derivative", hint="give the op pullback, L_op or grad")
+
+
+def call_pushforward(
+    op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+) -> Any:
+    """What the forward rule of an op returns, unchecked but for None.   Raises: MissingRuleError if there is none."""
+    match chosen_rule(type(op), FORWARD_RULES):
+        case "pushforward":
+            return op.pushforward(inputs, outputs, tangents)
+        case "R_op":
+            found: Any = op.R_op(inputs, [None if is_disconnected(x) else x for x in tangents])
+            is_sequence = isinstance(found, list | tuple)
+            return [disconnected() if x is None else x for x in found] if is_sequence else found
+        case _:
+            raise MissingRuleError(f"{op.name} has no forward derivative", hint="give the op pushforward or R_op")
 
 
 def _with_operands(error: GraphError, op: Op, variables: Sequence[Variable]) -> GraphError:

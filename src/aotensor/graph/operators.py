@@ -238,6 +238,22 @@ class TensorOperators:
     def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
         return lookup("take")(self, indices, axis=axis, mode=mode)  # type: ignore[no-any-return]
 
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Positions of the elements that are not 0, one vector per axis."""
+        return lookup("nonzero")(self, return_matrix=return_matrix)
+
+    def nonzero_values(self) -> Variable:
+        """The elements that are not 0, in C order."""
+        return lookup("nonzero_values")(self)  # type: ignore[no-any-return]
+
+    def compress(self, condition: Any, axis: int | None = None) -> Variable:
+        """The slices along an axis where a condition holds."""
+        return lookup("compress")(condition, self, axis=axis)  # type: ignore[no-any-return]
+
+    def choose(self, choices: Any, mode: str = "raise") -> Variable:
+        """For every element the number of the choice to take it from."""
+        return lookup("choose")(self, choices, mode=mode)  # type: ignore[no-any-return]
+
     def inc(self, value: Any, ignore_duplicates: bool = False) -> Variable:
         """For x[idx]: a copy of x with value added there."""
         return lookup("inc_subtensor")(self, value, ignore_duplicates)  # type: ignore[no-any-return]

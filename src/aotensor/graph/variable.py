@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -42,8 +44,24 @@ def _is_ours(module: str) -> bool:
     return module.split(".")[0] in ("aotensor", "contextlib", "functools")
 
 
+_SITE: ContextVar[Site | None] = ContextVar("site", default=None)
+
+
+@contextmanager
+def made_at(site: Site | None) -> Iterator[None]:
+    """Variables that are made inside count as made at `site`: rewrites do not move what the user wrote."""
+    token = _SITE.set(site)
+    try:
+        yield
+    finally:
+        _SITE.reset(token)
+
+
 def user_site() -> Site | None:
     """The innermost line on the call stack that is not ours."""
+    chosen = _SITE.get()
+    if chosen is not None:
+        return chosen
     frame = sys._getframe(1)
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame = frame.f_back  # type: ignore[assignment]
@@ -123,13 +141,17 @@ class Constant(Variable):
 
 
 class SharedVariable(Variable):
-    """A variable with state: an input with a default value, and an output where `updates` replaces it."""
+    """A variable with state: an input with a default value, and an output where `updates` replaces it.
 
-    __slots__ = ("_value",)
+    default_update: its next value in every function that reads it and says nothing else; may be set at any time.
+    """
+
+    __slots__ = ("_value", "default_update")
 
     def __init__(self, value: Array, type: TensorType, name: str | None = None) -> None:
         super().__init__(type, name=name)
         self._value = value
+        self.default_update: Any = None
 
     def get_value(self, borrow: bool = False) -> Array:
         """The current value: a copy, unless `borrow`."""

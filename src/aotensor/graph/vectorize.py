@@ -7,7 +7,8 @@ from typing import Any
 
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.op import Apply
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace as replaced
 from aotensor.graph.walk import toposort
@@ -61,7 +62,21 @@ def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variab
     """The outputs of one node of which some inputs have changed."""
     inputs = [known.get(x, x) for x in node.inputs]
     is_batched = [new.ndim > old.ndim for new, old in zip(inputs, node.inputs, strict=True)]
-    return node.op.batch(node, inputs, is_batched) if any(is_batched) else node.op.apply(*inputs).outputs
+    if not any(is_batched):
+        return node.op.apply(*inputs).outputs
+    if type(node.op).batch is Op.batch:
+        single = [old if on else new for new, old, on in zip(inputs, node.inputs, is_batched, strict=True)]
+        graph = Expansion.of(node.op, single)
+        if graph is not None:
+            return batch_through(graph, inputs, is_batched)
+    return node.op.batch(node, inputs, is_batched)
+
+
+def batch_through(graph: Expansion, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
+    """The outputs of a node for all samples, by the graph that it is made of.   Raises: as `batch`."""
+    triples = list(zip(graph.slots, inputs, is_batched, strict=True))
+    alone = replaced(graph.outputs, {slot: x for slot, x, on in triples if not on})
+    return batch(alone, {slot: x for slot, x, on in triples if on})
 
 
 def _check(x: Variable, samples: Variable) -> None:

@@ -8,7 +8,7 @@ from aotensor.core.types import Array
 from aotensor.errors import AotensorError, GraphValueError, MissingInputError
 from aotensor.graph.op import Apply
 from aotensor.graph.public import public
-from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor.graph.variable import Constant, SharedVariable, Variable, made_at
 
 
 def toposort(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
@@ -60,9 +60,10 @@ def replace(outputs: Sequence[Variable], replacements: Mapping[Variable, Variabl
     for node in toposort(outputs, stop=replacements):
         inputs = [mapping.get(x, x) for x in node.inputs]
         if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
-            copies = node.op.apply(*inputs).outputs
+            with made_at(node.outputs[0].site):
+                copies = node.op.apply(*inputs).outputs
             for old, new in zip(node.outputs, copies, strict=True):
-                new.name = old.name
+                new.name, new.site = old.name, old.site
                 mapping.setdefault(old, new)
     return [mapping.get(x, x) for x in outputs]
 

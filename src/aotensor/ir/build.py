@@ -12,23 +12,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotensor.core.types import Dim, TensorType
-from aotensor.errors import AotensorError, MissingInputError
-from aotensor.graph.op import Apply
-from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import leaves, toposort
+from aotensor.core.types import Dim
+from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
+from aotensor.ir.extents import depends_on_arguments_only, extents_function
+from aotensor.ir.import_graph import import_graph
+from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
-from aotensor.ir.types import element_type, tensor_type
+from aotensor.ir.types import value_type
 from aotensor.ir.verbs import Extent, Tensor
 
 
@@ -58,26 +57,25 @@ def build(programs: Sequence[Program], fp: str = "contract") -> tuple[ModuleOp, 
     Raises: MissingInputError for a leaf that is no input, GraphError from typing rules.
     """
     module = ModuleOp([])
-    built = [_Importer(module, program, fp).run() for program in programs]
+    built = [_FunctionImporter(module, program, fp).run() for program in programs]
     declare_special_functions(module)
     return module, built
 
 
-class _Importer:
+class _FunctionImporter:
     def __init__(self, module: ModuleOp, program: Program, fp: str) -> None:
         self.program = program
         self.module = module
         types = [x.tensor_type for _, x in program.inputs]
-        self.block = Block(arg_types=[_ssa_type(t) for t in types])
-        self.builder = TensorBuilder(Builder(InsertPoint.at_end(self.block)), fp)
+        self.block = Block(arg_types=[value_type(t.dtype, t.static_shape) for t in types])
+        regions = Regions(module, program.name)
+        self.builder = TensorBuilder(Builder(InsertPoint.at_end(self.block)), fp, regions)
         self.dims: dict[str, Extent] = {}
         self.values: dict[Variable, Tensor] = {}
-        self.numbered: dict[object, tuple[Tensor, ...]] = {}
 
     def run(self) -> BuiltFunction:
         self._import_inputs()
-        self._import_nodes()
-        outputs = [self.values[x] for _, x in self.program.outputs]
+        outputs = import_graph(self.builder, [x for _, x in self.program.outputs], self.values, self.program.name)
         self._finish(outputs)
         return BuiltFunction(self.program, tuple(self.builder.checks), self._symbolic_extents(outputs))
 
@@ -98,47 +96,6 @@ class _Importer:
                     extents.append(self.dims[dim])
             self.values[x] = Tensor(argument, x.dtype, tuple(extents))
 
-    def _import_nodes(self) -> None:
-        targets = [x for _, x in self.program.outputs]
-        inputs = [x for _, x in self.program.inputs]
-        for x in leaves(targets, stop=inputs):
-            if isinstance(x, Constant) and x not in self.values:
-                self.values[x] = self._constant(x)
-            elif x not in self.values:
-                raise MissingInputError(f"{self.program.name}: {x} is needed but is no input", lines=[x.describe()])
-        for node in toposort(targets, stop=inputs):
-            self.values.update(zip(node.outputs, self._apply(node), strict=True))
-
-    def _constant(self, x: Constant) -> Tensor:
-        key = ("constant", x.dtype, x.data.shape, x.data.tobytes())
-        if key not in self.numbered:
-            self.numbered[key] = (self.builder.constant(x.data, x.dtype),)
-        return self.numbered[key][0]
-
-    def _apply(self, node: Apply) -> tuple[Tensor, ...]:
-        """Results of a node; the same op on the same values is lowered once."""
-        operands = [self.values[x] for x in node.inputs]
-        key = (node.op, *(id(t) for t in operands))
-        if key not in self.numbered:
-            self.numbered[key] = self._lower(node, operands)
-        return self.numbered[key]
-
-    def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
-        self.builder.where = _place(node)
-        try:
-            verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
-            lowered: Any = node.op.lower(verbs, *operands)
-        except AotensorError as error:
-            found = error.diagnostic
-            lines = [*found.lines, *(x.describe() for x in node.inputs)]
-            raise type(error)(f"{node.op.name}: {found.title}", lines=lines, hint=found.hint) from error
-        finally:
-            self.builder.where = ""
-        results: tuple[Tensor, ...] = lowered if isinstance(lowered, tuple) else (lowered,)
-        for result, out in zip(results, node.outputs, strict=True):
-            assert (result.dtype, len(result.extents)) == (out.dtype, out.ndim), f"{node.op}: lowered to another type"
-        return results
-
     def _finish(self, outputs: Sequence[Tensor]) -> None:
         name = self.program.name
         inputs = [argument.type for argument in self.block.args]
@@ -148,9 +105,9 @@ class _Importer:
         main.attributes["dims"] = self._dim_names()
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
         self.module.body.block.add_op(main)
-        self.module.body.block.add_op(_extents_function(main, extents))
+        self.module.body.block.add_op(extents_function(main, extents))
         for op in list(self.block.ops):
-            if isinstance(op, CheckOp) and _depends_on_arguments_only(op):
+            if isinstance(op, CheckOp) and depends_on_arguments_only(op):
                 Rewriter.erase_op(op)
 
     def _dim_names(self) -> Attribute:
@@ -219,66 +176,3 @@ def _combined(op: Operation, parts: Sequence[str | None]) -> str | None:
 def dim_name(argument: str, axis: int, dim: Dim) -> str:
     """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
     return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"
-
-
-def _place(node: Apply) -> str:
-    """`add(x, y) at model.py:12`, in front of the messages of checks."""
-    operands = ", ".join(map(str, node.inputs))
-    site = node.outputs[0].site
-    return f"{node.op.name}({operands})"[:LONGEST_FORMULA] + (f" at {site}" if site else "")
-
-
-def _ssa_type(type: TensorType) -> Attribute:
-    return tensor_type(type.dtype, type.static_shape) if type.rank else element_type(type.dtype)
-
-
-def _extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.FuncOp:
-    """A copy of `main` that returns the extents of its outputs and keeps the checks that need no computed tensor."""
-    block = main.body.block
-    mapper: dict[SSAValue, SSAValue] = {}
-    copy = Block(arg_types=[a.type for a in block.args])
-    for old, new in zip(block.args, copy.args, strict=True):
-        mapper[old] = new
-        new.name_hint = old.name_hint
-    for op in _needed(block, extents):
-        copy.add_op(op.clone(mapper))
-    results = [mapper[x] for x in extents]
-    copy.add_op(func.ReturnOp(*results))
-    function = func.FuncOp(
-        f"{main.sym_name.data}.extents", ([a.type for a in block.args], [x.type for x in results]), Region(copy)
-    )
-    function.attributes["dims"] = main.attributes["dims"]
-    return function
-
-
-def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
-    """Operations of a block, in order, that `roots` and the shape checks depend on."""
-    checks = [op for op in block.ops if isinstance(op, CheckOp) and _depends_on_arguments_only(op)]
-    needed: set[Operation] = set(checks)
-    pending = [*roots, *(x for op in checks for x in op.operands)]
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Operation) and owner.parent is block and owner not in needed:
-            needed.add(owner)
-            for inner in owner.walk():
-                pending.extend(inner.operands)
-    return [op for op in block.ops if op in needed]
-
-
-def _depends_on_arguments_only(op: Operation) -> bool:
-    """True if an operation follows from the inputs by scalar arithmetic alone."""
-    pending, seen = list(op.operands), set[SSAValue]()
-    while pending:
-        x = pending.pop()
-        if x in seen or isinstance(x, BlockArgument):
-            continue
-        seen.add(x)
-        owner = x.owner
-        assert isinstance(owner, Operation)
-        if owner.regions or (owner.name.startswith(("linalg.", "aot.")) or owner.name in _TENSOR_PRODUCERS):
-            return False
-        pending.extend(owner.operands)
-    return True
-
-
-_TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSliceOp.name)

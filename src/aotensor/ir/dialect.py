@@ -3,7 +3,9 @@
     aot.check %ok, %found, %expected {number, kind, message}      stop with an error unless %ok
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
+    aot.recur %a, %c {axis, fastmath} : tensor<?xf64>             y[k] = a[k] * y[k - 1] + c[k]
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the places of %i, %j
+    aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
@@ -47,6 +50,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+
 DYNAMIC = -(2**63)
 
 
@@ -74,6 +79,10 @@ class CheckOp(IRDLOperation):
                 "message": StringAttr(message),
             },
         )
+
+    def renumber(self, number: int) -> None:
+        """Give the check another number."""
+        self.properties["number"] = IntegerAttr(number, i64)
 
 
 @irdl_op_definition
@@ -115,6 +124,29 @@ class CumulateOp(IRDLOperation):
             operands=[source],
             result_types=[source.type],
             properties={"axis": IntegerAttr(axis, i64), "kind": StringAttr(kind)},
+        )
+
+
+@irdl_op_definition
+class RecurOp(IRDLOperation):
+    """result[k] = factors[k]·result[k − 1] + terms[k] along an axis, from 0."""
+
+    name = "aot.recur"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    factors = operand_def(T)
+    terms = operand_def(T)
+    result = result_def(T)
+    axis = prop_def(IntegerAttr[I64])
+    fastmath = prop_def(FastMathFlagsAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$axis $factors `,` $terms attr-dict `:` type($result)"
+
+    def __init__(self, factors: SSAValue, terms: SSAValue, axis: int, fastmath: FastMathFlagsAttr) -> None:
+        super().__init__(
+            operands=[factors, terms],
+            result_types=[factors.type],
+            properties={"axis": IntegerAttr(axis, i64), "fastmath": fastmath},
         )
 
 
@@ -163,14 +195,14 @@ class ScatterOp(IRDLOperation):
 
 IN_PLACE: Final = {
     "cholesky": 0, "lu": 0, "lu_adjugate": 0, "lu_inverse": 0, "lu_solve": 2, "multiply_triangular": 1,
-    "solve_triangular": 1,
+    "solve_triangular": 1, "square_repeatedly": 0,
 }  # fmt: skip
 """Kind of aot.lapack → the operand that it overwrites with its first result, where that is free."""
 
 
 @irdl_op_definition
 class LapackOp(IRDLOperation):
-    """What LAPACK does to every matrix of a batch, by `kind`; `ir.interpret_lapack` says what each kind means.
+    """What LAPACK does to every matrix of a batch, by `kind`; `ir.interpreter.lapack` says what each kind means.
 
     All operands and results begin with the same batch dims. sizes: one per dynamic dim of the results, in order.
     failure: 0, or what the first matrix of the batch that failed gave: a positive number, as LAPACK's `info`. The
@@ -236,6 +268,28 @@ def _literal(value: bool | int | str) -> Attribute:
 
 
 @irdl_op_definition
+class NonzeroOp(IRDLOperation):
+    """Positions of the true elements in C order, one vector per axis; `count` says how many there are."""
+
+    name = "aot.nonzero"
+    source = operand_def(TensorType)
+    count = operand_def(IndexType)
+    positions = var_result_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = "$source `[` $count `]` attr-dict `:` type($source) `->` type($positions)"
+
+    def __init__(self, source: SSAValue, count: SSAValue) -> None:
+        assert isinstance(source.type, TensorType)
+        vector: Attribute = TensorType(i64, [DYNAMIC])
+        super().__init__(operands=[source, count], result_types=[[vector] * len(source.type.get_shape())])
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, TensorType)
+        if len(self.source.type.get_shape()) != len(self.positions):
+            raise VerifyException("one vector of positions is needed for each axis")
+
+
+@irdl_op_definition
 class SortOp(IRDLOperation):
     """Values in ascending order along an axis, stable, nan last; and the permutation that sorts them."""
 
@@ -258,4 +312,6 @@ class SortOp(IRDLOperation):
         )
 
 
-AOT = Dialect("aot", [CheckOp, ReshapeOp, CumulateOp, ScatterOp, LapackOp, SortOp], [])
+AOT = Dialect(
+    "aot", [CheckOp, ReshapeOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, ScanOp, BranchOp], []
+)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
-from aotensor.ir.dialect import CumulateOp, LapackOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
 from aotensor.ir.verbs import Extent, Tensor, Verbs
+
+if TYPE_CHECKING:
+    from aotensor.ir.regions import Regions
+    from aotensor.ops.scan.branch import Branch
+    from aotensor.ops.scan.op import Scan
 
 
 class LibraryVerbs(ABC):
     """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
 
     scalars: Verbs
+    _bounds: dict[SSAValue, Extent]
+    """Tensors whose elements are positions on an axis of a known extent."""
 
     @abstractmethod
     def cast(self, x: Tensor, dtype: str) -> Tensor: ...
@@ -27,20 +34,56 @@ class LibraryVerbs(ABC):
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor: ...
 
     @abstractmethod
+    def insert_op(self, op: Operation) -> SSAValue:
+        """Insert an operation; its first result."""
+
+    @property
+    @abstractmethod
+    def regions(self) -> Regions:
+        """Where the bodies of loops and branches go."""
+
+    @abstractmethod
+    def item(self, x: Tensor) -> Scalar: ...
+
+    @abstractmethod
+    def reduce(self, kind: str, x: Tensor, axes: Sequence[int], dtype: str | None = None) -> Tensor: ...
+
+    @abstractmethod
+    def _is_same(self, a: Extent, b: Extent) -> bool: ...
+
+    @abstractmethod
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None: ...
 
-    @abstractmethod
-    def _insert(self, op: Operation) -> SSAValue: ...
+    def scan(self, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.regions.scan(self, op, operands)  # type: ignore[arg-type]
+
+    def branch(self, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.regions.branch(self, op, operands)  # type: ignore[arg-type]
 
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
         x = self.cast(x, dtype or x.dtype)
-        return Tensor(self._insert(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+
+    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
+        op = RecurOp(factors.ssa, terms.ssa, axis, self.scalars.fastmath)
+        return Tensor(self.insert_op(op), factors.dtype, factors.extents)
+
+    def nonzero(self, mask: Tensor) -> list[Tensor]:
+        count = self.scalars.cast(self.item(self.reduce("add", mask, range(mask.rank), "int64")), dtypes.INDEX)
+        op = NonzeroOp(mask.ssa, count.ssa)
+        self.insert_op(op)
+        self._bounds.update(zip(op.positions, mask.extents, strict=True))
+        return [Tensor(x, "int64", (count,)) for x in op.positions]
+
+    def is_within(self, positions: Tensor, extent: Extent) -> bool:
+        bound = self._bounds.get(positions.ssa)
+        return bound is not None and self._is_same(bound, extent)
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
-        self._insert(op)
+        self.insert_op(op)
         return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
 
     def scatter(
@@ -48,7 +91,7 @@ class LibraryVerbs(ABC):
     ) -> Tensor:
         tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
         op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
-        return Tensor(self._insert(op), x.dtype, x.extents)
+        return Tensor(self.insert_op(op), x.dtype, x.extents)
 
     def lapack(
         self,
@@ -65,7 +108,7 @@ class LibraryVerbs(ABC):
         ]
         sizes = [n.ssa for shape in shapes for n in shape if isinstance(n, Scalar)]
         op = LapackOp(kind, [x.ssa for x in operands], sizes, types, options)
-        self._insert(op)
+        self.insert_op(op)
         if error:
             failure, v = Scalar(op.failure, "int64"), self.scalars
             found = v.cast(failure, "index")

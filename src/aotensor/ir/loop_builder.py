@@ -7,7 +7,18 @@ from contextlib import contextmanager
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnitAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -53,6 +64,27 @@ class LoopBuilder(Verbs):
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 
+    def loop_while(
+        self,
+        carried: Sequence[Scalar],
+        goes_on: Callable[[list[Scalar]], Scalar],
+        body: Callable[[list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """while goes_on(carried): carried = body(carried).   Returns the carried values after the loop."""
+        kinds = [c.ssa.type for c in carried]
+        before, after = Block(arg_types=kinds), Block(arg_types=kinds)
+        for block, make in ((before, goes_on), (after, body)):
+            values = [Scalar(a, c.dtype) for a, c in zip(block.args, carried, strict=True)]
+            with self.inside(block):
+                made = make(values)
+                if isinstance(made, Scalar):
+                    self.builder.insert(scf.ConditionOp(made.ssa, *block.args))
+                else:
+                    self.builder.insert(scf.YieldOp(*(r.ssa for r in made)))
+        op = scf.WhileOp([c.ssa for c in carried], kinds, [before], [after])
+        self.builder.insert(op)
+        return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
+
     def nest(
         self, extents: Sequence[Extent], body: Callable[[list[Scalar]], None], is_vectorisable: bool = True
     ) -> None:
@@ -85,6 +117,13 @@ class LoopBuilder(Verbs):
         self.builder.insert(op)
         return [Scalar(r, old.dtype) for r, old in zip(op.results, results, strict=True)]
 
+    def zero(self, kind: Attribute) -> Scalar:
+        """0 of an element type."""
+        if isinstance(kind, AnyFloat):
+            return self.emit(arith.ConstantOp(FloatAttr(0.0, kind)), "raw")
+        assert isinstance(kind, IntegerType | IndexType)
+        return self.emit(arith.ConstantOp(IntegerAttr(0, kind)), "raw")
+
     # --- buffers -------------------------------------------------------------------------------------------------
 
     def allocate(self, element: Attribute, extents: Sequence[Extent]) -> SSAValue:
@@ -109,27 +148,80 @@ class LoopBuilder(Verbs):
         static = buffer.type.get_shape()[axis]
         if static != DYNAMIC_INDEX:
             return int(static)
+        while isinstance(buffer.owner, arith.SelectOp):
+            buffer = buffer.owner.lhs
+        view = buffer.owner
+        if isinstance(view, memref.ReinterpretCastOp):
+            position = list(view.static_sizes.get_values()[:axis]).count(DYNAMIC_INDEX)
+            return Scalar(view.sizes[position], "index")
         key = ("extent", buffer, axis)
         return self._once(key, lambda: self.emit(memref.DimOp(buffer, self.index(axis).ssa), "index"))
 
+    # --- views ---------------------------------------------------------------------------------------------------
+
     def reinterpret(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
         """The same contiguous buffer under another shape."""
-        assert isinstance(buffer.type, MemRefType)
-        shape = [n if isinstance(n, int) else None for n in extents]
-        element = buffer.type.element_type
+        choice = buffer.owner
+        if isinstance(choice, arith.SelectOp):
+            sides = [self.reinterpret(x, extents) for x in (choice.lhs, choice.rhs)]
+            return self.choose(Scalar(choice.cond, "bool"), *sides)
+        root, offset = _origin(buffer)
+        return self._view(root, offset, extents, is_row=isinstance(offset, Scalar))
+
+    def row(self, buffer: SSAValue, number: Extent, extents: Sequence[Extent]) -> SSAValue:
+        """buffer[number], of these extents: a view of contiguous memory."""
+        root, offset = _origin(buffer)
+        step: Extent = 1
+        for n in extents:
+            step = self.imul(step, n)
+        return self._view(root, self.iadd(offset, self.imul(self.index(number), step)), extents, is_row=True)
+
+    def own_buffer(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
+        """The buffer itself, or a new one of its shape if it is a row of another: library kernels take whole ones."""
+        kind = buffer.type
+        assert isinstance(kind, MemRefType)
+        return buffer if isinstance(kind.layout, NoneAttr) else self.allocate(kind.element_type, extents)
+
+    def copy(self, source: SSAValue, target: SSAValue, extents: Sequence[Extent]) -> None:
+        """target[...] = source[...]; nothing if they are the same."""
+        if source is not target:
+            self.nest(extents, lambda at: self.store(self.fetch(source, at, "raw"), target, at))
+
+    def choose(self, condition: Scalar, x: SSAValue, y: SSAValue) -> SSAValue:
+        """One of two buffers of equal type."""
+        op = arith.SelectOp(condition.ssa, x, y)
+        self.builder.insert(op)
+        return op.result
+
+    def _view(self, root: SSAValue, offset: Extent, extents: Sequence[Extent], is_row: bool) -> SSAValue:
+        assert isinstance(root.type, MemRefType)
+        shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
         strides: list[Extent] = []
         running: Extent = 1
         for n in reversed(extents):
             strides.insert(0, running)
             running = self.imul(running, n)
-        kind = memref_type_of(element, shape)
-        op = memref.ReinterpretCastOp.from_dynamic(
-            buffer, [0], [n.ssa if isinstance(n, Scalar) else n for n in extents],
-            [n.ssa if isinstance(n, Scalar) else n for n in strides], kind,
-        )  # fmt: skip
+        element = root.type.element_type
+        kind: MemRefType[Attribute] = MemRefType(element, shape)
+        if is_row:
+            known = [n if isinstance(n, int) else None for n in strides]
+            kind = MemRefType(element, shape, StridedLayoutAttr(known, None))
+            offset = self.index(offset)
+        first, sizes, steps = (
+            [n.ssa if isinstance(n, Scalar) else n for n in ns] for ns in ([offset], extents, strides)
+        )
+        op = memref.ReinterpretCastOp.from_dynamic(root, first, sizes, steps, kind)
         self.builder.insert(op)
         result: SSAValue = op.result
         return result
+
+
+def _origin(buffer: SSAValue) -> tuple[SSAValue, Extent]:
+    """The buffer that something is a row of, and where the row begins, in elements."""
+    view = buffer.owner
+    if isinstance(view, memref.ReinterpretCastOp) and view.offsets:
+        return view.source, Scalar(view.offsets[0], "index")
+    return buffer, 0
 
 
 def memref_type_of(element: Attribute, shape: Sequence[int | None]) -> MemRefType[Attribute]:

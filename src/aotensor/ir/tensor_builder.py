@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from xdsl.builder import Builder
@@ -32,6 +32,9 @@ from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.types import element_type, tensor_type
 from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, same_extent
 
+if TYPE_CHECKING:
+    from aotensor.ir.regions import Regions
+
 PARALLEL: Final = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION: Final = IteratorTypeAttr(IteratorType.REDUCTION)
 
@@ -49,13 +52,34 @@ class TensorBuilder(LibraryVerbs):
     where: text in front of the messages of implied checks; the importer sets it to the op that is being lowered.
     """
 
-    def __init__(self, builder: Builder, fp: str = "contract") -> None:
+    def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
         self._builder = builder
+        self._fp = fp
+        self._regions = regions
         self._fastmath, self._reassociate = FP_POLICIES[fp]
         self.scalars = Verbs(builder, self._fastmath)
         self.where = ""
         self.checks: list[tuple[str, str]] = []
         self._equal: dict[SSAValue, Extent] = {}
+        self._bounds = {}
+
+    def forked(self, builder: Builder | None = None) -> TensorBuilder:
+        """A builder of the same function, here or at another place, whose checks hold there alone."""
+        other = TensorBuilder(builder or self._builder, self._fp, self._regions)
+        other.checks, other.where = self.checks, self.where
+        if builder is None:
+            other.scalars, other._equal = self.scalars, dict(self._equal)
+        return other
+
+    @property
+    def regions(self) -> Regions:
+        assert self._regions is not None, "no module to put the bodies of loops and branches into"
+        return self._regions
+
+    @property
+    def block(self) -> Block:
+        """The block that is being built."""
+        return self._builder.insertion_point.block
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -68,7 +92,7 @@ class TensorBuilder(LibraryVerbs):
         if dtypes.is_discrete(dtype):
             flat = array.ravel().view(f"i{array.itemsize}").tolist()
         op = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, flat), kind)
-        return Tensor(self._insert(op), dtype, array.shape)
+        return Tensor(self.insert_op(op), dtype, array.shape)
 
     def item(self, x: Tensor) -> Scalar:
         assert x.rank == 0
@@ -103,7 +127,7 @@ class TensorBuilder(LibraryVerbs):
         return tensors if several else tensors[0]
 
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor:
-        extents = tuple(self._canonical(n) for n in extents)
+        extents = tuple(self.canonical(n) for n in extents)
         if not extents:
             return self.from_scalar(fn(self.scalars))
         outputs = [(dtype, range(len(extents)), None)]
@@ -200,7 +224,7 @@ class TensorBuilder(LibraryVerbs):
             return self.from_scalar(self.scalars.load(x, *where))
         shape = [n if isinstance(n, int) else None for n in extents]
         sizes = [n.ssa for n in extents if isinstance(n, Scalar)]
-        return Tensor(self._insert(ReshapeOp(x.ssa, sizes, tensor_type(x.dtype, shape))), x.dtype, extents)
+        return Tensor(self.insert_op(ReshapeOp(x.ssa, sizes, tensor_type(x.dtype, shape))), x.dtype, extents)
 
     def insert(self, x: Tensor, y: Tensor, starts: Sequence[Extent], steps: Sequence[Extent]) -> Tensor:
         if x.rank == 0:
@@ -214,7 +238,7 @@ class TensorBuilder(LibraryVerbs):
                 for key, (static, _) in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
             },
         )
-        return Tensor(self._insert(op), x.dtype, x.extents)
+        return Tensor(self.insert_op(op), x.dtype, x.extents)
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor:
         extents = [
@@ -225,7 +249,7 @@ class TensorBuilder(LibraryVerbs):
         for x in xs:
             total = self.scalars.iadd(total, x.extents[axis])
         extents[axis] = total
-        result = self._empty(extents, xs[0].dtype)
+        result = self.empty(extents, xs[0].dtype)
         start: Extent = 0
         for x in xs:
             starts: list[Extent] = [start if d == axis else 0 for d in range(x.rank)]
@@ -241,16 +265,16 @@ class TensorBuilder(LibraryVerbs):
         name = self.where.split("(")[0]
         text = f"{self.where}: {message.removeprefix(f'{name}: ')}" if self.where else message
         self.checks.append((kind, text))
-        self._insert(
+        self.insert_op(
             CheckOp(
                 len(self.checks), kind, text.encode("ascii", "replace").decode(), condition.ssa,
                 self.scalars.index(found).ssa, self.scalars.index(expected).ssa,
             )
         )  # fmt: skip
 
-    def same_extent(self, extents: Sequence[Extent], what: str) -> Extent:
+    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
         chosen: Extent | None = None
-        for n in map(self._canonical, extents):
+        for n in map(self.canonical, extents):
             if chosen is None or same_extent(n, chosen):
                 chosen = n
                 continue
@@ -258,7 +282,7 @@ class TensorBuilder(LibraryVerbs):
                 raise GraphValueError(f"{what} differ: {n} and {chosen}")
             first, other = (n, chosen) if isinstance(n, int) else (chosen, n)
             condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
-            self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first)
+            self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first, kind)
             assert isinstance(other, Scalar)
             if first == 1:  # what is 1 at run time only does not broadcast from here on
                 chosen = other
@@ -269,31 +293,33 @@ class TensorBuilder(LibraryVerbs):
 
     def _is_same(self, a: Extent, b: Extent) -> bool:
         """True if two extents are equal, after the checks so far, and equally well known to the types."""
-        return isinstance(a, int) == isinstance(b, int) and same_extent(self._canonical(a), self._canonical(b))
+        return isinstance(a, int) == isinstance(b, int) and same_extent(self.canonical(a), self.canonical(b))
 
-    def _canonical(self, n: Extent) -> Extent:
+    def canonical(self, n: Extent) -> Extent:
+        """The extent that stands for all that were found equal to n."""
         while isinstance(n, Scalar) and n.ssa in self._equal:
             n = self._equal[n.ssa]
         return n
 
     # --- internals -----------------------------------------------------------------------------------------------
 
-    def _insert(self, op: Operation) -> SSAValue:
+    def insert_op(self, op: Operation) -> SSAValue:
         self._builder.insert(op)
         return op.results[0] if op.results else None  # type: ignore[return-value]
 
-    def _empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
+    def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
+        """A tensor whose elements nobody has set."""
         static, dynamic = _split(extents)
         shape = [None if n == DYNAMIC_INDEX else n for n in static]
-        return Tensor(self._insert(tensor.EmptyOp(dynamic, tensor_type(dtype, shape))), dtype, tuple(extents))
+        return Tensor(self.insert_op(tensor.EmptyOp(dynamic, tensor_type(dtype, shape))), dtype, tuple(extents))
 
     def _initial(self, extents: Sequence[Extent], dtype: str, start: Scalar | None) -> Tensor:
         """The `outs` of a generic: uninitialised, or filled with the neutral element."""
         if start is None:
-            return self._empty(extents, dtype)
+            return self.empty(extents, dtype)
         static, dynamic = _split(extents)
         kind = TensorType(element_type(dtype), static)
-        return Tensor(self._insert(tensor.SplatOp(start.ssa, dynamic, kind)), dtype, tuple(extents))
+        return Tensor(self.insert_op(tensor.SplatOp(start.ssa, dynamic, kind)), dtype, tuple(extents))
 
     def _generic(
         self,
@@ -303,11 +329,11 @@ class TensorBuilder(LibraryVerbs):
         fn: Callable[[BodyVerbs, Sequence[Scalar]], Any],
     ) -> list[Tensor]:
         """linalg.generic over `extents`. outputs: (dtype, dims of the iteration space that index it, start value)."""
-        extents = tuple(self._canonical(n) for n in extents)
+        extents = tuple(self.canonical(n) for n in extents)
         rank = len(extents)
         starts = [self._initial([extents[d] for d in dims], dtype, start) for dtype, dims, start in outputs]
         block = Block(arg_types=[element_type(dtype) for dtype, _, _ in outputs])
-        verbs = BodyVerbs(block, self._fastmath, extents, self._canonical)
+        verbs = BodyVerbs(block, self._fastmath, extents, self.canonical)
         results = fn(verbs, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
         results = results if isinstance(results, tuple | list) else (results,)
         block.add_op(linalg.YieldOp(*(r.ssa for r in results)))
@@ -324,7 +350,7 @@ class TensorBuilder(LibraryVerbs):
 
     def _unwrap(self, x: Tensor) -> Tensor:
         """The scalar of a reduction to rank 0."""
-        return Tensor(self._insert(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
+        return Tensor(self.insert_op(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
 
     def _combine(self, s: Verbs, kind: str, x: Scalar, y: Scalar) -> Scalar:
         elementwise, s.fastmath = s.fastmath, self._reassociate

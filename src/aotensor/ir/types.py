@@ -50,6 +50,11 @@ def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute
     return TensorType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])
 
 
+def value_type(dtype: str, shape: Sequence[int | None]) -> Attribute:
+    """The type of a value at tensor level: of rank 0 the element itself, else a tensor."""
+    return tensor_type(dtype, shape) if shape else element_type(dtype)
+
+
 def memref_type(dtype: str, shape: Sequence[int | None]) -> MemRefType[Attribute]:
     """memref<...> in row-major order, with `None` for an extent that is known at run time only."""
     return MemRefType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -54,6 +55,20 @@ class Verbs(ScalarBuilder):
         if isinstance(value, Scalar):
             return value
         return self._once(("constant", value), lambda: self.constant(value, dtypes.INDEX))
+
+    def as_extent(self, x: Scalar) -> Extent:
+        """An index value as an extent: a number where it is a constant."""
+        source = x.ssa.owner
+        if isinstance(source, arith.IndexCastOp):
+            source = source.input.owner
+        if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
+            return int(source.value.value.data)
+        return x
+
+    @property
+    def remembered(self) -> set[SSAValue]:
+        """Index values that a later computation of the same may give again."""
+        return {x.ssa for x in self._numbered.values()}
 
     def iadd(self, x: Extent, y: Extent) -> Extent:
         if x == 0 or y == 0:

@@ -19,6 +19,7 @@ from aotensor.ops.create import arange, zeros, zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.mask import mask_of
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of, extents_of, product, reshape
 from aotensor.ops.window import check_extents, check_value, fitted, out_of_range
@@ -88,6 +89,7 @@ class IncAdvancedSubtensor(Op):
     """
 
     name: ClassVar[str] = "inc_advanced_subtensor"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     is_set: bool = False
 
@@ -124,7 +126,8 @@ class IncAdvancedSubtensor(Op):
         for_y: Variable = AdvancedSubtensor(self.axes)(ct, *indices)
         if not self.is_set:
             return [ct, unbroadcast(for_y, y), *rest]
-        for_y = switch(self._stays(x, for_y, indices), for_y, constant(0, dtype=for_y.dtype))
+        if mask_of(indices) is None:
+            for_y = switch(self._stays(x, for_y, indices), for_y, constant(0, dtype=for_y.dtype))
         return [self._cleared(ct, indices), unbroadcast(for_y, y), *rest]
 
     def _stays(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
@@ -284,7 +287,8 @@ def _differ(axis: int) -> str:
 def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Sequence[Tensor]) -> list[Extent]:
     """Extents of the broadcast arrays, after a check that every place lies inside of x."""
     for axis, found in zip(axes, indices, strict=True):
-        _check_range(b, found, x.extents[axis], axis)
+        if not b.is_within(found, x.extents[axis]):
+            _check_range(b, found, x.extents[axis], axis)
     rank = max(len(found.extents) for found in indices)
     batch: list[Extent] = []
     for axis in range(-rank, 0):

@@ -33,6 +33,7 @@ class Contract(Op):
     """
 
     name: ClassVar[str] = "dot"
+    is_analytic: ClassVar[bool] = True
     spec: str
 
     def parts(self) -> tuple[str, str, str]:

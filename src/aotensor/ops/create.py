@@ -22,6 +22,7 @@ from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast, saturated
 from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.range_batch import batch_of_ranges
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, extent_of, extents_of
 
@@ -224,6 +225,13 @@ def zeros_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     return full_like(x, 0, dtype)
 
 
+def is_zeros(x: Variable) -> bool:
+    """Is x made of zeros, as `zeros` and `zeros_like` make it?"""
+    while x.owner is not None and (isinstance(x.owner.op, Alloc | FullLike) or x.owner.op.name == "cast"):
+        x = x.owner.inputs[0]
+    return isinstance(x, Constant) and not x.data.any()
+
+
 @public
 def ones_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones in the shape of x. Nothing flows back to x."""
@@ -287,6 +295,10 @@ class Arange(Op):
         if not is_disconnected(step):
             terms.append(cast(mul(step, _positions(y)), self.dtype))
         return [sum_terms(terms, add)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        wide = _wide(*(x.dtype for x in inputs))
+        return [batch_of_ranges(Arange(self.dtype, None), self.dtype, wide, inputs, is_batched)]
 
     def lower(self, b: TensorBuilder, start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
         v, wide = b.scalars, _wide(start.dtype, stop.dtype, step.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +12,7 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
@@ -103,11 +104,45 @@ class UndefinedGrad(ViewOp):
         return [tangents[0] if is_disconnected(tangents[0]) else grad_undefined(self, 0, inputs[0])]
 
 
+class SteeredView(ViewOp):
+    """A view whose further inputs steer its derivative: given with the op as numbers, or with x as variables."""
+
+    @abstractmethod
+    def steering(self) -> tuple[Any, ...]:
+        """What was given with the op; None for what comes with x."""
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        given = self.steering()
+        if len(inputs) == 1 and None not in given:
+            inputs = [*inputs, *given]
+        if len(inputs) != 1 + len(given):
+            raise GraphTypeError(f"{self.name} takes x, or x and {len(given)} more, not {len(inputs)} inputs")
+        return [as_tensor(x) for x in inputs]
+
+
 @dataclass(frozen=True)
-class GradClip(ViewOp):
-    """x, whose cotangent is clipped to [lower, upper]: inputs x, lower, upper. Tangents pass unchanged."""
+class GradClip(SteeredView):
+    """x, whose cotangent is clipped to [lower, upper]; tangents pass unchanged.
+
+    The bounds are given here as numbers, or as inputs behind x.
+
+    Raises: GraphValueError for a bound that is nan, or an upper bound below the lower one.
+    """
 
     name: ClassVar[str] = "grad_clip"
+    clip_lower_bound: float | None = None
+    clip_upper_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        lower, upper = self.steering()
+        if lower is not None and upper is not None:
+            _check_bounds(as_tensor(lower), as_tensor(upper))
+
+    def steering(self) -> tuple[Any, ...]:
+        return self.clip_lower_bound, self.clip_upper_bound
+
+    def is_dual(self) -> bool:
+        return False
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -122,10 +157,24 @@ class GradClip(ViewOp):
 
 
 @dataclass(frozen=True)
-class GradScale(ViewOp):
-    """x, whose cotangent and tangent are multiplied by a factor: inputs x, factor."""
+class GradScale(SteeredView):
+    """x, whose cotangent and tangent are multiplied by a factor: a number given here, or an input behind x.
+
+    Raises: GraphTypeError for a multiplier that is no number.
+    """
 
     name: ClassVar[str] = "grad_scale"
+    multiplier: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.multiplier is not None and not isinstance(self.multiplier, int | float | np.number):
+            raise GraphTypeError(
+                f"the multiplier of GradScale is a number, not {type(self.multiplier).__name__}",
+                hint="write grad_scale(x, multiplier)",
+            )
+
+    def steering(self) -> tuple[Any, ...]:
+        return (self.multiplier,)
 
     def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
         (factor,) = options
@@ -146,6 +195,14 @@ class GradScale(ViewOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         return [tangents[0] if is_disconnected(tangents[0]) else self._scaled(tangents[0], inputs[1])]
+
+
+def _check_bounds(lower: Variable, upper: Variable) -> None:
+    known = [bound.data for bound in (lower, upper) if isinstance(bound, Constant)]
+    if any(np.isnan(bound).any() for bound in known):
+        raise GraphValueError("grad_clip: a bound is nan")
+    if len(known) == 2 and not (known[0] <= known[1]).all():
+        raise GraphValueError(f"grad_clip: the upper bound {upper} is below the lower bound {lower}")
 
 
 zero_grad_ = ZeroGrad()
@@ -186,11 +243,7 @@ def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
     Raises: GraphValueError for a bound that is nan, or an upper bound below the lower one.
     """
     lower, upper = as_tensor(lower_bound), as_tensor(upper_bound)
-    known = [bound.data for bound in (lower, upper) if isinstance(bound, Constant)]
-    if any(np.isnan(bound).any() for bound in known):
-        raise GraphValueError("grad_clip: a bound is nan")
-    if len(known) == 2 and not (known[0] <= known[1]).all():
-        raise GraphValueError(f"grad_clip: the upper bound {upper} is below the lower bound {lower}")
+    _check_bounds(lower, upper)
     return GradClip()(x, lower, upper)  # type: ignore[no-any-return]
 
 

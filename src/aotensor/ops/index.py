@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
@@ -20,14 +20,17 @@ from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.compare import cast, switch
+from aotensor.ops.index_batch import batched_change, batched_window, differs_in_positions
 from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.mask import axes_of, is_mask, mask_of, with_positions
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, shape_i
 from aotensor.ops.window import (
     INPUT,
+    ZERO_STEP,
     Entries,
     Entry,
-    Line,
     Position,
     Slice,
     check_extents,
@@ -36,6 +39,8 @@ from aotensor.ops.window import (
     fitted,
     gather,
     lower_window,
+    mirrored,
+    upwards_of,
     window_shape,
 )
 
@@ -61,6 +66,8 @@ class Subtensor(LinearOp):
         return IncSubtensor(self.entries, is_set=True)(zeros, cotangent, *symbols)  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        if differs_in_positions(self.entries, is_batched[1:]):
+            return [batched_window(self.entries, inputs[0], inputs[1:], is_batched[0])]
         check_steering(self, is_batched)
         return Subtensor((Slice(), *self.entries)).apply(*inputs).outputs
 
@@ -80,6 +87,7 @@ class IncSubtensor(Op):
     """
 
     name: ClassVar[str] = "inc_subtensor"
+    is_analytic: ClassVar[bool] = True
     entries: Entries
     is_set: bool = False
 
@@ -133,11 +141,13 @@ class IncSubtensor(Op):
         return [[position < 2] for position in range(len(node.inputs))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=2)
         x, y, *symbols = inputs
         rank = node.inputs[0].ndim - sum(isinstance(entry, Position) for entry in self.entries)
-        samples = x if is_batched[0] else repeated(x, y)
+        samples = x if is_batched[0] else repeated(x, inputs[list(is_batched).index(True)])
         value = aligned(y, rank) if is_batched[1] else y
+        if differs_in_positions(self.entries, is_batched[2:]):
+            return [batched_change(self.entries, samples, value, symbols, self.is_set)]
+        check_steering(self, is_batched, first=2)
         return IncSubtensor((Slice(), *self.entries), self.is_set).apply(samples, value, *symbols).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:
@@ -148,47 +158,28 @@ class IncSubtensor(Op):
             return x
         if not self.is_set:
             value = b.map(lambda v, old, new: v.add(old, new), gather(b, x, lines), value, dtype=x.dtype)
-        upwards = [_upwards(b, line) for line in lines]
-        value = _mirrored(b, value, [line.step for line in lines if line.extent is not None])
+        upwards = [upwards_of(b, line) for line in lines]
+        value = mirrored(b, value, [line.step for line in lines if line.extent is not None])
         kept = iter(range(len(extents)))
         value = b.permute(value, [None if line.extent is None else next(kept) for line in lines])
         return b.insert(x, value, [line.start for line in upwards], [line.step for line in upwards])
 
 
-def _upwards(b: TensorBuilder, line: Line) -> Line:
-    """The same elements in ascending order."""
-    if line.step > 0 or line.extent is None:
-        return line
-    v = b.scalars
-    lowest = v.iadd(line.start, v.imul(v.isub(line.extent, 1), line.step))
-    return Line(v.imax(lowest, 0), line.extent, -line.step)
-
-
-def _mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[int]) -> Tensor:
-    """y with the axes reversed whose step is negative."""
-    if all(step > 0 for step in steps):
-        return y
-    lines = [
-        Line(0, extent) if step > 0 else Line(b.scalars.isub(extent, 1), extent, -1)
-        for extent, step in zip(y.extents, steps, strict=True)
-    ]
-    return gather(b, y, lines)
-
-
 @public
 def subtensor(x: Any, index: Any) -> Variable:
-    """x[index] for ints, integer scalars, integer arrays, slices, None and Ellipsis; negative steps too, bounds may be
-    symbolic.
+    """x[index] for ints, integer scalars, integer arrays, slices, None and Ellipsis; negative steps too, bounds and
+    steps may be symbolic.
 
     Positions count from the end where negative; slices are clipped, as in Python. Arrays broadcast together, and their
     axes stand where those of x stood if these are neighbours, else in front, as in NumPy; ints beside them are arrays.
+    A mask, a tensor of bool with the extents of some neighbouring axes, stands for the positions where it is true.
 
     Raises: GraphIndexError for a position outside its axis (at run time where one is not known) or too many indices,
-    GraphTypeError for an index of another kind, UnsupportedError for a mask.
+    GraphTypeError for an index of another kind.
     """
     x = as_tensor(x)
     items = list(index) if isinstance(index, tuple) else [index]
-    items = _without_ellipsis([_array_item(item) for item in items], x)
+    items = with_positions(x, _without_ellipsis([_array_item(item) for item in items], x))
     if any(_is_array(item) for item in items):
         return _by_arrays(x, items)
     entries: list[Entry] = []
@@ -205,22 +196,19 @@ def subtensor(x: Any, index: Any) -> Variable:
 
 
 def _array_item(item: Any) -> Any:
-    """A list, a tuple or an array as a variable; anything else as it is."""
-    return index_array(item) if isinstance(item, list | tuple | np.ndarray) or _is_array(item) else item
+    """A list, a tuple or an array as a variable, of integers or a mask; anything else as it is."""
+    if not isinstance(item, list | tuple | np.ndarray) and not _is_array(item):
+        return item
+    found = item if _is_empty_list(item) else as_tensor(item)
+    return found if is_mask(found) else index_array(found)
 
 
 def index_array(value: Any) -> Variable:
     """Positions as a variable; an empty list has integers in it.
 
-    Raises: GraphTypeError for what is no integer, UnsupportedError for a mask.
+    Raises: GraphTypeError for what is no integer.
     """
     found = constant(np.zeros(0, "int64")) if _is_empty_list(value) else as_tensor(value)
-    if found.dtype == "bool" and found.ndim > 0:
-        raise UnsupportedError(
-            "indexing with a mask is not supported yet",
-            lines=[found.describe()],
-            hint="use switch(mask, x, 0), or index with the positions",
-        )
     if found.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {found.type}")
     return found
@@ -251,7 +239,7 @@ def _as_index(item: Any) -> Variable:
 def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
     """`...` as whole slices.   Raises: GraphIndexError for two of them, or for more indices than axes."""
     ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
-    missing = x.ndim - sum(item is not None and item is not Ellipsis for item in items)
+    missing = x.ndim - sum(map(axes_of, items))
     if len(ellipses) > 1:
         raise GraphIndexError("an index holds at most one ellipsis")
     if missing < 0:
@@ -268,15 +256,10 @@ def _entry(item: Any, symbols: list[Variable]) -> Entry:
         at = _bound(item)
         return Position(at if isinstance(at, int) else _collected(at, symbols))
     step = 1 if item.step is None else _bound(item.step)
-    if isinstance(step, Variable):
-        raise UnsupportedError("a symbolic step of a slice", hint="only start and stop may be symbolic")
-    if step == 0:
-        raise GraphValueError("the step of a slice is 0")
-    bounds = [
-        None if bound is None else bound if isinstance(bound, int) else _collected(bound, symbols)
-        for bound in (None if limit is None else _bound(limit) for limit in (item.start, item.stop))
-    ]
-    return Slice(bounds[0], bounds[1], step)
+    if isinstance(step, int) and step == 0:
+        raise GraphValueError(ZERO_STEP)
+    limits = [None if limit is None else _bound(limit) for limit in (item.start, item.stop)]
+    return Slice(*(_collected(bound, symbols) if isinstance(bound, Variable) else bound for bound in (*limits, step)))
 
 
 def _collected(bound: Variable, symbols: list[Variable]) -> Any:
@@ -303,9 +286,8 @@ def _extent_of(node: Apply, entry: Entry) -> Variable:
                 f"index {entry.at} is out of range for the shape of rank {x.ndim}", lines=[x.describe()]
             )
         return shape_i(x, axes[entry.at])
-    start, stop = entry.start, entry.stop
-    assert not isinstance(start, type(INPUT)) and not isinstance(stop, type(INPUT))
-    return Shape(axes[start : stop : entry.step])(x)  # type: ignore[no-any-return]
+    assert not entry.symbols()
+    return Shape(axes[slice(entry.start, entry.stop, entry.step)])(x)  # type: ignore[no-any-return]
 
 
 def _with_new_axes(items: Sequence[Any], rank: int) -> list[int | None]:
@@ -369,8 +351,19 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
 def _changed_by_arrays(node: Apply, y: Any, is_set: bool) -> Variable:
     target, *indices = node.inputs
     assert isinstance(node.op, AdvancedSubtensor)
-    changed = IncAdvancedSubtensor(node.op.axes, is_set)(target, _as_value(y, target), *indices)
+    value = _as_value(y, target)
+    changed: Variable = IncAdvancedSubtensor(node.op.axes, is_set)(target, value, *indices)
+    mask = mask_of(indices)
+    if mask is not None and value.ndim == 0:
+        changed = _changed_at(target, mask, node.op.axes, value, is_set)
     return _changed(target, changed, is_set=True) if node.op.after_slices else changed
+
+
+def _changed_at(x: Variable, mask: Variable, axes: Sequence[int], value: Variable, is_set: bool) -> Variable:
+    """x with one number put, or added, where a mask holds: no positions are needed."""
+    pattern = [axes.index(axis) if axis in axes else None for axis in range(x.ndim)]
+    value = cast(value, x.dtype)
+    return switch(dimshuffle(mask, pattern), value if is_set else add(x, value), x)
 
 
 def _as_value(y: Any, target: Variable) -> Variable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from aotensor.config import config
 from aotensor.core import dtypes
@@ -22,6 +23,8 @@ class LinearOp(Op):
 
     Both derivative rules follow from `transpose`. A discrete output sends exact zeros, as everywhere.
     """
+
+    is_analytic: ClassVar[bool] = True
 
     @abstractmethod
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:

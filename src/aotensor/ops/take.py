@@ -1,4 +1,4 @@
-"""Elements by their positions along one axis: take and take_along_axis."""
+"""Elements chosen along an axis: take, take_along_axis, compress, choose, and those that are not 0."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from aotensor.ops.create import arange
 from aotensor.ops.elementwise.arithmetic import mod
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.index import index_array, subtensor
-from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.mask import flatnonzero
+from aotensor.ops.shape.axes import dimshuffle, shape_padleft
+from aotensor.ops.shape.broadcast import broadcast_arrays
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, ravel
+from aotensor.ops.shape.join import stack
 
 _MODES = ("raise", "clip", "wrap")
 
@@ -31,8 +34,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     GraphIndexError at run time for an index outside, in every mode if the axis is empty.
     """
     a, positions = as_tensor(a), index_array(indices)
-    if mode not in _MODES:
-        raise GraphValueError(f"take: mode is one of {', '.join(_MODES)}, not {mode!r}", lines=[a.describe()])
+    _checked_mode("take", mode)
     if axis is None:
         a, axis = ravel(a), 0
     axis = normalise_axis(axis, a.ndim)
@@ -45,7 +47,7 @@ def _inside(positions: Variable, extent: SymbolicExtent, mode: str) -> Variable:
     """int64 positions within 0 … extent − 1."""
     if positions.dtype == "uint64":
         lines = [positions.describe()]
-        raise GraphTypeError(f"take: indices of uint64 with mode {mode!r}", lines=lines, hint="cast them to int64")
+        raise GraphTypeError(f"indices of uint64 with mode {mode!r}", lines=lines, hint="cast them to int64")
     positions = cast(positions, "int64")
     return clip(positions, 0, extent - 1) if mode == "clip" else mod(positions, extent)
 
@@ -68,6 +70,52 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
         lines = [arr.describe(), positions.describe()]
         raise GraphValueError(f"take_along_axis: indices of rank {positions.ndim} for rank {arr.ndim}", lines=lines)
     return subtensor(arr, tuple(positions if d == axis else _counter(arr, d) for d in range(arr.ndim)))
+
+
+@public
+def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
+    """The slices of x along `axis` where the vector `condition` is not 0; of flattened x by default.
+
+    Raises: GraphValueError if `condition` is no vector or the axis is out of range; GraphIndexError where it is not as
+    long as the axis (at run time where that is not known).
+    """
+    condition, x = as_tensor(condition), as_tensor(x)
+    if condition.ndim != 1:
+        raise GraphValueError("compress: the condition is a vector", lines=[condition.describe()])
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normalise_axis(axis, x.ndim)
+    return subtensor(x, (*[slice(None)] * axis, cast(condition, "bool")))
+
+
+@public
+def nonzero_values(x: Any) -> Variable:
+    """The elements of x that are not 0, in C order.   Raises: GraphValueError for a scalar."""
+    x = as_tensor(x)
+    return subtensor(ravel(x), flatnonzero(x))
+
+
+@public
+def choose(a: Any, choices: Any, mode: str = "raise") -> Variable:
+    """out[…] = choices[a[…]][…]: for every element the number of the choice to take it from; all broadcast together.
+
+    choices: a list of tensors, or one tensor whose first axis counts them, which is known. mode: as for `take`.
+
+    Raises: GraphTypeError if `a` holds no integers or the number of choices is not known; GraphValueError for another
+    mode; GraphIndexError at run time for an index outside.
+    """
+    positions = index_array(a)
+    first, *rest = broadcast_arrays(positions, *list(choices))
+    whole = stack(rest)
+    if mode != "raise":
+        first = _inside(first, len(rest), _checked_mode("choose", mode))
+    return subtensor(take_along_axis(whole, shape_padleft(first), 0), 0)
+
+
+def _checked_mode(name: str, mode: str) -> str:
+    if mode not in _MODES:
+        raise GraphValueError(f"{name}: mode is one of {', '.join(_MODES)}, not {mode!r}")
+    return mode
 
 
 def _counter(x: Variable, axis: int) -> Variable:

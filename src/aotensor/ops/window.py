@@ -25,6 +25,7 @@ class Symbolic(Enum):
 
 
 INPUT = Symbolic.INPUT
+ZERO_STEP = "the step of a slice is 0"
 Bound: TypeAlias = int | Symbolic | None
 
 
@@ -44,20 +45,19 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """start:stop:step of an axis, clipped as in Python; a missing bound is None."""
+    """start:stop:step of an axis, clipped as in Python; a missing bound is None, a step never."""
 
     start: Bound = None
     stop: Bound = None
-    step: int = 1
+    step: Bound = 1
 
     def __repr__(self) -> str:
-        text = ":".join("" if bound is None else str(bound) for bound in (self.start, self.stop))
-        text = text.replace("Symbolic.INPUT", "?")
-        return text if self.step == 1 else f"{text}:{self.step}"
+        text = ":".join("" if bound is None else repr(bound) for bound in (self.start, self.stop))
+        return text if self.step == 1 else f"{text}:{self.step!r}"
 
     def symbols(self) -> int:
         """How many symbolic inputs this entry takes."""
-        return (self.start is INPUT) + (self.stop is INPUT)
+        return (self.start is INPUT) + (self.stop is INPUT) + (self.step is INPUT)
 
     def is_whole(self) -> bool:
         """Does it name all elements of the axis, whatever the extent?"""
@@ -106,7 +106,7 @@ def _slice_dim(entry: Slice, dim: Dim) -> Dim:
     if entry.is_whole():
         return dim
     if isinstance(dim, int) and not entry.symbols():
-        return len(range(*slice(entry.start, entry.stop, entry.step).indices(dim)))
+        return len(range(*slice(*_bounds(entry)).indices(dim)))
     return None
 
 
@@ -116,8 +116,11 @@ def concrete_index(entries: Entries, x: Array, symbols: Sequence[Array]) -> tupl
     index: list[int | slice] = []
     for axis, entry in enumerate(entries):
         if isinstance(entry, Slice):
-            start, stop = (int(next(pending)) if bound is INPUT else bound for bound in (entry.start, entry.stop))
-            index.append(slice(start, stop, entry.step))
+            bounds = (entry.start, entry.stop, entry.step)
+            start, stop, step = (int(next(pending)) if bound is INPUT else bound for bound in bounds)
+            if step == 0:
+                raise GraphValueError(ZERO_STEP)
+            index.append(slice(start, stop, step))
             continue
         at = int(next(pending)) if entry.at is INPUT else entry.at
         if not -x.shape[axis] <= at < x.shape[axis]:
@@ -132,7 +135,7 @@ class Line:
 
     start: Extent
     extent: Extent | None
-    step: int = 1
+    step: Extent = 1
 
 
 def lower_window(b: TensorBuilder, entries: Entries, x: Tensor, symbols: Sequence[Tensor]) -> list[Line]:
@@ -181,20 +184,62 @@ def _lower_slice(b: TensorBuilder, entry: Slice, n: Extent, pending: Iterator[Te
     v = b.scalars
     if entry.is_whole():
         return Line(0, n) if entry.step == 1 else Line(v.isub(n, 1), n, -1)
-    low, high = (0, n) if entry.step > 0 else (-1, v.isub(n, 1))
+    start, stop, step = (None if bound is None else _next(b, bound, pending) for bound in _bounds(entry))
+    assert step is not None
+    if not isinstance(step, int):
+        b.check(v.compare("ne", step, v.index(0)), ZERO_STEP)
+        furthest = v.iadd(n, 1)  # longer steps lead nowhere else, but sums with them might not fit
+        step = v.imin(v.imax(step, v.isub(0, furthest)), furthest)
+    low, high = _if_upwards(b, step, 0, -1), _if_upwards(b, step, n, v.isub(n, 1))
 
-    def clipped(bound: Bound, default: Extent) -> Extent:
-        if bound is None:
-            return default
-        return v.imin(v.imax(_from_start(b, _next(b, bound, pending), n), low), high)
+    def clipped(bound: Extent | None, default: Extent) -> Extent:
+        return default if bound is None else v.imin(v.imax(_from_start(b, bound, n), low), high)
 
-    start = clipped(entry.start, low if entry.step > 0 else high)
-    stop = clipped(entry.stop, high if entry.step > 0 else low)
-    distance = v.isub(stop, start) if entry.step > 0 else v.isub(start, stop)
-    stride = abs(entry.step)
-    if stride > 1:
-        distance = v.ifloordiv(v.iadd(distance, stride - 1), stride)
-    return Line(start, v.imax(distance, 0), entry.step)
+    start = clipped(start, _if_upwards(b, step, low, high))
+    stop = clipped(stop, _if_upwards(b, step, high, low))
+    distance = _if_upwards(b, step, v.isub(stop, start), v.isub(start, stop))
+    stride = _stride(b, step)
+    if stride != 1:
+        distance = v.ifloordiv(v.iadd(distance, v.isub(stride, 1)), stride)
+    return Line(start, v.imax(distance, 0), step)
+
+
+def _bounds(entry: Slice) -> tuple[Bound, Bound, Bound]:
+    return entry.start, entry.stop, entry.step
+
+
+def _if_upwards(b: TensorBuilder, step: Extent, yes: Extent, no: Extent) -> Extent:
+    """`yes` for a positive step, else `no`."""
+    v = b.scalars
+    if isinstance(step, int):
+        return yes if step > 0 else no
+    return v.select(v.compare("gt", step, v.index(0)), v.index(yes), v.index(no))
+
+
+def _stride(b: TensorBuilder, step: Extent) -> Extent:
+    """|step|, at least 1: no divisor is 0, not even before a step of 0 is refused."""
+    v = b.scalars
+    return v.imax(v.imax(step, v.isub(0, step)), 1)
+
+
+def upwards_of(b: TensorBuilder, line: Line) -> Line:
+    """The same elements in ascending order."""
+    if line.extent is None or (isinstance(line.step, int) and line.step > 0):
+        return line
+    v = b.scalars
+    lowest = v.imax(v.iadd(line.start, v.imul(v.isub(line.extent, 1), line.step)), 0)
+    return Line(_if_upwards(b, line.step, line.start, lowest), line.extent, _stride(b, line.step))
+
+
+def mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[Extent]) -> Tensor:
+    """y with the axes reversed whose step is negative."""
+    if all(isinstance(step, int) and step > 0 for step in steps):
+        return y
+    lines = [
+        Line(_if_upwards(b, step, 0, b.scalars.isub(extent, 1)), extent, _if_upwards(b, step, 1, -1))
+        for extent, step in zip(y.extents, steps, strict=True)
+    ]
+    return gather(b, y, lines)
 
 
 def gather(b: TensorBuilder, x: Tensor, lines: Sequence[Line]) -> Tensor:
@@ -242,7 +287,7 @@ def fitted(b: TensorBuilder, name: str, y: Tensor, extents: Sequence[Extent]) ->
     missing = len(extents) - len(y.extents)
     for axis, found in enumerate(y.extents, start=missing):
         wanted = extents[axis]
-        if found == 1 or (isinstance(found, int) and found == wanted):
+        if found == 1 or found == wanted:
             continue
         agree = v.compare("eq", v.index(found), v.index(wanted))
         b.check(agree, _mismatch(name, axis, "{found}", "{expected}"), found=found, expected=wanted)

@@ -14,12 +14,11 @@ from typing import Final
 from xdsl.builder import Builder
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
 _FLAG: Final = 2  # the word of `detail` that tells of an access outside
@@ -73,15 +72,9 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
 
     def refuse() -> Sequence[Scalar]:
         note()
-        return [_zero(b, op)] if op.results else []
+        return [b.zero(op.results[0].type)] if op.results else []
 
     results = b.branch(inside, access, refuse)
     for old, new in zip(op.results, results, strict=True):
         old.replace_all_uses_with(new.ssa)
     Rewriter.erase_op(op)
-
-
-def _zero(b: LoopBuilder, op: Operation) -> Scalar:
-    kind = op.results[0].type
-    dtypes = ("float32", "float64", "bool", "int8", "int16", "int32", "int64", "index")
-    return b.constant(0, next(d for d in dtypes if element_type(d) == kind))

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from aotensor.errors import InternalError
 from aotensor.ir.context import parse_module
 from aotensor.passes.expand_math import expand_math
-from aotensor.passes.lower_library import PREFIX as PRODUCT_PREFIX
+from aotensor.passes.loops.lower_library import PREFIX as PRODUCT_PREFIX
 
 Shape: TypeAlias = Sequence[int | str | None]
 

@@ -16,7 +16,7 @@ from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
-from aotensor.passes.lower_to_loops import lower_to_loops
+from aotensor.passes.loops.lower_to_loops import lower_to_loops
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.vectorize import vectorize

@@ -87,7 +87,7 @@ def _place_buffers(kernel: func.FuncOp) -> SSAValue:
         total = b.iadd(total, _aligned(b, size))
     total = _saturated(b, total, places)
     for op, place in zip(buffers, chosen, strict=True):
-        _replace(op, workspace, b.index(place.offset).ssa, places.index(place))
+        _replace(op, workspace, b, b.index(place.offset).ssa, places.index(place))
     return b.index(total).ssa
 
 
@@ -135,14 +135,13 @@ def _itemsize(element: Attribute) -> int:
     return 4 if isinstance(element, Float32Type) else 8
 
 
-def _replace(op: memref.AllocOp, workspace: SSAValue, offset: SSAValue, scope: int) -> None:
+def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SSAValue, scope: int) -> None:
+    """Views stand at the top, outside of all loops: the same memory in each iteration."""
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
     view = memref.ViewOp(workspace, offset, op.dynamic_sizes, kind)
     view.attributes["scope"] = IntegerAttr(scope, i64)
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(view, op)
+    b.builder.insert(view)
     op.memref.replace_all_uses_with(view.result)
     op.detach()
     op.erase()

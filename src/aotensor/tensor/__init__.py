@@ -25,9 +25,12 @@ from aotensor.ops.shape.broadcast import broadcast_arrays, broadcast_to, specify
 from aotensor.ops.elementwise.compare import (
     and_, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, ceil, clip, eq, equal, floor, ge, greater,
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
-    rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, where, xor,
+    rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, xor,
 )
-from aotensor.ops.linalg.cholesky import cholesky
+from aotensor.ops.linalg.cholesky import cho_solve, cholesky
+from aotensor.ops.linalg.determinant import det, slogdet
+from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
+from aotensor.ops.linalg.solve import inv, matrix_inverse, solve
 from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
@@ -40,9 +43,20 @@ from aotensor.ops.elementwise.elementary import (
     arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, cbrt, cos, cosh, deg2rad, exp, exp2, expm1, log, log10,
     log1p, log2, rad2deg, sin, sinh, sqrt, tan, tanh,
 )
+from aotensor.ops.einsum import einsum
+from aotensor.ops.products import (
+    batched_dot, block_diag, kron, matrix_dot, matrix_power, matvec, vecdot, vecmat,
+)
 from aotensor.ops.index import inc_subtensor, set_subtensor
 from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
-from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.mask import flatnonzero, nonzero, where
+from aotensor.ops.reduce.moments import std, var
+from aotensor.ops.linalg.eigen import eigh, eigvalsh
+from aotensor.ops.linalg.expm import expm
+from aotensor.ops.linalg.norms import norm
+from aotensor.ops.linalg.pinv import pinv
+from aotensor.ops.linalg.qr import qr
+from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
 from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
@@ -54,7 +68,14 @@ from aotensor.ops.elementwise.special import (
     digamma, erf, erfc, expit, gammaln, log1mexp, log1pexp, logaddexp, logit, psi, sigmoid, softplus, tri_gamma,
     xlog1py, xlogx, xlogy,
 )
-from aotensor.ops.take import take, take_along_axis
+from aotensor.ops.multi_index import ravel_multi_index, unravel_index
+from aotensor.ops.named import (
+    advanced_inc_subtensor1, advanced_set_subtensor1, advanced_subtensor1, scalar_from_tensor, tensor_from_scalar,
+)
+from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
+from aotensor.ops.reduce.without_zeros import mul_without_zeros
+from aotensor.ops.take import choose, compress, nonzero_values, take, take_along_axis
+from aotensor.ops.unique import unique
 from aotensor.ops.symbols import (
     as_tensor_variable, bcol, bmatrix, brow, bscalar, btensor3, btensor4, btensor5, bvector, ccol, cmatrix, col, cols,
     crow, cscalar, ctensor3, ctensor4, ctensor5, cvector, dcol, dcols, dmatrices, dmatrix, drow, drows, dscalar,
@@ -68,41 +89,41 @@ from aotensor.ops.symbols import (
 from aotensor.tensor import linalg
 
 __all__ = [
-    "Constant", "SharedVariable", "TensorType", "Variable", "abs", "add", "all", "alloc", "and_", "any", "arange",
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
-    "as_tensor", "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "bcol", "beta", "betaln",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmatrix", "broadcast_arrays", "broadcast_to", "brow",
-    "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil",
-    "cholesky", "clip", "cmatrix", "col",
-    "cols", "concatenate", "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod",
-    "cumsum", "cvector", "dcol", "dcols", "deg2rad", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
-    "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors",
-    "e", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
-    "expand_dims", "expit", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal", "flatten", "flip",
-    "floor", "floor_div",
-    "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5",
-    "full", "full_like", "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt",
-    "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices",
-    "imatrix", "inc_subtensor", "inf", "int_div", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
-    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "lcol",
-    "lcols",
-    "le", "less", "less_equal", "linalg",
-    "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2",
-    "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
-    "ltensor4", "ltensor5", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_transpose", "max",
-    "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "nan", "neg", "neq",
-    "newaxis", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "pi", "pow", "power", "prod", "psi",
-    "ptp", "rad2deg", "ravel", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
-    "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalars", "second", "set_subtensor",
-    "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin",
-    "sinh", "size", "softmax", "softplus", "solve_triangular",
-    "sort", "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt",
-    "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh",
-    "tensor", "tensor3",
-    "tensor4", "tensor5", "tensor_copy", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril",
-    "tril_indices", "triu", "triu_indices", "true_div", "trunc", "var", "vector", "vectorize_graph", "vectors",
-    "vertical_stack", "vstack",
-    "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx",
-    "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5",
-    "zvector",
+    "Constant", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
+    "advanced_set_subtensor1", "advanced_subtensor1", "all", "alloc", "and_", "any", "arange", "arccos", "arccosh",
+    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor",
+    "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betaln",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix", "broadcast_arrays",
+    "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol",
+    "ceil", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress", "concatenate",
+    "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod", "cumsum",
+    "cvector", "dcol", "dcols", "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices",
+    "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector",
+    "dvectors", "e", "eigh", "eigvalsh", "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv",
+    "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye", "fcol",
+    "fcols", "fill", "fill_diagonal", "flatnonzero", "flatten", "flip", "floor", "floor_div", "fmatrices",
+    "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full", "full_like",
+    "fvector", "fvectors", "gamma", "gammaln", "ge", "grad", "greater", "greater_equal", "gt", "hessian",
+    "horizontal_stack", "hstack", "hypot", "icol", "icols", "identity", "identity_like", "imatrices", "imatrix",
+    "inc_subtensor", "inf", "int_div", "inv", "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar",
+    "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors",
+    "jacobian", "join", "kron", "lcol", "lcols", "le", "less", "less_equal", "linalg", "lmatrices", "lmatrix",
+    "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_softmax", "logaddexp", "logit", "logsumexp",
+    "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3", "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve",
+    "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot", "matrix_inverse", "matrix_power",
+    "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum", "mean", "median", "min", "minimum", "mod",
+    "moveaxis", "mul", "mul_without_zeros", "nan", "neg", "neq", "newaxis", "nonzero", "nonzero_values", "norm",
+    "not_equal", "ones", "ones_like", "or_", "outer", "pad", "permute_row_elements", "pi", "pinv", "pow", "power",
+    "prod", "psi", "ptp", "qr", "rad2deg", "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape",
+    "rint", "roll", "round", "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar",
+    "scalar_from_tensor", "scalars", "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis",
+    "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "softmax",
+    "softplus", "solve", "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "sqr",
+    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "svd", "swapaxes", "switch", "take",
+    "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy",
+    "tensor_from_scalar", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril", "tril_indices",
+    "triu", "triu_indices", "true_div", "trunc", "unique", "unravel_index", "var", "vecdot", "vecmat", "vector",
+    "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar",
+    "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros",
+    "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
 from aotensor.codegen.entry.tables import Argument, Constants, Frame, Table
@@ -295,6 +296,7 @@ def _need_functions(s: Step, blas: Value) -> None:
 def _give_check(s: Step, check: Value, detail: Value) -> None:
     """Return the status of check number `check`, unless that is 0."""
     with s.when(s.differs(check, status(0))):
+        s.fail_when(s.same(check, status(NO_MEMORY)), Status.NO_MEMORY, say.NO_MEMORY_INSIDE)
         index = s.builder.sub(s.builder.sext(check, i64), number(1))
         code = s.builder.trunc(s.builder.add(s.of_table("check"), index), i32)
         text = s.item(s.of_table("checks"), index, pointer)

@@ -45,6 +45,7 @@ OVERLAP: Final = "{s0}: output {s1} overlaps {s2}"
 OVERLAP_SELF: Final = "{s0}: elements of output {s1} overlap each other"
 NO_MEMORY: Final = "{s0}: no memory for {i2} bytes of {s1}"
 NO_FUNCTION: Final = "{s0}: LAPACK function {s1} is needed, but aotensor_context.blas does not have it"
+NO_MEMORY_INSIDE: Final = "{s0}: no memory for a buffer whose size depends on values"
 OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
 
 

@@ -23,8 +23,7 @@ _MAX_UNROLLED_POWER = 16
 
 
 def _times_the_others(g: Variable, position: int, inputs: list[Variable], y: Variable) -> Variable:
-    others = [x for k, x in enumerate(inputs) if k != position]
-    return mul(g, *others)
+    return mul(g, *(x for k, x in enumerate(inputs) if k != position))
 
 
 identity = elementwise(
@@ -34,6 +33,7 @@ identity = elementwise(
     lambda s, x: x,
     (lambda g, x, y: g,),
     numeric,
+    analytic=np.array,
 )
 second = elementwise(
     "second",
@@ -42,6 +42,7 @@ second = elementwise(
     lambda s, a, b: b,
     (None, lambda g, a, b, y: g),
     last,
+    analytic=lambda a, b: np.broadcast_arrays(a, b)[1].copy(),
 )
 fill = second
 
@@ -52,6 +53,7 @@ add = elementwise(
     lambda s, *xs: reduce(s.add, xs),
     lambda g, position, inputs, y: g,
     numeric,
+    analytic=lambda *xs: reduce(np.add, xs),
 )
 sub = elementwise(
     "sub",
@@ -60,6 +62,7 @@ sub = elementwise(
     lambda s, x, y: s.sub(x, y),
     (lambda g, a, b, y: g, lambda g, a, b, y: -g),
     signed,
+    analytic=np.subtract,
 )
 mul: Elementwise = elementwise(
     "mul",
@@ -68,6 +71,7 @@ mul: Elementwise = elementwise(
     lambda s, *xs: reduce(s.mul, xs),
     _times_the_others,
     numeric,
+    analytic=lambda *xs: reduce(np.multiply, xs),
 )
 true_div = elementwise(
     "true_div",
@@ -76,6 +80,7 @@ true_div = elementwise(
     lambda s, x, y: s.div(x, y),
     (lambda g, a, b, y: g / b, lambda g, a, b, y: -g * y / b),
     quotient,
+    analytic=np.true_divide,
 )
 neg = elementwise(
     "neg",
@@ -84,6 +89,7 @@ neg = elementwise(
     lambda s, x: s.neg(x),
     (lambda g, x, y: -g,),
     signed,
+    analytic=np.negative,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -91,6 +97,7 @@ reciprocal = elementwise(
     np.reciprocal,
     lambda s, x: s.div(s.constant(1, x.dtype), x),
     (lambda g, x, y: -g * sqr(y),),
+    analytic=np.reciprocal,
 )
 sqr: Elementwise = elementwise(
     "sqr",
@@ -99,6 +106,7 @@ sqr: Elementwise = elementwise(
     lambda s, x: s.mul(x, x),
     (lambda g, x, y: 2 * g * x,),
     numeric,
+    analytic=np.square,
 )
 square = sqr
 
@@ -132,10 +140,6 @@ def _emit_mod(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
     return s.select(s.compare("eq", y, zero), zero, rest)
 
 
-def _emit_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
-    return (_emit_float_int_div if dtypes.is_float(x.dtype) else _emit_whole_int_div)(s, x, y)
-
-
 def _emit_whole_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
     """⌊x/y⌋ of integers; 0 for y = 0, and the wrapped −x for y = −1."""
     zero, one = s.constant(0, x.dtype), s.constant(1, x.dtype)
@@ -166,7 +170,7 @@ int_div = elementwise(
     "int_div",
     "⌊x/y⌋. Integers: 0 for y = 0. Floats: ±inf or nan for y = 0. Slopes are 0.",
     np.floor_divide,
-    _emit_int_div,
+    lambda s, x, y: (_emit_float_int_div if dtypes.is_float(x.dtype) else _emit_whole_int_div)(s, x, y),
     (None, None),
     counting,
 )
@@ -218,8 +222,7 @@ def _pow_slope_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Va
 
 def _pow_slope_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     """aᵇ·ln a, and 0 for a = 0 where aᵇ is constant."""
-    is_flat = and_(eq(a, 0), ge(b, 0))
-    return switch(is_flat, 0, g * y * log(a))
+    return switch(and_(eq(a, 0), ge(b, 0)), 0, g * y * log(a))
 
 
 _pow = Elementwise(
@@ -231,6 +234,7 @@ _pow = Elementwise(
         (_pow_slope_of_base, _pow_slope_of_exponent),
         counting,
         guard=_check_exponents,
+        analytic=np.power,
     )
 )
 
@@ -252,6 +256,7 @@ def _integer_power(exponent: int) -> Elementwise:
             (lambda g, x, y: exponent * g * pow(x, exponent - 1),),
             numeric,
             parameters=(("exponent", exponent),),
+            analytic=lambda x: np.power(x, exponent),
         )
     )
 

@@ -45,6 +45,7 @@ class Row:
     guard: (builder, *tensors): checks at run time that come before the loop.
     weak_from: position of the first operand that decides the dtype of Python literals.
     unread: positions of operands that lend only their extents; no gradient flows to them.
+    analytic: NumPy on complex operands, for the complex step; None where f is not analytic or has no such function.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Row:
     guard: Callable[..., None] | None = field(default=None, compare=False)
     weak_from: int = field(default=0, compare=False)
     unread: frozenset[int] = field(default=frozenset(), compare=False)
+    analytic: Callable[..., Any] | None = field(default=None, compare=False)
 
     @property
     def arity(self) -> int | None:
@@ -80,6 +82,10 @@ class Elementwise(Op):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.row.name
+
+    @property
+    def is_analytic(self) -> bool:  # type: ignore[override]
+        return self.row.analytic is not None
 
     def __call__(self, *inputs: Any) -> Variable:
         return self.apply(*inputs).outputs[0]
@@ -108,6 +114,10 @@ class Elementwise(Op):
     def reference(self, *inputs: Array) -> Any:
         operands, _ = self.row.signature(*(x.dtype.name for x in inputs))
         return self.row.reference(*(np.asarray(x, dtype) for x, dtype in zip(inputs, operands, strict=True)))
+
+    def continued(self, *inputs: Any) -> Any:
+        assert self.row.analytic is not None
+        return self.row.analytic(*inputs)
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The reference without NumPy's warnings, after a check that only static extents of 1 broadcast."""

@@ -150,7 +150,7 @@ bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
 
 switch: Elementwise = elementwise(
     "switch",
-    "a where the condition holds (is not 0), else b; also `where`. The branch that is not taken gets slope 0, even "
+    "a where the condition holds (is not 0), else b. The branch that is not taken gets slope 0, even "
     "where its own slope is infinite.",
     np.where,
     lambda s, condition, a, b: s.select(condition, a, b),
@@ -158,7 +158,6 @@ switch: Elementwise = elementwise(
     choice,
     weak_from=1,
 )
-where = switch
 
 clip = elementwise(
     "clip",

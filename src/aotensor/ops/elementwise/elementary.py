@@ -18,9 +18,12 @@ from aotensor.ops.elementwise.base import Elementwise, elementwise
 from aotensor.ops.elementwise.compare import and_, gt, lt, neq, or_, switch
 
 
-def _unary(name: str, doc: str, slope: Callable[..., Variable], reference: Any = None) -> Elementwise:
-    """A function of one real that the math dialect has under NumPy's name."""
-    return elementwise(name, doc, reference or getattr(np, name), lambda s, x: s.math(name, x), (slope,))
+def _unary(name: str, doc: str, slope: Callable[..., Variable], is_analytic: bool = True) -> Elementwise:
+    """A function of one real that the math dialect has under NumPy's name; NumPy knows the analytic ones on ℂ too."""
+    reference = getattr(np, name)
+    return elementwise(
+        name, doc, reference, lambda s, x: s.math(name, x), (slope,), analytic=reference if is_analytic else None
+    )
 
 
 def inside(is_outside: Variable, g: Variable, slope: Variable) -> Variable:
@@ -38,7 +41,7 @@ log10 = _unary("log10", "Logarithm to base 10.", lambda g, x, y: inside(lt(x, 0)
 log1p = _unary("log1p", "ln(1 + x), exact near 0.", lambda g, x, y: inside(lt(x, -1), g, g / (1 + x)))
 
 sqrt = _unary("sqrt", "√x; slope inf at 0, nan below.", lambda g, x, y: 0.5 * g / y)
-cbrt = _unary("cbrt", "∛x; slope inf at 0.", lambda g, x, y: g / (3 * y * y))
+cbrt = _unary("cbrt", "∛x; slope inf at 0.", lambda g, x, y: g / (3 * y * y), is_analytic=False)
 
 sin = _unary("sin", "Sine; nan at ±inf.", lambda g, x, y: g * cos(x))
 cos: Elementwise = _unary("cos", "Cosine; nan at ±inf.", lambda g, x, y: -g * sin(x))

@@ -18,12 +18,20 @@ from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 # --- logistic --------------------------------------------------------------------------------------------------------
 
+
+def _continued_softplus(x: Any) -> Any:
+    """ln(1 + eˣ) of complex x, without overflow to the right."""
+    is_right = x.real > 0
+    return np.log1p(np.exp(np.where(is_right, -x, x))) + np.where(is_right, x, 0)
+
+
 sigmoid = elementwise(
     "sigmoid",
     "1/(1 + e⁻ˣ); exactly 0 and 1 with slope 0 far out. Also `expit`.",
     scipy_special("expit"),
     lambda s, x: s.special("sigmoid", x),
     (lambda g, x, y: g * y * (1 - y),),
+    analytic=lambda x: np.exp(-_continued_softplus(-x)),
 )
 expit = sigmoid
 
@@ -43,6 +51,7 @@ logit = elementwise(
     scipy_special("logit"),
     _emit_logit,
     (lambda g, x, y: inside(or_(lt(x, 0), gt(x, 1)), g, g / (x * (1 - x))),),
+    analytic=lambda x: np.log(x / (1 - x)),
 )
 
 
@@ -56,6 +65,7 @@ softplus = elementwise(
     _reference_softplus,
     lambda s, x: s.special("softplus", x),
     (lambda g, x, y: g * sigmoid(x),),
+    analytic=_continued_softplus,
 )
 log1pexp = softplus
 
@@ -74,6 +84,7 @@ log1mexp = elementwise(
     _reference_log1mexp,
     lambda s, x: s.special("log1mexp", x),
     (lambda g, x, y: inside(gt(x, 0), g, -g / abs(expm1(-x))),),
+    analytic=lambda x: np.log(-np.expm1(x)),
 )
 
 
@@ -95,6 +106,7 @@ logaddexp = elementwise(
     np.logaddexp,
     _emit_logaddexp,
     (lambda g, a, b, y: _share(g, a, b), lambda g, a, b, y: _share(g, b, a)),
+    analytic=lambda x, y: x + _continued_softplus(y - x),
 )
 
 
@@ -111,6 +123,7 @@ xlogy = elementwise(
     scipy_special("xlogy"),
     lambda s, x, y: _product_with_log(s, "log", x, y),
     (lambda g, a, b, y: switch(eq(a, 0), 0, g * log(b)), lambda g, a, b, y: switch(eq(a, 0), 0, g * a / b)),
+    analytic=lambda x, y: x * np.log(y),
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -118,6 +131,7 @@ xlog1py = elementwise(
     scipy_special("xlog1py"),
     lambda s, x, y: _product_with_log(s, "log1p", x, y),
     (lambda g, a, b, y: switch(eq(a, 0), 0, g * log1p(b)), lambda g, a, b, y: switch(eq(a, 0), 0, g * a / (1 + b))),
+    analytic=lambda x, y: x * np.log1p(y),
 )
 xlogx = elementwise(
     "xlogx",
@@ -125,6 +139,7 @@ xlogx = elementwise(
     lambda x: scipy_special("xlogy")(x, x),
     lambda s, x: _product_with_log(s, "log", x, x),
     (lambda g, x, y: g * (log(x) + 1),),
+    analytic=lambda x: x * np.log(x),
 )
 
 
@@ -138,6 +153,7 @@ erf = elementwise(
     scipy_special("erf"),
     lambda s, x: s.math("erf", x),
     (lambda g, x, y: g * exp(-x * x) * _NORMAL_SLOPE,),
+    analytic=scipy_special("erf"),
 )
 erfc = elementwise(
     "erfc",
@@ -145,6 +161,7 @@ erfc = elementwise(
     scipy_special("erfc"),
     lambda s, x: s.special("erfc", x),
     (lambda g, x, y: -g * exp(-x * x) * _NORMAL_SLOPE,),
+    analytic=scipy_special("erfc"),
 )
 
 gammaln = elementwise(
@@ -160,6 +177,7 @@ psi: Elementwise = elementwise(
     scipy_special("psi"),
     lambda s, x: s.special("psi", x),
     (lambda g, x, y: g * tri_gamma(x),),
+    analytic=scipy_special("psi"),
 )
 digamma = psi
 tri_gamma: Elementwise = elementwise(

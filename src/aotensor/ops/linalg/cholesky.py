@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,16 +17,18 @@ from aotensor.ops.batching import TrailingOp
 from aotensor.ops.diagonal import Triangle
 from aotensor.ops.linalg.matrices import (
     ON_ERROR,
+    both_floating,
     check_option,
     check_square,
     failed,
-    floating,
+    floating_matrix,
     lowered_square,
     per_matrix,
     scipy_linalg,
     square_dim,
+    with_common_batch,
 )
-from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular
+from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular, right_hand_side
 from aotensor.ops.shape.axes import matrix_transpose
 
 NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order {found} is not positive"
@@ -35,6 +37,8 @@ NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order 
 @dataclass(frozen=True)
 class Cholesky(TrailingOp):
     """L with L·Lᵀ = A, of the lower triangle of A, the only one that is read; zeros above.   (…, n, n) → (…, n, n)
+
+    on_error: what a matrix that is not positive definite gives, "raise" or "nan". One with nan is none.
 
     With Φ(M) the lower triangle of M with half its diagonal, L̇ = L·Φ(L⁻¹·Ȧ·L⁻ᵀ), and its adjoint. Source: Murray,
     Differentiation of the Cholesky decomposition (2016). The cotangent of A lives in the lower triangle.
@@ -55,6 +59,8 @@ class Cholesky(TrailingOp):
         if not a.size:
             return a
         factor, order = scipy_linalg().get_lapack_funcs("potrf", (a,))(a, lower=1, clean=1)
+        if not order and np.isnan(factor[-1, -1]):  # not every LAPACK notices
+            order = int(np.argmax(np.isnan(np.diagonal(factor)))) + 1
         return failed(self.name, NOT_POSITIVE.format(found=order), self.on_error) if order else factor
 
     def pullback(
@@ -64,7 +70,7 @@ class Cholesky(TrailingOp):
         inner = _half_diagonal(MultiplyTriangular(True, True)(factor, _lower(ct)))
         left = SolveTriangular(True, True, on_error="nan")(factor, inner)
         both = SolveTriangular(True, False, is_left=False, on_error="nan")(factor, left)
-        return [_lower(both) + _strictly_lower(matrix_transpose(both))]
+        return [fold_lower(both)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -87,6 +93,11 @@ def _lower(x: Variable) -> Variable:
     return Triangle(True, 0)(x)  # type: ignore[no-any-return]
 
 
+def fold_lower(x: Variable) -> Variable:
+    """The cotangent of a lower triangle from that of the symmetric matrix which is made of it."""
+    return _lower(x) + _strictly_lower(matrix_transpose(x))
+
+
 def _strictly_lower(x: Variable) -> Variable:
     return Triangle(True, -1)(x)  # type: ignore[no-any-return]
 
@@ -94,6 +105,20 @@ def _strictly_lower(x: Variable) -> Variable:
 def _half_diagonal(x: Variable) -> Variable:
     """Φ: the lower triangle with half the diagonal."""
     return (_lower(x) + _strictly_lower(x)) / 2
+
+
+@public
+def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) -> Variable:
+    """x with a·x = b for a = c·cᵀ (lower), or cᵀ·c; slopes reach the triangle of c that is read, and b.
+
+    c_and_lower: c, and whether its lower triangle counts. b_ndim, Raises: as solve_triangular.
+    """
+    c, is_lower = c_and_lower
+    c, b = both_floating(c, b)
+    core = right_hand_side("cho_solve", c, b, b_ndim)
+    c, b = with_common_batch((c, 2), (b, core))
+    first = SolveTriangular(bool(is_lower), not is_lower, b_ndim=core)
+    return replace(first, is_transposed=bool(is_lower))(c, first(c, b))  # type: ignore[no-any-return]
 
 
 @public
@@ -106,6 +131,6 @@ def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     check_option("cholesky", "on_error", on_error, ON_ERROR)
-    x = floating(x)
+    x = floating_matrix("cholesky", x)
     factor: Variable = Cholesky(on_error)(x if lower else matrix_transpose(x))
     return factor if lower else matrix_transpose(factor)

@@ -21,6 +21,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
 
 ON_ERROR = ("raise", "nan")
 NOT_SQUARE = "rows and columns of a square matrix"
+NO_MATRIX = "needs a matrix: a rank of at least 2"
 
 
 @cache
@@ -40,6 +41,14 @@ def floating(x: Any) -> Variable:
     return cast(x, dtypes.mean_of(x.dtype))
 
 
+def floating_matrix(name: str, x: Any) -> Variable:
+    """The same for one matrix or many.   Raises: GraphTypeError below rank 2."""
+    matrix: Variable = floating(x)
+    if matrix.ndim < 2:
+        raise GraphTypeError(f"{name}: {NO_MATRIX}", lines=[matrix.describe()])
+    return matrix
+
+
 def both_floating(*xs: Any) -> list[Variable]:
     """Variables of one floating dtype."""
     variables = [floating(x) for x in xs]
@@ -56,7 +65,7 @@ def check_option(name: str, option: str, value: Any, known: Sequence[Any]) -> No
 def square_dim(a: TensorType) -> Dim:
     """What is known of n for (…, n, n).   Raises: GraphTypeError below rank 2, GraphValueError if not square."""
     if a.rank < 2:
-        raise GraphTypeError("needs a matrix: a rank of at least 2")
+        raise GraphTypeError(NO_MATRIX)
     if not dtypes.is_float(a.dtype):
         raise GraphTypeError(f"needs a floating dtype, not {a.dtype}")
     return common_dim(NOT_SQUARE, *a.shape[-2:])
@@ -116,7 +125,7 @@ def product(spec: str, x: Variable, y: Variable) -> Variable:
 def lowered_square(b: TensorBuilder, a: Tensor) -> list[Extent]:
     """The extents of a with both of the last two the same, checked at run time where they are not known."""
     *batch, rows, columns = a.extents
-    n = b.same_extent([rows, columns], NOT_SQUARE)
+    n = b.same_extent([columns, rows], NOT_SQUARE)
     return [*batch, n, n]
 
 
@@ -131,10 +140,14 @@ def lowered_batch(b: TensorBuilder, *batches: Sequence[Extent]) -> list[Extent]:
 def per_matrix(fn: Callable[..., Any], operands: Sequence[Array], results: Sequence[Array]) -> Any:
     """fn on every entry of the batch: fills `results`, gives the only one or all of them.
 
-    The leading dims are those of operand 0 but its last two.
+    The leading dims are those of operand 0 but its last two. Raises: GraphValueError if others have other ones.
     """
+    batch = operands[0].shape[:-2]
+    for x in operands[1:]:
+        if x.shape[: len(batch)] != batch:
+            raise GraphValueError(f"leading dims differ: {batch} and {x.shape[: len(batch)]}")
     with np.errstate(all="ignore"):
-        for entry in np.ndindex(operands[0].shape[:-2]):
+        for entry in np.ndindex(batch):
             found = fn(*(x[entry] for x in operands))
             for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
                 result[entry] = value

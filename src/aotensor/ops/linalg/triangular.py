@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphTypeError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
@@ -83,7 +83,7 @@ class TriangularOp(Op):
         check_square(self.name, a)
         axis = b.ndim - (self.b_ndim if self.is_left else 1)
         if b.shape[axis] != a.shape[-1]:
-            raise GraphTypeError(f"{self.name}: {INNER} differ: {a.shape[-1]} and {b.shape[axis]}")
+            raise GraphValueError(f"{self.name}: {INNER} differ: {a.shape[-1]} and {b.shape[axis]}")
         common = np.result_type(a, b)
         return a.astype(common), b.astype(common)
 

@@ -14,21 +14,14 @@ from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import lookup, public
-from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.batching import AxisOp, TrailingOp
-from aotensor.ops.elementwise.compare import cast, neq, switch
-from aotensor.ops.linear import ConstantOp, LinearOp, zero_gradient
-from aotensor.ops.shape.axes import expand_dims, moveaxis, transpose
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import AxisOp
+from aotensor.ops.elementwise.compare import cast, neq
+from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift, mirror
+from aotensor.ops.shape.axes import transpose
 from aotensor.ops.shape.extents import extents_of, product, ravel, reshape
-
-
-def _reversed(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
-    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
-        mirrored = v.isub(v.isub(x.extents[axis], 1), at[axis])
-        return v.load(x, *at[:axis], mirrored, *at[axis + 1 :])
-
-    return b.tabulate(x.extents, x.dtype, element)
 
 
 def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
@@ -56,28 +49,35 @@ class CumSum(AxisOp, LinearOp):
         return x.with_dtype(self.dtype)
 
     def reference(self, x: Array) -> Array:
+        return self._sums(x, self.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return self._sums(x, "complex128")
+
+    def _sums(self, x: Array, dtype: str) -> Array:
         with np.errstate(all="ignore"):
             if self.reverse:
-                return np.flip(np.cumsum(np.flip(x, self.axis), self.axis, dtype=self.dtype), self.axis)
-            return np.cumsum(x, self.axis, dtype=self.dtype)
+                return np.flip(np.cumsum(np.flip(x, self.axis), self.axis, dtype=dtype), self.axis)
+            return np.cumsum(x, self.axis, dtype=dtype)
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return CumSum(self.axis, cotangent.dtype, not self.reverse)(cotangent)  # type: ignore[no-any-return]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        source = _reversed(b, x, self.axis) if self.reverse else x
+        source = mirror(b, x, self.axis) if self.reverse else x
         result = b.cumulate("add", b.cast(source, self.dtype), self.axis)
-        return _reversed(b, result, self.axis) if self.reverse else result
+        return mirror(b, result, self.axis) if self.reverse else result
 
 
 @dataclass(frozen=True)
 class CumProd(AxisOp):
     """y[k] = Π x[i] over i ≤ k along an axis (i < k if exclusive; i ≥ k, i > k if reverse), in `dtype`.
 
-    Derivatives never divide, so they hold at zeros; they take n² products per line of n elements.
+    Derivatives never divide, so they hold at zeros; they take as many steps as the product.
     """
 
     name: ClassVar[str] = "cumprod"
+    is_analytic: ClassVar[bool] = True
     axis: int
     dtype: str
     exclusive: bool = False
@@ -88,70 +88,62 @@ class CumProd(AxisOp):
         return x.with_dtype(self.dtype)
 
     def reference(self, x: Array) -> Array:
+        return self._products(x, self.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return self._products(x, "complex128")
+
+    def _products(self, x: Array, dtype: str) -> Array:
         line = np.moveaxis(x, self.axis, -1)
         line = line[..., ::-1] if self.reverse else line
         if self.exclusive:
             line = np.concatenate([np.ones_like(line[..., :1]), line[..., :-1]], -1)
         with np.errstate(all="ignore"):
-            result = np.cumprod(line, -1, dtype=self.dtype)
+            result = np.cumprod(line, -1, dtype=dtype)
         return np.moveaxis(result[..., ::-1] if self.reverse else result, -1, self.axis)
 
-    def _others(self, x: Variable) -> Variable:
-        """J[…, j, k] = ∂y[k]/∂x[j] along the last axis: the product of the factors of y[k] other than x[j]."""
-        predicate = {(False, False): "le", (True, False): "lt", (False, True): "ge", (True, True): "gt"}
-        rows = expand_dims(x, -2)
-        without_own = switch(PairMask("eq")(x), constant(1, dtype=x.dtype), rows)
-        products = CumProd(x.ndim, x.dtype, self.exclusive, self.reverse)(without_own)
-        is_factor = PairMask(predicate[self.exclusive, self.reverse])(x)
-        return switch(is_factor, products, constant(0, dtype=x.dtype))
+    def _before(self, x: Variable) -> Variable:
+        """For each place what stands at the one before it, in the direction of the product; 0 at the first."""
+        return Shift(self.axis, self.reverse)(x)  # type: ignore[no-any-return]
+
+    def _after(self, x: Variable) -> Variable:
+        return Shift(self.axis, not self.reverse)(x)  # type: ignore[no-any-return]
+
+    def _factors_before(self, x: Variable) -> Variable:
+        """For each place the product of all factors before it."""
+        return CumProd(self.axis, self.dtype, exclusive=True, reverse=self.reverse)(x)  # type: ignore[no-any-return]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
+        """x̄[j] = (Π_{i<j} x[i])·s[j], where s[j] = Σ_{k≥j} ȳ[k]·Π_{j<i≤k} x[i] = ȳ[j] + x[j + 1]·s[j + 1]."""
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(x)]
-        line = moveaxis(cast(x, self.dtype), self.axis, -1)
-        term = lookup("sum")(self._others(line) * expand_dims(moveaxis(ct, self.axis, -1), -2), axis=-1)
-        return [moveaxis(term, -1, self.axis)]
+        factors = cast(x, self.dtype)
+        weights = cast(self._after(ct) if self.exclusive else ct, self.dtype)
+        sums = LinearRecurrence(self.axis, not self.reverse)(self._after(factors), weights)
+        return [self._factors_before(factors) * sums]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
+        """ẏ[k] = x[k]·ẏ[k − 1] + ẋ[k]·Π_{i<k} x[i]."""
         (x,), (y,), (tx,) = inputs, outputs, tangents
         if is_disconnected(tx):
             return [tx]
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(y)]
-        line = moveaxis(cast(x, self.dtype), self.axis, -1)
-        change = lookup("sum")(self._others(line) * expand_dims(moveaxis(tx, self.axis, -1), -1), axis=-2)
-        return [moveaxis(change, -1, self.axis)]
+        factors = cast(x, self.dtype)
+        terms = cast(tx, self.dtype) * self._factors_before(factors)
+        change = LinearRecurrence(self.axis, self.reverse)(factors, terms)
+        return [self._before(change) if self.exclusive else change]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        source = _reversed(b, x, self.axis) if self.reverse else x
+        source = mirror(b, x, self.axis) if self.reverse else x
         result = b.cumulate("mul", b.cast(source, self.dtype), self.axis)
         result = _shifted(b, result, self.axis) if self.exclusive else result
-        return _reversed(b, result, self.axis) if self.reverse else result
-
-
-@dataclass(frozen=True)
-class PairMask(TrailingOp, ConstantOp):
-    """m[j, k] = (j predicate k) for positions along the last axis of x.   x: (…, n) → bool (n, n)"""
-
-    name: ClassVar[str] = "pair_mask"
-    predicate: str
-
-    def infer_type(self, x: TensorType) -> TensorType:
-        return TensorType("bool", (x.shape[-1], x.shape[-1]))
-
-    def reference(self, x: Array) -> Array:
-        compare = {"eq": np.equal, "le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
-        position = np.arange(x.shape[-1])
-        return np.asarray(compare[self.predicate](position[:, None], position))
-
-    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        extents = (x.extents[-1], x.extents[-1])
-        return b.tabulate(extents, "bool", lambda v, j, k: v.compare(self.predicate, j, k))
+        return mirror(b, result, self.axis) if self.reverse else result
 
 
 def exclusive_products(x: Variable, axes: Sequence[int]) -> Variable:
@@ -180,7 +172,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> V
 def cumprod(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Variable:
     """Running product along an axis; None flattens first. Integers widen to 64 bits, as in `prod`.
 
-    Derivatives hold at zeros too; they take n² products for n elements along the axis.
+    Derivatives of every order hold at zeros too.
     Raises: GraphValueError for an axis out of range.
     """
     line, along, out = _prepared(x, axis, dtype)

@@ -1,4 +1,4 @@
-"""Variance, standard deviation and norms: sums of squares, and a square root that is flat at 0."""
+"""Variance and standard deviation: sums of squares, and a square root that is flat at 0."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError
 from aotensor.graph.op import is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
-from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.base import Elementwise, Row
-from aotensor.ops.elementwise.compare import cast, eq, gt, neq, switch
-from aotensor.ops.reduce.extremum import max as max_over
-from aotensor.ops.reduce.extremum import min as min_over
+from aotensor.ops.elementwise.compare import cast, eq, gt, switch
 from aotensor.ops.reduce.sums import Axes, count, finished, mean, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
@@ -43,6 +39,7 @@ class SquaredDeviations(AxisOp):
     """y = Σ (x − mean x)² over axes, computed in float64, given in the dtype of x."""
 
     name: ClassVar[str] = "squared_deviations"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -55,6 +52,9 @@ class SquaredDeviations(AxisOp):
         with np.errstate(all="ignore"):
             center = x.sum(axis=self.axes, dtype=np.float64, keepdims=True) / np.float64(number)
             return np.asarray(np.square(x - center).sum(axis=self.axes)).astype(x.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return np.square(x - x.mean(axis=self.axes, keepdims=True)).sum(axis=self.axes)
 
     def _slopes(self, x: Variable) -> Variable:
         return 2 * (x - mean(x, axis=self.axes, keepdims=True))
@@ -107,55 +107,3 @@ def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Var
 def std(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
     """√var over axes, with slope 0 where all elements are equal.   Raises: as var."""
     return root(var(x, axis, ddof, keepdims))
-
-
-@public
-def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """np.linalg.norm: of vectors for one axis, of matrices for two, of all elements where axis and ord are None.
-
-    ord of vectors: None, 2, 1, inf, −inf, 0 or another number p for (Σ |x|ᵖ)^(1/p).
-    ord of matrices: None, "fro", 1, −1, inf, −inf (largest or smallest sum of a column or row).
-    Slope 0 at 0. Discrete x counts as float64.
-
-    Raises: GraphValueError for an ord or axis that does not fit; UnsupportedError for norms by singular values.
-    """
-    x = as_tensor(x)
-    x = cast(x, dtypes.mean_of(x.dtype))
-    axes = normalise_axes(axis, x.ndim)
-    if axis is not None and not isinstance(axis, int | np.integer):
-        axes = tuple(int(one) % x.ndim for one in axis)
-    if ord is None or (len(axes) == 2 and ord == "fro") or (len(axes) == 1 and ord == 2):
-        return finished(root(sum_over(sqr(x), axis=axes)), axes, x, keepdims)
-    if len(axes) == 1:
-        return finished(_vector_norm(x, ord, axes[0]), axes, x, keepdims)
-    if len(axes) == 2:
-        return finished(_matrix_norm(x, ord, axes), axes, x, keepdims)
-    raise GraphValueError(f"norm: ord {ord!r} needs one axis or two, not {len(axes)}", lines=[x.describe()])
-
-
-def _vector_norm(x: Variable, ord: Any, axis: int) -> Variable:
-    if isinstance(ord, str):
-        raise GraphValueError(f"norm: ord {ord!r} of a vector")
-    size = absolute(x)
-    if ord == math.inf:
-        return max_over(size, axis=axis)
-    if ord == -math.inf:
-        return min_over(size, axis=axis)
-    if ord == 0:
-        return sum_over(cast(neq(x, 0), x.dtype), axis=axis)
-    if ord == 1:
-        return sum_over(size, axis=axis)
-    total = sum_over(size ** float(ord), axis=axis)
-    is_zero = eq(total, 0)
-    return switch(is_zero, 0, switch(is_zero, 1, total) ** (1.0 / float(ord)))
-
-
-def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
-    if ord in (2, -2, "nuc"):
-        raise UnsupportedError(f"norm: ord {ord!r} of a matrix needs singular values", hint="use the Frobenius norm")
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise GraphValueError(f"norm: ord {ord!r} of a matrix")
-    rows, columns = axes
-    summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = sum_over(absolute(x), axis=summed)
-    return (max_over if ord > 0 else min_over)(sums, axis=compared - (compared > summed))

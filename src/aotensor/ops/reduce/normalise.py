@@ -56,6 +56,7 @@ class Softmax(AxisOp):
     """
 
     name: ClassVar[str] = "softmax"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     at_limits: bool = False
 
@@ -109,6 +110,7 @@ class LogSoftmax(AxisOp):
     """y = x − log Σ exp(x) over axes."""
 
     name: ClassVar[str] = "log_softmax"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -148,6 +150,7 @@ class LogSumExp(AxisOp):
     """y = log Σ exp(x) over axes; −inf for nothing or only −inf, inf if one is inf."""
 
     name: ClassVar[str] = "logsumexp"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
 
     def infer_type(self, x: TensorType) -> TensorType:

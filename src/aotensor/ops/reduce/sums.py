@@ -58,6 +58,9 @@ class Sum(AxisOp, LinearOp):
         with np.errstate(all="ignore"):
             return np.asarray(np.sum(x, axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
 
+    def continued(self, x: Any) -> Any:
+        return np.sum(x, axis=self.axes)
+
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         (x,) = inputs
         if dtypes.is_float(x.dtype):
@@ -76,6 +79,7 @@ class Prod(AxisOp):
     """
 
     name: ClassVar[str] = "prod"
+    is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     dtype: str
     acc_dtype: str
@@ -87,6 +91,9 @@ class Prod(AxisOp):
     def reference(self, x: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(np.prod(x, axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
+
+    def continued(self, x: Any) -> Any:
+        return np.prod(x, axis=self.axes)
 
     def _slopes(self, x: Variable, y: Variable) -> Variable:
         """∂y/∂x, of the shape of x: the product of the others. Zero-safe, and differentiable any number of times."""

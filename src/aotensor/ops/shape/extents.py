@@ -165,6 +165,14 @@ def dim_of(extent: SymbolicExtent) -> Dim:
     return None if source is None else source[0].tensor_type.shape[source[1]]
 
 
+def is_extent(value: Variable, x: Variable, axis: int) -> bool:
+    """Is it certain that an integer scalar is the extent of x along an axis?"""
+    if isinstance(value, Constant):
+        return x.static_shape[axis] == int(value.data)
+    source = _source(value)
+    return source is not None and _key(*source) == _key(x, axis)
+
+
 def _source(extent: Variable) -> tuple[Variable, int] | None:
     """(x, axis) if the extent is x.shape[axis]."""
     if extent.owner is not None and isinstance(extent.owner.op, ShapeI):

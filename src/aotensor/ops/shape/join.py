@@ -27,6 +27,7 @@ class Join(AxisOp):
     """Tensors of one rank one after another along an axis, in their promoted dtype; other extents are equal."""
 
     name: ClassVar[str] = "join"
+    is_analytic: ClassVar[bool] = True
     axis: int
 
     def infer_type(self, *types: TensorType) -> TensorType:
@@ -93,6 +94,7 @@ class Split(Op):
     """
 
     name: ClassVar[str] = "split"
+    is_analytic: ClassVar[bool] = True
     axis: int
     dims: tuple[Dim, ...]
 

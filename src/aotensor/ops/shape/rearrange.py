@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.create import alloc
-from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.index import set_subtensor, subtensor
+from aotensor.ops.create import alloc, arange, zeros
+from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
+from aotensor.ops.elementwise.compare import cast, clip
+from aotensor.ops.index import inc_subtensor, set_subtensor, subtensor
+from aotensor.ops.multi_index import position_inside
+from aotensor.ops.reduce.cumulate import cumsum
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import expand_dims, shape_padleft
+from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, extents_of, product, ravel, reshape
 from aotensor.ops.shape.join import join
+from aotensor.ops.take import take
 
 
 @public
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     """Every element (or slice along an axis) `repeats` times in a row; axis None flattens first.
 
-    repeats: an int or an integer scalar.   Raises: UnsupportedError for one count per element.
+    repeats: an int or an integer scalar, or a vector of one count per element along the axis.
+
+    Raises: GraphTypeError for counts that are no integers; GraphValueError for counts of another rank or length, or for
+    a negative one (at run time where it is not known).
     """
     x = as_tensor(x)
-    if np.ndim(repeats) if not isinstance(repeats, Variable) else repeats.ndim:
-        raise UnsupportedError("repeat: one count per element is not supported", hint="give one count for all")
     if axis is None:
         x, axis = ravel(x), 0
     axis = normalise_axis(axis, x.ndim)
+    if np.ndim(repeats) if not isinstance(repeats, Variable) else repeats.ndim:
+        return _repeated_each(x, as_tensor(repeats), axis)
     times = as_extent(repeats)
     extents = extents_of(x)
     wide = alloc(expand_dims(x, axis + 1), *extents[: axis + 1], times, *extents[axis + 1 :])
     return reshape(wide, [*extents[:axis], product([extents[axis], times]), *extents[axis + 1 :]])
+
+
+def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
+    """Element k along the axis counts[k] times: place p belongs to the last element that starts at p or before."""
+    if counts.ndim != 1:
+        raise GraphValueError("repeat: counts are a scalar or a vector", lines=[counts.describe()])
+    if counts.dtype not in dtypes.INTEGERS:
+        raise GraphTypeError(f"repeat: counts are integers, not {counts.dtype}", lines=[counts.describe()])
+    counts = specify_shape(cast(counts, "int64"), (extent_of(x, axis),))
+    total = sum_over(counts)
+    starts = cumsum(position_inside(counts, total + 1)) - counts
+    marks = inc_subtensor(subtensor(zeros((total + 1,), "int64"), starts), 1)
+    return take(x, subtensor(cumsum(marks), slice(None, total)) - 1, axis)
 
 
 @public
@@ -85,17 +108,24 @@ def _symbol(extent: SymbolicExtent) -> Variable:
 
 @public
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Variable:
-    """x with a border of `constant_values` (one number or scalar) around it.
+    """x with a border around it.
 
     pad_width: an int for all sides, (before, after) for all axes, or one such pair per axis.
-    Raises: UnsupportedError for another mode, GraphValueError for a width that is negative or does not fit x.
+    mode: what the border holds. "constant": `constant_values`, one number or scalar. "edge": the nearest element.
+    "wrap": x repeated. "symmetric", "reflect": x mirrored at its edges, with the element at the edge twice or once.
+
+    Raises: UnsupportedError for another mode, GraphValueError for a width that is negative or does not fit x;
+    GraphIndexError at run time for an empty axis that is not padded by a constant.
     """
     x = as_tensor(x)
-    if mode != "constant":
-        raise UnsupportedError(f"pad: mode {mode!r} is not supported", hint="use mode='constant'")
+    if mode != "constant" and mode not in _PLACES:
+        modes = ", ".join(["constant", *_PLACES])
+        raise UnsupportedError(f"pad: mode {mode!r} is not supported", hint=f"use one of {modes}")
     if isinstance(pad_width, Variable) and not isinstance(pad_width, Constant):
         raise GraphTypeError("pad: widths are numbers", lines=[pad_width.describe()])
     widths = _widths(pad_width.data if isinstance(pad_width, Constant) else pad_width, x.ndim)
+    if mode != "constant":
+        return _padded_by_itself(x, widths, _PLACES[mode])
     extents = extents_of(x)
     border = cast(as_tensor(constant_values), x.dtype)
     wide = alloc(
@@ -103,6 +133,39 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     )
     window = tuple(slice(before, _plus(extent, before)) for extent, (before, _) in zip(extents, widths, strict=True))
     return set_subtensor(subtensor(wide, window), x)
+
+
+def _padded_by_itself(x: Variable, widths: Sequence[tuple[int, int]], places: Callable[..., Variable]) -> Variable:
+    """x with borders of its own elements: those at `places(p, n)` for the places p from −before to n + after − 1."""
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            n = _symbol(extent_of(x, axis))
+            x = take(x, places(arange(-before, n + after), n), axis)
+    return x
+
+
+def _at_edge(p: Variable, n: Variable) -> Variable:
+    return clip(p, 0, n - 1)
+
+
+def _wrapped(p: Variable, n: Variable) -> Variable:
+    return mod(p, n)
+
+
+def _symmetric(p: Variable, n: Variable) -> Variable:
+    turn = mod(p, 2 * n)
+    return minimum(turn, 2 * n - 1 - turn)
+
+
+def _reflected(p: Variable, n: Variable) -> Variable:
+    """An axis of one element has no period: modulo 1, all places are 0."""
+    turn = mod(p, maximum(2 * n - 2, 1))
+    return minimum(turn, maximum(2 * n - 2 - turn, 0))
+
+
+_PLACES: Final[dict[str, Callable[..., Variable]]] = {
+    "edge": _at_edge, "reflect": _reflected, "symmetric": _symmetric, "wrap": _wrapped,
+}  # fmt: skip
 
 
 def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ import numpy as np
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
 from aotensor.passes.lapack.job import Job, Matrix
-from aotensor.passes.lapack.triangle import call_triangular
+from aotensor.passes.lapack.triangle import call_triangular, first_on_diagonal
 
 _BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
 
@@ -35,7 +35,9 @@ def cholesky(job: Job) -> Scalar:
         job.each(above, n, lambda j: job.store(zero, factor, i, j))
 
     job.each(0, n, row)
-    return job.call("potrf", "U", n, factor, n)
+    failure = job.call("potrf", "U", n, factor, n)
+    missed = first_on_diagonal(job, factor, job.b.is_nan)  # not every LAPACK notices nan
+    return job.b.select(job.b.compare("eq", failure, job.b.constant(0, "int64")), missed, failure)
 
 
 def lu(job: Job) -> Scalar:
@@ -62,6 +64,14 @@ def lu_solve(job: Job) -> Scalar:
     if not is_transposed:
         exchange_rows(job, pivots, x, is_forward=False)
     return failure
+
+
+def lu_permutation(job: Job) -> Scalar:
+    """The factors, exchanges → which column of A is column k of A·P, or the other way round."""
+    pivots, order = job.operand(1), job.result()
+    job.each(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
+    exchange_rows(job, pivots, order, is_forward=not job.op.option("is_inverse"))
+    return job.b.constant(0, "int64")
 
 
 def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None:

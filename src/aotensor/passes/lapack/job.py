@@ -18,8 +18,9 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i32
 from aotensor.ir.verbs import Extent
-from aotensor.passes.collapse import Buffers
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES
+from aotensor.passes.loops.collapse import Buffers
+from aotensor.passes.loops.lower_library import call_product
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +53,12 @@ class Job:
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
         self.batch = buffers.shape(op.arguments[0])[:-2]
         self.entry: Extent = 0
-        self._homes = [buffers.buffer(x) for x in (*op.arguments, *op.tensors)]
-        self._wholes = [
-            self._whole(home, buffers.shape(x))
-            for home, x in zip(self._homes, (*op.arguments, *op.tensors), strict=True)
-        ]
+        operands = [(buffers.buffer(x), buffers.shape(x)) for x in (*op.arguments, *op.tensors)]
+        self._homes = [b.own_buffer(home, shape) for home, shape in operands]
+        self._rows = [(own, home, shape) for own, (home, shape) in zip(self._homes, operands, strict=True)]
+        self._wholes = [self._whole(own, shape) for own, _, shape in self._rows]
+        for own, home, shape in self._rows[: len(op.arguments)]:
+            b.copy(home, own, shape)
 
     def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
         """All matrices of a tensor, in one flat buffer; the extents are those of one matrix."""
@@ -67,6 +69,11 @@ class Job:
         for n in shape:
             total = self.b.imul(total, n)
         return self.b.reinterpret(buffer, [self.b.index(total)])
+
+    def finish(self) -> None:
+        """Write the results that are rows of larger buffers to their places."""
+        for own, home, shape in self._rows[len(self.op.arguments) :]:
+            self.b.copy(own, home, shape)
 
     def operand(self, position: int) -> Matrix:
         """The matrix or vector of an operand in this entry."""
@@ -122,6 +129,12 @@ class Job:
             if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
                 return
         self._module.body.block.add_op(func.FuncOp.external(symbol, list(arguments), [i32]))
+
+    def multiply(self, x: Matrix, y: Matrix, result: Matrix) -> None:
+        """result = x·y for matrices from `work`, by the kernel of matrix products."""
+        b = self.b
+        views = [b.reinterpret(m.buffer, [b.index(n) for n in m.extents]) for m in (x, y, result)]
+        call_product(b, self._module, views, self._blas)
 
     # --- elements ------------------------------------------------------------------------------------------------
 

@@ -23,25 +23,38 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
-from aotensor.passes.collapse import Buffers
-from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_solve
+from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
+from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
+from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import PREFIX, function_name
+from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
+from aotensor.passes.loops.collapse import Buffers
 
 Rule: TypeAlias = "Callable[[Job], Scalar]"
 
 RULES: Final[Mapping[str, Rule]] = {
     "cholesky": cholesky,
+    "complete_qr": complete_qr,
+    "eigh": eigh,
+    "eigvalsh": eigvalsh,
+    "full_svd": full_svd,
     "lu": lu,
     "lu_adjugate": lu_adjugate,
     "lu_inverse": lu_inverse,
+    "lu_permutation": lu_permutation,
     "lu_solve": lu_solve,
     "multiply_triangular": multiply_triangular,
+    "qr": qr,
+    "qr_r": qr_r,
+    "singular_values": singular_values,
     "solve_triangular": solve_triangular,
+    "square_repeatedly": square_repeatedly,
+    "svd": svd,
 }
 
-WITH_EMPTY: Final[frozenset[str]] = frozenset()
+WITH_EMPTY: Final = frozenset({"complete_qr", "full_svd"})
 """Kinds whose rule also runs where an operand or a result has no elements; LAPACK must not be called with those."""
 
 
@@ -58,7 +71,9 @@ def lower_lapack(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackO
         (found,) = carried
         return [b.select(b.compare("eq", found, none), _one(job), found)]
 
-    return _one(job) if count == 1 else b.loop(0, count, [none], step, is_vectorisable=False)[0]
+    failure = _one(job) if count == 1 else b.loop(0, count, [none], step, is_vectorisable=False)[0]
+    job.finish()
+    return failure
 
 
 def _one(job: Job) -> Scalar:

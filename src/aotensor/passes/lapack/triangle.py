@@ -7,7 +7,7 @@ as a column it keeps the side, and the transposition changes instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
@@ -19,7 +19,8 @@ def solve_triangular(job: Job) -> Scalar:
     if job.op.option("is_unit"):
         job.copy(job.operand(1), x)
         return call_triangular(job, "trsm", a, x, **_shape_of(job))
-    singular = first_zero(job, a)
+    zero = job.b.constant(0.0, a.dtype)
+    singular = first_on_diagonal(job, a, lambda x: job.b.compare("eq", x, zero))
 
     def solve() -> Sequence[Scalar]:
         job.copy(job.operand(1), x)
@@ -62,14 +63,14 @@ def call_triangular(
     )  # fmt: skip
 
 
-def first_zero(job: Job, a: Matrix) -> Scalar:
-    """1 + the position of the first zero on the diagonal, 0 if there is none."""
+def first_on_diagonal(job: Job, a: Matrix, is_meant: Callable[[Scalar], Scalar]) -> Scalar:
+    """1 + the position of the first element of the diagonal that is meant, 0 if there is none."""
     b = job.b
-    zero, none = b.constant(0.0, a.dtype), b.constant(0, "int64")
+    none = b.constant(0, "int64")
 
     def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         (found,) = carried
-        is_first = b.and_(b.compare("eq", found, none), b.compare("eq", job.load(a, i, i), zero))
+        is_first = b.and_(b.compare("eq", found, none), is_meant(job.load(a, i, i)))
         return [b.select(is_first, b.add(b.cast(i, "int64"), b.constant(1, "int64")), found)]
 
     return b.loop(0, a.rows, [none], step, is_vectorisable=False)[0]

@@ -1,0 +1,1 @@
+"""What a function takes and gives, and how its calls run."""

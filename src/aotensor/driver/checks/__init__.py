@@ -1,0 +1,1 @@
+"""What a verification looks at beside derivatives, and the report of what it found."""

@@ -1,0 +1,87 @@
+"""Checks of what a compilation gives: IR at every stage, header, symbols, bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from aotensor.codegen.entry.names import exported_symbols
+from aotensor.driver.build import Build
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped
+from aotensor.driver.linkage import read_linkage
+from aotensor.ir.context import parse_module
+from aotensor_runtime.elf import ElfFile
+from aotensor_runtime.manifest import Manifest
+
+_C_FLAGS: Final = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
+_SYSTEM: Final = re.compile(r"(libc|libm|ld-linux[-\w]*|libc\.musl-[\w-]+)\.so(\.\d+)?")
+_PARSED_STAGES: Final = ("tensor", "tensor-opt", "loops")
+
+
+def check_stages(build: Build) -> str:
+    """Verify the IR after every pass, and what LLVM takes.   Raises: InternalError naming the pass"""
+    passes, library = [record.name for record in build.lowered.records], build.library
+    return f"build, {', '.join(passes)}, LLVM: {sum(map(len, library.objects))} bytes of object code"
+
+
+def check_texts(build: Build) -> str:
+    """Every IR parses, and prints again unchanged.   Raises: CheckFailed"""
+    for stage in _PARSED_STAGES:
+        text = build.lowered.texts[stage]
+        if str(parse_module(text)) + "\n" != text:
+            raise CheckFailed(f"{stage} prints differently after parsing")
+    return f"{', '.join(_PARSED_STAGES)} print, parse and print again unchanged"
+
+
+def check_header(build: Build) -> str:
+    """The header compiles without a warning.   Raises: CheckFailed, CheckSkipped"""
+    compiler = shutil.which("cc") or shutil.which("clang")
+    if compiler is None:
+        raise CheckSkipped("no C compiler was found")
+    with tempfile.TemporaryDirectory(prefix="aotensor-") as folder:
+        header, source = Path(folder, f"{build.name}.h"), Path(folder, "check.c")
+        header.write_text(build.library.header())
+        source.write_text(f'#include "{header.name}"\nint main(void) {{ return 0; }}\n')
+        command = [compiler, *_C_FLAGS, str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    if done.returncode != 0:
+        raise CheckFailed(_first_error(done.stderr))
+    return f"{Path(compiler).name} {' '.join(_C_FLAGS[:-1])}"
+
+
+def _first_error(text: str) -> str:
+    lines = [line for line in text.splitlines() if "error" in line] or text.splitlines() or ["the compiler failed"]
+    return lines[0].rpartition("/")[2]
+
+
+def check_symbols(library: bytes, manifest: Manifest) -> str:
+    """It exports what the contract says and needs libc and libm at most.   Raises: CheckFailed"""
+    linkage, expected = read_linkage(ElfFile(library)), set(exported_symbols(manifest))
+    foreign = [name for name in linkage.needed if not _SYSTEM.fullmatch(name)]
+    if foreign:
+        raise CheckFailed(f"it needs {_listing(foreign)}")
+    for what, names in (("exports", set(linkage.exported) - expected), ("lacks", expected - set(linkage.exported))):
+        if names:
+            raise CheckFailed(f"it {what} {_listing(sorted(names))}")
+    return f"{len(expected)} exported; needs {_listing(linkage.needed)}: {_listing(linkage.undefined)}"
+
+
+def check_bytes(build: Build) -> str:
+    """Compiling again gives the same bytes.   Raises: CheckFailed"""
+    again = Build(build.functions, build.name, build.options)
+    if again.shared != build.shared:
+        stages = [stage for stage, text in build.lowered.texts.items() if again.lowered.texts[stage] != text]
+        raise CheckFailed(f"a second compilation gives other bytes, first in {[*stages, 'the object code'][0]}")
+    if again.library.header() != build.library.header():
+        raise CheckFailed("a second compilation gives another header")
+    return f"two compilations give the same {len(build.shared)} bytes"
+
+
+def _listing(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"

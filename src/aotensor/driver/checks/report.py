@@ -1,0 +1,88 @@
+"""What a verification found: one row per check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aotensor.driver.derivatives.verdict import Gradient, Verdict
+from aotensor.errors import AotensorError
+
+
+class CheckFailed(Exception):
+    """A check found something wrong; the text says what."""
+
+
+class CheckSkipped(Exception):
+    """A check could not be made; the text says why."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check.   verdict: "ok", "failed" or "skipped"; seconds: of wall time"""
+
+    name: str
+    verdict: str
+    detail: str
+    seconds: float
+
+
+@dataclass
+class Report:
+    """All checks of one subject. It is falsy if a check failed; as text it is a table."""
+
+    subject: str
+    checks: list[Check] = field(default_factory=list)
+    gradients: list[Gradient] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return not any(check.verdict == "failed" for check in self.checks)
+
+    def __str__(self) -> str:
+        rows = [*((x.name, x.verdict, x.detail) for x in self.checks), *self.gradient_rows()]
+        widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+        lines = [f"{name:<{widths[0]}}  {verdict:<{widths[1]}}  {detail}".rstrip() for name, verdict, detail in rows]
+        return "\n".join([f"{self.subject}: {self.summary()}", *(f"  {line}" for line in lines)])
+
+    def gradient_rows(self) -> list[tuple[str, str, str]]:
+        """(what, verdict, detail), one per output for the inputs of which the same is to be said."""
+        groups: dict[tuple[str, str, str], list[str]] = {}
+        for x in self.gradients:
+            told = x.verdict.value if x.verdict is Verdict.RIGHT else x.detail
+            groups.setdefault((x.output, x.verdict.value, told), []).append(x.input)
+        rows = []
+        for (output, verdict, _), inputs in groups.items():
+            first = next(x for x in self.gradients if (x.output, x.input) == (output, inputs[0]))
+            blame = f"; first wrong: {first.culprit}" if first.culprit else ""
+            rows.append((f"{output} by {', '.join(inputs)}", verdict, first.detail + blame))
+        return rows
+
+    def summary(self) -> str:
+        """`8 checks ok, 1 failed`"""
+        verdicts = [check.verdict for check in self.checks]
+        counts = [(verdicts.count(verdict), verdict) for verdict in ("ok", "failed", "skipped")]
+        return ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values."""
+        checks = [{"name": x.name, "verdict": x.verdict, "detail": x.detail, "seconds": x.seconds} for x in self.checks]
+        gradients = [x.to_json() for x in self.gradients]
+        return {"subject": self.subject, "ok": bool(self), "checks": checks, "gradients": gradients}
+
+    def run(self, name: str, check: Callable[[], str]) -> bool:
+        """Make one check, which gives its detail or raises; true if nothing was found wrong."""
+        start = time.perf_counter()
+        try:
+            verdict, detail = "ok", check()
+        except CheckSkipped as reason:
+            verdict, detail = "skipped", str(reason)
+        except CheckFailed as problem:
+            verdict, detail = "failed", str(problem)
+        except AotensorError as error:
+            verdict, detail = "failed", error.diagnostic.title
+        except Exception as error:
+            verdict, detail = "failed", f"{type(error).__name__}: {error}".splitlines()[0]
+        self.checks.append(Check(name, verdict, detail, time.perf_counter() - start))
+        return verdict != "failed"

@@ -1,0 +1,100 @@
+"""Three ways to one number: the reference, tensor IR interpreted, and the compiled library, on the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.build import Build
+from aotensor.driver.checks.agreement import disagreements
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped
+from aotensor.driver.function import Function
+from aotensor.driver.samples import Arrays, Sample, Sampler, nearby_values, reference_values
+from aotensor.errors import GraphError
+from aotensor.ir.context import parse_module
+from aotensor.ir.interpreter.interpret import interpret
+from aotensor_runtime import Library
+from aotensor_runtime.errors import ArgumentError
+from aotensor_runtime.vectors import call_with_state
+
+Evaluation: TypeAlias = Callable[[Arrays], Sequence[Array]]
+"""All results of a function for values of all its arguments."""
+
+
+def check_interpreted(f: Function, build: Build, stage: str, samples: int, seed: int, rtol: float | None) -> str:
+    """Tensor IR at one stage against the reference.   Raises: CheckFailed, CheckSkipped"""
+    module = parse_module(build.lowered.texts[stage])
+
+    def evaluate(arrays: Arrays) -> Sequence[Array]:
+        found = interpret(module, f.name, *arrays.values())
+        return [_as_declared(x, y.dtype) for x, y in zip(found, f.results.values(), strict=True)]
+
+    return _compare(f, evaluate, samples, seed, rtol)
+
+
+def check_compiled(f: Function, build: Build, samples: int, seed: int, rtol: float | None) -> str:
+    """The compiled library against the reference, over shapes and layouts.   Raises: CheckFailed, CheckSkipped"""
+    function = Library(build.shared).functions[f.name]
+    return _compare(f, lambda arrays: call_with_state(function, list(arrays.values())), samples, seed, rtol)
+
+
+def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
+    sampler = Sampler(f, seed)
+    return compare(f, evaluate, sampler.samples(samples), sampler.rng, rtol)
+
+
+def compare(
+    f: Function, evaluate: Evaluation, samples: Iterable[Sample], rng: np.random.Generator, rtol: float | None
+) -> str:
+    """Some way to evaluate f against the reference, on samples.   Raises: CheckFailed, CheckSkipped"""
+    refused = agreed = 0
+    for number, sample in enumerate(samples):
+        expected = _outcome(lambda arrays: reference_values(f, arrays), sample.arrays)
+        found = _outcome(evaluate, sample.arrays)
+        where = f"sample {number} ({sample.note})"
+        if isinstance(expected, str) or isinstance(found, str):
+            if isinstance(expected, str) != isinstance(found, str):
+                who = "the reference" if isinstance(expected, str) else "this"
+                raise CheckFailed(f"{where}: only {who} refuses: {expected if isinstance(expected, str) else found}")
+            refused += 1
+            continue
+        nearby = _Nearby(f, rng, sample.arrays, expected)
+        problem = disagreements(list(f.results), found, expected, rtol, nearby, sample.has_infinities)
+        if problem:
+            raise CheckFailed(f"{where}: {problem}")
+        agreed += 1
+    if not agreed:
+        raise CheckSkipped("the reference refuses every sample, and so does this")
+    return f"{agreed} samples agree" + (f", {refused} refused by both" if refused else "")
+
+
+class _Nearby:
+    """The reference with other roundings, computed when it is first asked for."""
+
+    def __init__(self, f: Function, rng: np.random.Generator, arrays: Arrays, expected: Sequence[Array]) -> None:
+        self._f, self._rng, self._arrays, self._expected = f, rng, arrays, expected
+        self._values: Sequence[Array] | None = None
+
+    def __call__(self) -> Sequence[Array]:
+        if self._values is None:
+            found = _outcome(lambda x: nearby_values(self._f, x, self._rng), self._arrays)
+            self._values = self._expected if isinstance(found, str) else found
+        return self._values
+
+
+def _outcome(evaluate: Evaluation, arrays: Arrays) -> list[Array] | str:
+    """The values, or what the refusal of these arguments says."""
+    try:
+        return [np.asarray(x) for x in evaluate(arrays)]
+    except (GraphError, ArgumentError) as error:
+        return error.diagnostic.title
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _as_declared(x: Array, dtype: str) -> Array:
+    """The interpreter gives unsigned values as signed ones."""
+    return x.view(dtype) if x.dtype.kind == "i" and dtype.startswith("u") else x

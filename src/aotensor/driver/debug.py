@@ -1,0 +1,52 @@
+"""Calls that are checked: compiled values against the reference, and the promise to leave arguments alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.checks.agreement import disagreements
+from aotensor.driver.function import Function
+from aotensor.driver.samples import nearby_values, reference_values
+from aotensor.errors import AotensorError, DisagreementError
+from aotensor.graph.variable import SharedVariable
+
+
+def checked_call(f: Function, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    """What a compiled call gives, once it is found to agree with the reference.
+
+    Shared variables are updated as by any call.
+
+    Raises: DisagreementError if results or updates differ, an argument was changed, or the reference refuses what
+    compiled code accepts; what compiled code raises.
+    """
+    given = {f.names[x]: array for x, array in f.bind_arguments(args, kwargs)}
+    before = {key: array.copy() for key, array in given.items()}
+    values = {key: x.get_value() if isinstance(x, SharedVariable) else given[key] for key, x in f.arguments.items()}
+    refusal: Exception | None = None
+    expected: list[Array] = []
+    try:
+        expected = reference_values(f, values)
+    except (AotensorError, ValueError, IndexError, ArithmeticError) as error:
+        refusal = error
+    result = f.run_compiled(list(given.values()), {})
+    if refusal is not None:
+        raise DisagreementError(f"{f.name}: compiled code accepts what the reference refuses: {refusal}") from refusal
+    for key, array in given.items():
+        if not np.array_equal(array, before[key], equal_nan=array.dtype.kind == "f"):
+            raise DisagreementError(f"{f.name}: the call has changed its argument {key}")
+    rng = np.random.default_rng(0)
+    found = [*_listed(result), *(f.state[key].get_value() for key in f.updates)]
+    problem = disagreements(list(f.results), found, expected, None, lambda: nearby_values(f, values, rng))
+    if problem is not None:
+        raise DisagreementError(f"{f.name}: compiled code and reference disagree: {problem}")
+    return result
+
+
+def _listed(result: Any) -> list[Array]:
+    if isinstance(result, dict):
+        return list(result.values())
+    return result if isinstance(result, list) else [result]

@@ -1,0 +1,162 @@
+"""The checks of a function's derivatives, as rows and verdicts of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, partial
+from typing import Final
+
+import numpy as np
+
+from aotensor.core.dtypes import is_float
+from aotensor.core.types import Array
+from aotensor.driver.build import Build
+from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
+from aotensor.driver.checks.values import compare
+from aotensor.driver.derivatives.culprit import first_culprit, purposeful
+from aotensor.driver.derivatives.measure import METHODS, Point, findings_at
+from aotensor.driver.derivatives.program import Compiled, Derivatives, Execution, Reference
+from aotensor.driver.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
+from aotensor.driver.function import Function
+from aotensor.driver.recipe import Options
+from aotensor.driver.samples import Arrays, Sample, Sampler, reference_values
+from aotensor.errors import AotensorError, UnsupportedError
+from aotensor_runtime import Library
+from aotensor_runtime.vectors import call_with_state
+
+_DOMAINS: Final = ("normal", "unit")
+
+
+def check_gradients(f: Function, build: Build, report: Report, samples: int, seed: int, rtol: float | None) -> None:
+    """Add the checks of all derivatives of f, compiled by `build`, and a verdict on each gradient to the report."""
+    checks = GradientChecks(f, seed)
+    report.run("gradients compiled", lambda: checks.compile(build, samples, rtol))
+    for method in METHODS:
+        report.run(f"gradients by {method}", partial(checks.row, method))
+    report.gradients += checks.gradients
+
+
+class GradientChecks:
+    """All findings on the derivatives of the floating outputs of f along its floating inputs, at two points."""
+
+    def __init__(self, f: Function, seed: int) -> None:
+        self._f, self._seed = f, seed
+        inputs = {key: x for key, x in f.arguments.items() if is_float(x.dtype)}
+        outputs = {key: y for key, y in f.results.items() if is_float(y.dtype)}
+        self._derivatives = Derivatives(outputs if inputs else {}, inputs)
+        self._reference = Reference(self._derivatives)
+        self._executions: list[Execution] = [self._reference]
+
+    def compile(self, build: Build, samples: int, rtol: float | None) -> str:
+        """Compile the derivatives, and compare them with the reference; from now on findings include compiled ones.
+
+        Raises: CheckFailed where they differ, CheckSkipped if there are none, or some op has no compiled derivative.
+        """
+        self._check_any()
+        f = self._derivatives.function(self._f.arguments, f"{self._f.name}_derivatives")
+        try:
+            derived = Library(Build([f], None, Options(verify=True)).shared).functions[f.name]
+        except UnsupportedError as error:
+            raise CheckSkipped(error.diagnostic.title) from error
+        called = Library(build.shared).functions[self._f.name]
+        call, derive = partial(call_with_state, called), partial(call_with_state, derived)
+        self._executions.append(Compiled(self._f, self._derivatives, call, derive))
+        sampler = Sampler(self._f, self._seed)
+        chosen = list(self._extended(f, sampler.samples(samples)))
+        return compare(f, lambda arrays: derive(list(arrays.values())), chosen, sampler.rng, rtol)
+
+    def row(self, method: str) -> str:
+        """What one method says of all gradients.   Raises: CheckFailed, CheckSkipped"""
+        self._check_any()
+        found = [x for x in self.findings if x.method == method]
+        wrong = [x for x in found if x.verdict is Verdict.WRONG]
+        if wrong:
+            raise CheckFailed(str(wrong[0]))
+        left = "".join(f"; {key}: {reason}" for key, reason in self._derivatives.left.items())
+        if not found:
+            reason = "the graph is not analytic" if method == "complex step" else "no sample has finite values"
+            raise CheckSkipped((left[2:] if left else reason) or reason)
+        right = [x for x in found if x.verdict is Verdict.RIGHT]
+        counts = f"{len(right)} of {len(found)} slopes right"
+        noisy = [x for x in found if x.verdict is Verdict.NOISY]
+        text = counts + (f"; too noisy to tell: {noisy[0]}" if noisy else "") + left
+        if not right:
+            raise CheckSkipped(text)
+        return text
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Of all methods, pairs, points and executions."""
+        found = []
+        for point in self._points:
+            for execution in self._executions:
+                found += [self._adjusted(x) for x in findings_at(point, self._reference, execution)]
+        return found
+
+    @cached_property
+    def gradients(self) -> list[Gradient]:
+        """One verdict per pair of a floating output and a floating input that it depends on."""
+        found = []
+        for pair in self._derivatives.pulled:
+            own = tuple(x for x in self.findings if (x.output, x.input) == pair)
+            verdict, detail = concluded(own)
+            culprit = self._culprit if verdict is Verdict.WRONG else None
+            found.append(Gradient(*pair, verdict, detail, own, culprit))
+        return found
+
+    def _check_any(self) -> None:
+        if not self._derivatives.outputs:
+            raise CheckSkipped("no floating output of a floating input")
+        if not self._derivatives.pulled:
+            reasons = [f"{key}: {reason}" for key, reason in self._derivatives.left.items()]
+            raise CheckSkipped("; ".join(reasons) or "no output depends on an input")
+
+    def _adjusted(self, x: Finding) -> Finding:
+        """A wrong slope is meant where an op on the way changes gradients, unless another op is wrong."""
+        if x.verdict is not Verdict.WRONG:
+            return x
+        view = purposeful(self._derivatives.outputs[x.output], self._derivatives.inputs[x.input])
+        if view is None or self._culprit is not None:
+            return x
+        assert view.owner is not None
+        reason = f"{view.owner.op.name}, made at {view.site}, changes the gradient on purpose"
+        return Finding(x.output, x.input, x.method, x.execution, Judgement(Verdict.NOISY, reason))
+
+    @cached_property
+    def _culprit(self) -> str | None:
+        outputs, inputs = list(self._derivatives.outputs.values()), list(self._derivatives.inputs.values())
+        found = (first_culprit(outputs, inputs, point.values, self._seed) for point in self._points)
+        return next((text for text in found if text is not None), None)
+
+    @cached_property
+    def _points(self) -> list[Point]:
+        """Small samples where every floating output is finite, or at least one."""
+        sampler = Sampler(self._f, self._seed)
+        points: list[Point] = []
+        for domain in _DOMAINS:
+            arrays = sampler.small(domain).arrays
+            outputs = self._floating_results(arrays)
+            if outputs and any(np.isfinite(y).all() for y in outputs.values()):
+                values = {self._f.arguments[name]: x for name, x in arrays.items()}
+                points.append(Point.at(self._reference, values, outputs, self._seed + len(points)))
+        return points
+
+    def _floating_results(self, arrays: Arrays) -> dict[str, Array] | None:
+        """Values of the floating outputs, None where the reference refuses."""
+        try:
+            found = dict(zip(self._f.results, reference_values(self._f, arrays), strict=True))
+        except (AotensorError, ValueError, IndexError):
+            return None
+        return {key: found[key] for key in self._derivatives.outputs}
+
+    def _extended(self, f: Function, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """Samples for the derivatives: finite ones, with random cotangents and tangents."""
+        for number, sample in enumerate(samples):
+            outputs = self._floating_results(sample.arrays)
+            if outputs is None or not all(np.isfinite(x).all() for x in (*sample.arrays.values(), *outputs.values())):
+                continue
+            values = {self._f.arguments[name]: x for name, x in sample.arrays.items()}
+            point = Point.at(self._reference, values, outputs, self._seed + number)
+            extended, d = point.extended(self._derivatives), self._derivatives
+            order = [*self._f.arguments.values(), *d.cotangents.values(), *d.tangents.values()]
+            yield Sample(sample.note, dict(zip(f.arguments, [extended[x] for x in order], strict=True)))

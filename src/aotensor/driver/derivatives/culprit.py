@@ -1,0 +1,89 @@
+"""Which op is to blame for a wrong gradient: every node alone, at the values that it has in the computation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from aotensor.core.dtypes import is_float
+from aotensor.driver.derivatives.measure import Point, findings_at
+from aotensor.driver.derivatives.program import Derivatives, Reference, Values
+from aotensor.driver.derivatives.verdict import CONCLUSIVE, Finding, Verdict
+from aotensor.errors import AotensorError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import evaluate_all, toposort
+from aotensor.ops.gradient_control import ViewOp
+
+
+def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: Values, seed: int) -> str | None:
+    """The first op, from the inputs on, whose own derivative is wrong: its name, inputs, line and slopes.
+
+    None if each one alone is right. Ops that change gradients on purpose are passed over.
+    """
+    moving = set(wrt)
+    nodes = toposort(outputs)
+    with np.errstate(all="ignore"):
+        known = dict(values)
+        inner = [x for node in nodes for x in (*node.inputs, *node.outputs) if x not in known]
+        known.update(zip(inner, evaluate_all(inner, values), strict=True))
+    for node in nodes:
+        if not moving.intersection(node.inputs):
+            continue
+        moving.update(x for x in node.outputs if is_float(x.dtype))
+        wrong = [] if isinstance(node.op, ViewOp) else _wrong(node, known, moving, seed)
+        if wrong:
+            return _described(node, wrong)
+    return None
+
+
+def purposeful(output: Variable, wrt: Variable) -> Variable | None:
+    """What an op on the way from `wrt` to `output` gives that changes gradients on purpose, if there is one."""
+    moving = {wrt}
+    for node in toposort([output]):
+        if moving.intersection(node.inputs):
+            if isinstance(node.op, ViewOp):
+                return node.outputs[0]
+            moving.update(node.outputs)
+    return None
+
+
+def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list[Finding]:
+    """The wrong findings of one node, with respect to its inputs that move."""
+    inputs = [x if isinstance(x, Constant) else Variable(x.tensor_type, name=str(x)) for x in node.inputs]
+    values = {new: known[x] for new, x in zip(inputs, node.inputs, strict=True) if not isinstance(new, Constant)}
+    wrt = {
+        str(position): new
+        for position, (new, x) in enumerate(zip(inputs, node.inputs, strict=True))
+        if x in moving and is_float(x.dtype) and not isinstance(new, Constant)
+    }
+    try:
+        copies = node.op.apply(*inputs).outputs
+        outputs = {str(k): y for k, y in enumerate(copies) if is_float(y.dtype)}
+        reference = Reference(Derivatives(outputs, wrt))
+        found = {str(k): known[y] for k, y in enumerate(node.outputs) if is_float(y.dtype)}
+        point = Point.at(reference, values, found, seed)
+        return [x for x in findings_at(point, reference, reference) if x.verdict is Verdict.WRONG]
+    except (AotensorError, NotImplementedError, ValueError):
+        return []  # the rule refuses these types or values alone: nothing is known to be wrong
+
+
+def _described(node: Apply, wrong: Sequence[Finding]) -> str:
+    """`pullback of cube(x), made at model.py:12: by x: 3.15, but the function says 3`"""
+    methods = {x.method for x in wrong}
+    rules = [
+        rule
+        for rule, is_wrong in (("pullback", methods & set(CONCLUSIVE)), ("pushforward", "duality" in methods))
+        if is_wrong
+    ]
+    if rules == ["pullback"]:
+        rules = ["pullback", "pushforward"]  # they agree, and both differ from the function
+    elif len(rules) == 2:
+        rules = ["pullback"]  # they differ, and the pullback is known to be wrong
+    first = next((x for x in wrong if x.method in CONCLUSIVE), wrong[0])
+    site = node.outputs[0].site
+    made = f", made at {site}" if site else ""
+    x = node.inputs[int(first.input)]
+    names = ", ".join(map(str, node.inputs))
+    return f"{' and '.join(rules)} of {node.op}({names}){made}: by {x}: {first.judgement.detail}"

@@ -1,0 +1,226 @@
+"""All checks of all derivatives of a program at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
+from aotensor.driver.derivatives.program import Derivatives, Execution, Pair, Reference, Values
+from aotensor.driver.derivatives.verdict import Finding, Judgement, Verdict
+from aotensor.driver.samples import nearby
+from aotensor.errors import AotensorError
+from aotensor.graph.variable import Variable
+
+Key = TypeVar("Key", bound=Hashable)
+
+METHODS: Final = ("duality", "Taylor order", "differences", "complex step")
+
+_DUALITY: Final = {"float64": 1e-9, "float32": 1e-3}
+"""Relative: both sides are sums of the same products in another order."""
+
+_SLOPE: Final = {"float64": 1e-6, "float32": 5e-2}
+"""Relative tolerance of differences in this dtype, with room for the many kinks of a wide layer in float32."""
+
+_ROUNDED_SLOPE: Final = 1e-3
+"""The same for a slope that is computed in float32 and compared with differences in float64."""
+
+_COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3}
+"""Relative, of the complex step to a slope in this dtype: no difference is taken, so nothing cancels."""
+
+_COMPLEX_STEP: Final = 1e-30
+
+_COMPLEX_ERROR: Final = 1e-25
+"""Absolute: products of several imaginary parts, where the slope itself is 0."""
+
+_DRAWS: Final = 3
+"""How often the rounding of a value is sampled."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Values of the arguments, with random cotangents of all outputs and random directions of all inputs."""
+
+    values: Values
+    cotangents: dict[str, Array]
+    directions: dict[str, Array]
+    seed: int
+
+    @staticmethod
+    def at(reference: Reference, values: Values, outputs: dict[str, Array], seed: int) -> Point:
+        """outputs: their values, for the shapes."""
+        rng, d = np.random.default_rng(seed), reference.derivatives
+        cotangents = {key: _random(rng, y.shape, 0.5, 1.5) for key, y in outputs.items()}
+        directions = {
+            key: _random(rng, values[x].shape, 0.5, 1.0) * rng.choice([-1.0, 1.0], values[x].shape)
+            for key, x in d.inputs.items()
+        }
+        return Point(values, cotangents, directions, seed)
+
+    def extended(self, d: Derivatives, moving: str | None = None) -> Values:
+        """With the symbols of `d`: all directions, or that of one input and zeros for the others."""
+        cotangents = {x: self.cotangents[key].astype(x.dtype) for key, x in d.cotangents.items()}
+        tangents = {
+            x: (self.directions[key] * (moving in (None, key))).astype(x.dtype) for key, x in d.tangents.items()
+        }
+        return self.values | cotangents | tangents
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...], low: float, high: float) -> Array:
+    return np.asarray(rng.uniform(low, high, shape))
+
+
+def findings_at(point: Point, reference: Reference, execution: Execution) -> Iterator[Finding]:
+    """Every method on every derivative, as `execution` computes them."""
+    d = execution.derivatives
+    slopes = _Slopes(point, reference, execution)
+    for name, x in d.inputs.items():
+        if point.directions[name].size == 0:
+            continue
+        outputs = [key for key in d.outputs if (key, name) in slopes.of]
+        if not outputs:
+            continue
+        ladders = _ladders(point, reference, execution, name, x)
+        for key in outputs:
+            slope, given = slopes.of[key, name], slopes.dtypes[key, name]
+            tested = reference.dtype(key) if execution is reference else given
+            judged = [("duality", _judge_duality(slope, slopes.forward[key, name], _DUALITY[given]))]
+            judged.append(("Taylor order", judge_order(ladders[key], slope)))
+            tolerance = _SLOPE[tested] if tested == given else _ROUNDED_SLOPE
+            judged.append(("differences", judge_differences(ladders[key], slope, tolerance)))
+            if tested == "float64":
+                step = _complex_step(point, reference, key, name, x)
+                judged += [("complex step", _judge_step(slope, step, _COMPLEX[given]))] if step is not None else []
+            for method, judgement in judged:
+                yield Finding(key, name, method, execution.name, judgement)
+
+
+class _Slopes:
+    """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: their least precise dtype"""
+
+    def __init__(self, point: Point, reference: Reference, execution: Execution) -> None:
+        d = execution.derivatives
+        values = point.extended(d)
+        pulled, _ = execution.slopes(values)
+        off = [_nearby(d.pulled, values, point.seed + draw) for draw in range(_DRAWS)]
+        self.of: dict[Pair, Slope] = {}
+        self.dtypes: dict[Pair, str] = {}
+        for pair, slope in pulled.items():
+            direction = point.directions[pair[1]]
+            total, scale = _along(slope, direction), _along(np.abs(slope), np.abs(direction))
+            moved = [_along(other[pair], direction) for other in off]
+            dtype = min(d.outputs[pair[0]].dtype, d.inputs[pair[1]].dtype)
+            noise = 16 * (max(moved) - min(moved)) + 8 * float(np.finfo(dtype).eps) * scale
+            self.of[pair] = Slope(total, noise, scale)
+            self.dtypes[pair] = dtype
+        self.forward = self._forward(point, execution)
+
+    @staticmethod
+    def _forward(point: Point, execution: Execution) -> dict[Pair, float]:
+        forward: dict[Pair, float] = {}
+        for name in execution.derivatives.inputs:
+            _, pushed = execution.slopes(point.extended(execution.derivatives, name))
+            for key, tangent in pushed.items():
+                forward[key, name] = _along(tangent, point.cotangents[key])
+        return forward
+
+
+def _along(x: Array | None, direction: Array) -> float:
+    """⟨x, direction⟩; nan where x does not exist, or has other extents."""
+    if x is None or x.shape != direction.shape:
+        return np.nan
+    return float(np.sum(x.astype(float) * direction))
+
+
+def _nearby(targets: Mapping[Key, Variable], values: Values, seed: int) -> dict[Key, Array | None]:
+    """The targets with every value off by one ulp, None where that does not exist: extents may depend on values."""
+    try:
+        found: list[Array] | list[None] = nearby(list(targets.values()), values, np.random.default_rng(seed))
+    except (AotensorError, ValueError, IndexError):
+        found = [None] * len(targets)
+    return dict(zip(targets, found, strict=True))
+
+
+def _ladders(point: Point, reference: Reference, execution: Execution, name: str, x: Variable) -> dict[str, Ladder]:
+    """⟨ȳ, y⟩ along the direction of one input, for every output."""
+    direction, weights = point.directions[name], point.cotangents
+    start = execution.moved(point.values, x, 0.0)
+
+    def rises(change: Array) -> dict[str, float]:
+        try:
+            found = execution.moved(point.values, x, change)
+        except (AotensorError, ValueError, IndexError):
+            return dict.fromkeys(start, np.nan)
+        return {
+            key: _along(y.astype(float) - start[key] if y.shape == start[key].shape else None, weights[key])
+            for key, y in found.items()
+        }
+
+    ahead = [rises(step * direction) for step in STEPS]
+    behind = [rises(-step * direction) for step in STEPS]
+    noise = _noise(point, reference, execution)
+    return {
+        key: Ladder(
+            np.array(STEPS),
+            np.array([rise[key] for rise in ahead]),
+            -np.array([rise[key] for rise in behind]),
+            noise[key],
+            float(np.sum(np.abs(start[key] * weights[key]))),
+        )
+        for key in start
+    }
+
+
+def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str, float]:
+    """How far rounding moves ⟨ȳ, y⟩: as far as one ulp on every value of the computation does, with some room."""
+    d = execution.derivatives
+    is_compiled = execution is not reference
+    targets = d.outputs if is_compiled else reference.path
+    known = point.values if is_compiled else reference.values_of(point.values)
+    draws = [_nearby(targets, known, point.seed + draw) for draw in range(_DRAWS)]
+    noise = {}
+    for key, y in targets.items():
+        sums = [_along(draw[key], point.cotangents[key]) for draw in draws]
+        first = draws[0][key]
+        size = _along(None if first is None else np.abs(first), point.cotangents[key])
+        noise[key] = (16 if is_compiled else 8) * (max(sums) - min(sums)) + 4 * float(np.finfo(y.dtype).eps) * size
+    return noise
+
+
+def _complex_step(point: Point, reference: Reference, key: str, name: str, x: Variable) -> float | None:
+    """Im ⟨ȳ, y(x + i·h·d)⟩/h, or None where the graph is not analytic."""
+    try:
+        found = reference.continued(key, point.values, x, _COMPLEX_STEP * point.directions[name])
+    except AotensorError:
+        return None
+    return float(np.sum(found.imag * point.cotangents[key])) / _COMPLEX_STEP
+
+
+def _judge_duality(slope: Slope, forward: float, tolerance: float) -> Judgement:
+    difference, size = abs(slope.value - forward), max(slope.scale, abs(forward))
+    if not np.isfinite(difference):
+        return Judgement(Verdict.NOISY, f"the slopes are {slope.value} and {forward}")
+    if difference <= tolerance * size + np.nan_to_num(slope.noise):
+        return Judgement(Verdict.RIGHT, _relative(difference, size))
+    return Judgement(Verdict.WRONG, f"pullback gives {slope.value:.9g}, pushforward {forward:.9g}")
+
+
+def _judge_step(slope: Slope, step: float, tolerance: float) -> Judgement:
+    difference, size = abs(slope.value - step), max(slope.scale, abs(step))
+    if not np.isfinite(difference):
+        return Judgement(Verdict.NOISY, f"the slope is {slope.value}, the complex step gives {step}")
+    if slope.noise > 1e-2 * size:
+        return Judgement(
+            Verdict.NOISY, f"rounding hides the slope: an ulp on each value moves it by {slope.noise / 16:.1g}"
+        )
+    if difference <= tolerance * size + np.nan_to_num(slope.noise) + _COMPLEX_ERROR:
+        return Judgement(Verdict.RIGHT, _relative(difference, size))
+    return Judgement(Verdict.WRONG, f"{slope.value:.9g}, but the complex step gives {step:.9g}")
+
+
+def _relative(difference: float, size: float) -> str:
+    return f"{difference / size if size else 0.0:.0e}"

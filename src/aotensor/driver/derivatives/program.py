@@ -1,0 +1,183 @@
+"""The derivatives of a program as one more program, and the ways to evaluate both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.function import Function, function
+from aotensor.errors import AotensorError
+from aotensor.gradient.forward import pushforward
+from aotensor.gradient.reverse import pullback
+from aotensor.graph.continuation import continue_all
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import evaluate_all, leaves, replace, toposort
+
+Values: TypeAlias = dict[Variable, Array]
+Pair: TypeAlias = tuple[str, str]
+"""(output, input)"""
+
+
+@dataclass
+class Derivatives:
+    """Pullbacks and pushforwards of floating outputs along floating inputs.
+
+    cotangents, tangents: symbols of the types of outputs and inputs. pulled: ȳᵀ·∂y/∂x per pair that is connected in the
+    graph; pushed: Σₓ ∂y/∂x·ẋ per output. left: output → why it has none.
+    """
+
+    outputs: dict[str, Variable]
+    inputs: dict[str, Variable]
+    cotangents: dict[str, Variable] = field(init=False)
+    tangents: dict[str, Variable] = field(init=False)
+    pulled: dict[Pair, Variable] = field(init=False, default_factory=dict)
+    pushed: dict[str, Variable] = field(init=False, default_factory=dict)
+    left: dict[str, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cotangents = {key: Variable(y.tensor_type, name=f"{key}_cotangent") for key, y in self.outputs.items()}
+        self.tangents = {key: Variable(x.tensor_type, name=f"{key}_tangent") for key, x in self.inputs.items()}
+        for key, y in self.outputs.items():
+            try:
+                self._derive(key, y)
+            except (AotensorError, NotImplementedError) as error:
+                self.left[key] = error.diagnostic.title if isinstance(error, AotensorError) else str(error)
+
+    def _derive(self, key: str, y: Variable) -> None:
+        wrt = list(self.inputs.values())
+        slopes = pullback(y, wrt, self.cotangents[key], disconnected_inputs="ignore")
+        tangent = pushforward(y, wrt, list(self.tangents.values()), disconnected_outputs="ignore")
+        reached = set(leaves([y], stop=wrt))
+        pairs = zip(self.inputs, wrt, slopes, strict=True)
+        self.pulled.update({(key, name): slope for name, x, slope in pairs if x in reached})
+        self.pushed[key] = tangent
+
+    def function(self, arguments: Mapping[str, Variable], name: str) -> Function:
+        """Σ over all outputs of ȳᵀ·∂y/∂x per input, then `pushed`, as a Function; state becomes inputs.
+
+        Its inputs: `arguments`, the cotangents, the tangents. One sweep each way, so that it compiles in little time.
+        """
+        inputs = {x: Variable(x.tensor_type, name=key) for key, x in arguments.items()}
+        symbols = [*self.cotangents.values(), *self.tangents.values()]
+        outputs = [self.outputs[key] for key in self.pushed]
+        cotangents = [self.cotangents[key] for key in self.pushed]
+        slopes = pullback(outputs, list(self.inputs.values()), cotangents, disconnected_inputs="ignore")
+        results = replace([*slopes, *self.pushed.values()], inputs)
+        return function([*inputs.values(), *symbols], results, name=name, on_unused_input="ignore")
+
+
+class Execution(Protocol):
+    """A way to values and derivatives."""
+
+    name: str
+    derivatives: Derivatives
+
+    def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
+        """All outputs, where input x is moved from `values`."""
+        ...
+
+    def slopes(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
+        """(pulled, pushed) at `values`, which hold cotangents and tangents too."""
+        ...
+
+
+class Reference:
+    """The NumPy reference. Values come in float64 wherever the graph allows, even for float32 inputs.
+
+    dtypes: output → the least precise dtype of its value, and of its derivatives.
+    """
+
+    name = "reference"
+
+    def __init__(self, derivatives: Derivatives) -> None:
+        self.derivatives = derivatives
+        outputs = list(derivatives.outputs.values())
+        wider = {x: Variable(x.tensor_type.with_dtype("float64"), name=x.name) for x in derivatives.inputs.values()}
+        widened = _widened(outputs, wider)
+        self._inputs = wider if widened else {x: x for x in wider}
+        #: the same outputs as functions of float64 inputs, where that is possible
+        self.path = dict(zip(derivatives.outputs, widened or outputs, strict=True))
+
+    def values_of(self, values: Values) -> Values:
+        """The values of all leaves of `path`."""
+        return values | {y: values[x].astype(y.dtype) for x, y in self._inputs.items()}
+
+    def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
+        known, wide = self.values_of(values), self._inputs[x]
+        known[wide] = np.asarray(known[wide] + change, dtype=wide.dtype)
+        with np.errstate(all="ignore"):
+            found = evaluate_all(list(self.path.values()), known)
+        return dict(zip(self.path, found, strict=True))
+
+    def continued(self, output: str, values: Values, x: Variable, change: Array) -> Array:
+        """One output where input x is moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
+        known, wide = self.values_of(values), self._inputs[x]
+        return continue_all([self.path[output]], known | {wide: known[wide] + 1j * change})[0]
+
+    def dtype(self, output: str) -> str:
+        """The least precise dtype on the way to the values of an output."""
+        return _coarsest(self.path[output])
+
+    def slopes(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
+        d = self.derivatives
+        with np.errstate(all="ignore"):
+            found = evaluate_all([*d.pulled.values(), *d.pushed.values()], values)
+        count = len(d.pulled)
+        return dict(zip(d.pulled, found[:count], strict=True)), dict(zip(d.pushed, found[count:], strict=True))
+
+
+class Compiled:
+    """Compiled code: `call` gives all results of the function, `derive` those of its derivatives."""
+
+    name = "compiled"
+
+    def __init__(self, f: Function, derivatives: Derivatives, call: Callables, derive: Callables) -> None:
+        self.derivatives = derivatives
+        self._arguments = list(f.arguments.values())
+        self._results = list(f.results)
+        self._call, self._derive = call, derive
+
+    def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
+        known = values | {x: np.asarray(values[x] + change, dtype=x.dtype)}
+        found = dict(zip(self._results, self._call([known[y] for y in self._arguments]), strict=True))
+        return {key: found[key] for key in self.derivatives.outputs}
+
+    def slopes(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
+        d = self.derivatives
+        pulled: dict[Pair, Array] = {}
+        pushed: dict[str, Array] = {}
+        for key in d.pushed:
+            others = {x: np.zeros_like(values[x]) for name, x in d.cotangents.items() if name != key}
+            known = values | others
+            symbols = [*self._arguments, *d.cotangents.values(), *d.tangents.values()]
+            found = self._derive([known[x] for x in symbols])
+            pulled.update({(key, name): x for name, x in zip(d.inputs, found, strict=False) if (key, name) in d.pulled})
+            pushed[key] = found[len(d.inputs) + len(pushed)]
+        return pulled, pushed
+
+
+class Callables(Protocol):
+    """Arrays in, arrays out."""
+
+    def __call__(self, values: Sequence[Array]) -> Sequence[Array]: ...
+
+
+def _widened(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -> list[Variable] | None:
+    """The outputs as functions of float64 inputs; None if some op asks for float32."""
+    if all(x.dtype == "float64" for x in inputs):
+        return None
+    try:
+        widened = replace(outputs, inputs)
+    except AotensorError:
+        return None
+    return None if any(_coarsest(y) == "float32" for y in widened) else widened
+
+
+def _coarsest(output: Variable) -> str:
+    nodes = toposort([output])
+    values = [output, *(x for node in nodes for x in (*node.inputs, *node.outputs))]
+    return "float32" if any(x.dtype == "float32" for x in values) else "float64"

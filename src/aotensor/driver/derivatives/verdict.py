@@ -1,0 +1,109 @@
+"""What the checks of one gradient say: right, wrong, or too noisy to tell and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+
+class Verdict(Enum):
+    """Of one gradient."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    NOISY = "too noisy to tell"
+
+
+CONCLUSIVE: Final = ("differences", "Taylor order", "complex step")
+"""Methods that compare with the function itself. Duality compares the two modes, which may be wrong together."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with what it rests on.   detail: the figure of a right one, the figures or the reason of another"""
+
+    verdict: Verdict
+    detail: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One judgement of one gradient at one point.   execution: "reference" or "compiled", which gave the gradient"""
+
+    output: str
+    input: str
+    method: str
+    execution: str
+    judgement: Judgement
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+    def __str__(self) -> str:
+        return f"{self.output} by {self.input} ({self.execution}): {self.judgement.detail}"
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The verdict on ∂output/∂input from all methods, points and executions.
+
+    detail: figures of a right one, what differs in a wrong one, why the others cannot be told.
+    culprit: the first op of the graph whose derivative is wrong, where one was found.
+    """
+
+    output: str
+    input: str
+    verdict: Verdict
+    detail: str
+    findings: tuple[Finding, ...]
+    culprit: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The gradient as plain values, with the worst finding of each method and execution."""
+        methods = [
+            {"method": x.method, "execution": x.execution, "verdict": x.verdict.value, "detail": x.judgement.detail}
+            for x in worst_of_each(self.findings)
+        ]
+        known = {"output": self.output, "input": self.input, "verdict": self.verdict.value, "detail": self.detail}
+        return known | {"culprit": self.culprit, "methods": methods}
+
+
+def worst_of_each(findings: Iterable[Finding]) -> list[Finding]:
+    """Per method and execution: a wrong finding, else a right one, else a noisy one."""
+    rank = (Verdict.WRONG, Verdict.RIGHT, Verdict.NOISY)
+    chosen: dict[tuple[str, str], Finding] = {}
+    for x in findings:
+        key = x.method, x.execution
+        if key not in chosen or rank.index(x.verdict) < rank.index(chosen[key].verdict):
+            chosen[key] = x
+    return list(chosen.values())
+
+
+def concluded(findings: Sequence[Finding]) -> tuple[Verdict, str]:
+    """One verdict from all findings of a gradient: one wrong is wrong, one conclusive right is right."""
+    worst = worst_of_each(findings)
+    wrong = [x for x in worst if x.verdict is Verdict.WRONG]
+    if wrong:
+        x = wrong[0]
+        return Verdict.WRONG, f"{x.method} ({x.execution}): {x.judgement.detail}"
+    right = [x for x in worst if x.verdict is Verdict.RIGHT]
+    if any(x.method in CONCLUSIVE for x in right):
+        return Verdict.RIGHT, _figures(right)
+    noisy = [x.judgement.detail for x in worst if x.verdict is Verdict.NOISY and x.method in CONCLUSIVE]
+    return Verdict.NOISY, (noisy or ["nothing could be compared"])[0]
+
+
+def _figures(right: Sequence[Finding]) -> str:
+    """`order 2.00, differences 1e-10, duality 1e-16; compiled: …`"""
+    parts = []
+    for execution in dict.fromkeys(x.execution for x in right):
+        figures = ", ".join(
+            x.judgement.detail if x.method == "Taylor order" else f"{x.method} {x.judgement.detail}"
+            for x in right
+            if x.execution == execution
+        )
+        parts.append(figures if execution == "reference" else f"{execution}: {figures}")
+    return "; ".join(parts)

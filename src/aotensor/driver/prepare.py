@@ -1,0 +1,79 @@
+"""Graph to graph, before the import into tensor IR: what is easier said on a graph than on operations.
+
+    y = composite(x)     →    y = exp(x) + 1          expand_composites
+    two loops            →    one loop                rewrite_loops
+
+A rewrite takes outputs and the variables to stop at (the inputs), and gives outputs of the same types in the same
+order. It walks without recursion, and asks `made_at` that new nodes belong to the line of the node they replace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, TypeAlias
+
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.subgraph import with_bodies
+from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.walk import toposort
+from aotensor.ops.scan.rewrite.loops import rewrite_loops
+
+Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
+
+
+def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """`outputs` as they are compiled: every rewrite, in order.
+
+    stop: the inputs; what is behind them stays as it is.
+
+    Raises: GraphError from typing rules of the ops that come in.
+    """
+    found = list(outputs)
+    for rewrite in REWRITES:
+        found = rewrite(found, stop)
+    return found
+
+
+def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these.
+
+    The same inside of the bodies of loops.
+    """
+    found, is_changed = list(outputs), True
+    while is_changed:
+        found, is_changed = _expanded_once(found, stop)
+    return with_bodies(found, stop, lambda body: expand_composites(body.outputs, body.inputs))
+
+
+REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites, rewrite_loops)
+"""In the order in which they run."""
+
+
+def _expanded_once(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[list[Variable], bool]:
+    """The outermost composites expanded, and whether there were any."""
+    mapping: dict[Variable, Variable] = {}
+    is_changed = False
+    for node in toposort(outputs, stop=stop):
+        inputs = [mapping.get(x, x) for x in node.inputs]
+        with made_at(node.outputs[0].site):
+            found = node.op.expand(inputs)
+            is_changed |= found is not None
+            if found is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+                found = node.op.apply(*inputs).outputs
+        if found is not None:
+            _check_expansion(node, found)
+            for old, new in zip(node.outputs, found, strict=True):
+                if old not in stop:
+                    mapping[old] = new
+    return [mapping.get(x, x) for x in outputs], is_changed
+
+
+def _check_expansion(node: Apply, found: Sequence[Variable]) -> None:
+    expected = [(x.dtype, x.ndim) for x in node.outputs]
+    if [(x.dtype, x.ndim) for x in found] != expected:
+        raise GraphValueError(
+            f"{node.op.name}: expand gave {', '.join(str(x.type) for x in found) or 'nothing'} instead of "
+            f"{', '.join(str(x.type) for x in node.outputs)}",
+            lines=[repr(node)],
+        )

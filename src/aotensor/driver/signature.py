@@ -1,0 +1,194 @@
+"""What a user says a function takes and gives: In and Out, and the checks of inputs, outputs and updates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnusedInputError
+from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.substitute import fitted, pairs_of
+from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
+from aotensor.graph.walk import leaves
+
+Outputs: TypeAlias = "Variable | Out | Sequence[Any] | Mapping[str, Any] | None"
+Updates: TypeAlias = Mapping[SharedVariable, Any] | Iterable[tuple[SharedVariable, Any]] | None
+
+
+@dataclass(frozen=True, eq=False)
+class In:
+    """An input with wishes.
+
+    name: the argument's name, by default the variable's.
+    mutable: the function may overwrite the array that is passed. borrow: results may share its memory; by default as
+    `mutable`. Compiled functions do neither, so both are permissions that are not used.
+    strict: accept arrays of exactly this dtype and rank only.
+    allow_downcast: True lets wider floats in; None goes by `allow_input_downcast` of the function.
+    value, update: refused; a shared variable holds a value that stays.
+
+    Raises: GraphTypeError for a variable that is none, GraphValueError for value or update, and for an input that is
+    mutable but not borrowed.
+    """
+
+    variable: Variable
+    name: str | None = None
+    value: object = None
+    update: object = None
+    mutable: bool | None = None
+    borrow: bool | None = None
+    strict: bool = False
+    allow_downcast: bool | None = None
+
+    def __post_init__(self) -> None:
+        symbol(self.variable)
+        if self.value is not None or self.update is not None:
+            what = "value" if self.value is not None else "update"
+            raise GraphValueError(f"In({self.variable}): {what} is not supported", hint="use a shared variable")
+        if self.mutable and self.borrow is False:
+            raise GraphValueError(
+                f"In({self.variable}): what may be overwritten may be borrowed", hint="leave out borrow=False"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Out:
+    """An output with a wish.
+
+    borrow: the result may share memory with what the function keeps. Results are new arrays in any case: a later call
+    never changes them, and writing to them changes no shared variable.
+    """
+
+    variable: Any
+    borrow: bool = False
+
+
+def symbol(x: object) -> Variable:
+    """x, if it is a variable.   Raises: GraphTypeError"""
+    if not isinstance(x, Variable):
+        raise GraphTypeError(f"expected a symbolic variable, found {type(x).__name__} {x!r:.60}")
+    return x
+
+
+def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
+    """The inputs, each with its wishes.
+
+    Raises: GraphTypeError for what is no list of symbols, UnusedInputError for one that is given twice.
+    """
+    if isinstance(inputs, Variable | In) or not isinstance(inputs, Sequence):
+        raise GraphTypeError("inputs is a list of variables", hint="write function([x], ...)")
+    found = [x if isinstance(x, In) else In(symbol(x)) for x in inputs]
+    variables = [one.variable for one in found]
+    for x in variables:
+        if isinstance(x, SharedVariable):
+            raise GraphTypeError(
+                f"the shared variable {x} cannot be an input", lines=[x.describe()], hint="use givens to replace it"
+            )
+        if isinstance(x, Constant):
+            raise GraphTypeError(f"the constant {x} cannot be an input", lines=[x.describe()])
+    doubles = [x for position, x in enumerate(variables) if x in variables[:position]]
+    if doubles:
+        raise UnusedInputError(f"input {doubles[0]} is given twice", lines=[doubles[0].describe()])
+    return found
+
+
+def named_outputs(outputs: Outputs) -> tuple[str, dict[str, Variable]]:
+    """The kind of the result (single, list, dict or none) and the outputs by name.   Raises: GraphTypeError"""
+    if outputs is None:
+        return "none", {}
+    if isinstance(outputs, Mapping):
+        for key in outputs:
+            if not isinstance(key, str):
+                raise GraphTypeError(f"output key {key!r} is no str")
+        return "dict", {key: _output(x) for key, x in outputs.items()}
+    if isinstance(outputs, list | tuple):
+        return "list", {f"out{position}": _output(x) for position, x in enumerate(outputs)}
+    return "single", {"out": _output(outputs)}
+
+
+def _output(x: Any) -> Variable:
+    return as_tensor(x.variable if isinstance(x, Out) else x)
+
+
+def checked_updates(updates: Updates) -> list[tuple[SharedVariable, Variable]]:
+    """Shared variable → next value, as pairs.
+
+    Raises: GraphTypeError for another target or a value of another type, GraphValueError for a target given twice.
+    """
+    pairs: list[tuple[SharedVariable, Variable]] = []
+    for target, value in pairs_of(updates):
+        if not isinstance(target, SharedVariable):
+            raise GraphTypeError(f"only shared variables can be updated, not {target!r:.60}")
+        if any(target is old for old, _ in pairs):
+            raise GraphValueError(f"the shared variable {target} is updated twice")
+        pairs.append((target, fitted(value, target, f"the update of {target}")))
+    return pairs
+
+
+def default_updates(
+    targets: Sequence[Variable],
+    given: Sequence[tuple[SharedVariable, Variable]],
+    excluded: bool | Collection[Variable],
+) -> list[tuple[SharedVariable, Variable]]:
+    """Updates that shared variables bring along, for those that are read and neither updated nor excluded.
+
+    excluded: True for all, or those that keep their value.
+    """
+    if excluded is True:
+        return []
+    kept = set() if excluded is False else set(excluded)
+    found: dict[SharedVariable, Variable] = {}
+    pending = [*targets, *(value for _, value in given)]
+    settled = {target for target, _ in given}
+    while pending:
+        read = [x for x in leaves(pending) if isinstance(x, SharedVariable) and x not in settled and x not in kept]
+        new = dict(checked_updates({x: x.default_update for x in read if x.default_update is not None}))
+        found |= new
+        settled.update(new)
+        pending = list(new.values())
+    return list(found.items())
+
+
+def check_values(named: Mapping[str, Variable], results: Sequence[Variable]) -> None:
+    """Raises: GraphTypeError for an output that is null or disconnected, with the reason."""
+    for key, x in zip(named, results, strict=True):
+        if is_null(x):
+            raise GraphTypeError(f"output {key} has no value: {x.type.why_null}", lines=[x.describe()])
+        if is_disconnected(x):
+            raise GraphTypeError(f"output {key} has no value: it is a disconnected gradient", lines=[x.describe()])
+        assert isinstance(x.type, TensorType)
+
+
+def shared_leaves(
+    name: str, inputs: Sequence[Variable], targets: Sequence[Variable], updated: Sequence[SharedVariable]
+) -> list[SharedVariable]:
+    """Shared variables that are read or updated, in order of use.
+
+    Raises: MissingInputError for a leaf that is no input.
+    """
+    found: dict[SharedVariable, None] = {}
+    for x in leaves(targets, stop=inputs):
+        if isinstance(x, SharedVariable):
+            found[x] = None
+        elif not isinstance(x, Constant) and x not in inputs:
+            raise MissingInputError(
+                f"{name}: {x} is needed but is no input", lines=[x.describe()], hint="add it to inputs, or to givens"
+            )
+    for x in updated:
+        found[x] = None
+    return list(found)
+
+
+def check_unused(inputs: Sequence[Variable], targets: Sequence[Variable], policy: str) -> None:
+    """Raise or warn about inputs that nothing needs.   Raises: UnusedInputError"""
+    used = set(leaves(targets, stop=inputs))
+    for x in inputs:
+        if x in used or policy == "ignore":
+            continue
+        if policy == "raise":
+            raise UnusedInputError(
+                f"input {x} is not needed", lines=[x.describe()], hint="pass on_unused_input='ignore' to keep it"
+            )
+        warnings.warn(f"input {x} is not needed", UserWarning, stacklevel=4)

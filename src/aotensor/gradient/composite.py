@@ -1,0 +1,256 @@
+"""OpFromGraph: a graph as one op, with derivatives of its own where the author knows better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
+from aotensor.gradient.forward import push_through
+from aotensor.gradient.overrides import Override, filled, forward_rule, older_forward_rule, reverse_rule
+from aotensor.gradient.reverse import pull_through
+from aotensor.gradient.sampled import SampledRules
+from aotensor.gradient.terms import Pattern, graph_pattern
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.subgraph import is_dual
+from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
+from aotensor.graph.vectorize import batch_through
+from aotensor.graph.walk import evaluate_all, leaves, replace
+from aotensor.ops.batching import repeated
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import shape_i
+
+
+class OpFromGraph(Op):
+    """The graph from `inputs` to `outputs` as one op, which is expanded again when it is compiled.
+
+    inputs, outputs: lists of variables; shared variables and constants inside need no mention.
+    lop_overrides, or pullback: derivatives in reverse. None differentiates the graph; a function (inputs, outputs,
+    cotangents) gives a list with one term per input; another OpFromGraph takes inputs + outputs + cotangents; a list
+    has one entry per input: None, a function that gives one term, or a variable of NullType or DisconnectedType. The
+    cotangent of an unused output is zeros.
+    rop_overrides: derivatives forward, in the same forms with one entry per output. A function takes (inputs,
+    eval_points), where None is the tangent of an input that does not vary, and may give None for an output that is
+    disconnected; another OpFromGraph takes inputs + eval_points, zeros for what does not vary.
+    pushforward: the same with functions (inputs, outputs, tangents), with DisconnectedType instead of None; another
+    OpFromGraph takes inputs + outputs + tangents.
+    connection_pattern: [i][o], derived from the graph if it is not given.
+    inline: accepted for those who are used to it; every composite is expanded before it is compiled.
+    strict: refuse shared variables that are not among the inputs.
+
+    Raises: GraphTypeError unless inputs and outputs are lists of variables, or for an override of another form;
+    GraphValueError for an input given twice, a list of another length, or an override given under both names;
+    MissingInputError for a leaf that is no input; NotImplementedError for updates and givens.
+    """
+
+    name: ClassVar[str] = "op_from_graph"
+
+    def __init__(
+        self,
+        inputs: list[Variable],
+        outputs: list[Variable],
+        *,
+        inline: bool = False,
+        lop_overrides: Override = None,
+        rop_overrides: Override = None,
+        connection_pattern: Pattern | None = None,
+        strict: bool = False,
+        name: str | None = None,
+        pullback: Override = None,
+        pushforward: Override = None,
+        updates: object = None,
+        givens: object = None,
+    ) -> None:
+        if updates is not None or givens is not None:
+            raise NotImplementedError("OpFromGraph has no updates and no givens")
+        _check_one_name("lop_overrides", lop_overrides, "pullback", pullback)
+        _check_one_name("rop_overrides", rop_overrides, "pushforward", pushforward)
+        self.inner_inputs, self.inner_outputs = _checked("inputs", inputs), _checked("outputs", outputs)
+        self.shared = _shared_leaves(self.inner_inputs, self.inner_outputs, strict)
+        self.inline = inline
+        self._leaves = [*self.inner_inputs, *self.shared]
+        self._reverse = reverse_rule(pullback if lop_overrides is None else lop_overrides, len(inputs))
+        older = older_forward_rule(rop_overrides, len(outputs))
+        self._forward = forward_rule(pushforward, len(outputs)) if older is None else older
+        self._pattern = connection_pattern
+        self._instances: dict[tuple[TensorType, ...], Expansion] = {}
+        if name is not None:
+            self.__dict__["name"] = name  # the name of this one; that of the class stays
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        """The inputs, fitted to what the graph was written for, and the shared variables that it reads.
+
+        Raises: GraphTypeError for another number of inputs, or one of another type.
+        """
+        count = len(self.inner_inputs)
+        if len(inputs) not in (count, len(self._leaves)):
+            raise GraphTypeError(f"{self.name}: {count} inputs are expected, {len(inputs)} were given")
+        extents: dict[str, tuple[Variable, int]] = {}
+        fitted = [
+            _fitted(f"{self.name}: input {inner}", as_tensor(x), inner.tensor_type, extents)
+            for x, inner in zip(inputs, self.inner_inputs, strict=False)
+        ]
+        return [*fitted, *(inputs[count:] or self.shared)]
+
+    def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
+        return tuple(x.tensor_type for x in self._instance(types).outputs)
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        return tuple(evaluate_all(self.inner_outputs, dict(zip(self._leaves, inputs, strict=True))))
+
+    def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        graph = self._instance_on(node.inputs)
+        return tuple(evaluate_all(graph.outputs, dict(zip(graph.slots, inputs, strict=True))))
+
+    def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
+        return self._instance_on(inputs).on(inputs)
+
+    def connection_pattern(self, node: Apply) -> Pattern:
+        if self._pattern is None:
+            return self._derived_pattern
+        if not isinstance(self._pattern, list):
+            return self._pattern  # refused where it is used, as that of any op
+        return [*self._pattern, *self._derived_pattern[len(self.inner_inputs) :]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        rule, count = self._reverse, len(self.inner_inputs)
+        if rule is None:
+            return self._pulled(inputs, outputs, cotangents)
+        found: list[Variable] = rule.terms(inputs[:count], outputs, filled(cotangents, outputs))
+        if not rule.defaults and not self.shared:
+            return found
+        own = self._pulled(inputs, outputs, cotangents)
+        return [own[i] if i in rule.defaults or i >= count else found[i] for i in range(len(own))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        rule, count = self._forward, len(self.inner_inputs)
+        if rule is None:
+            return self._pushed(inputs, outputs, tangents)
+        found: list[Variable] = rule.terms(inputs[:count], outputs, tangents[:count])
+        if not rule.defaults:
+            return found
+        own = self._pushed(inputs, outputs, tangents)
+        return [own[i] if i in rule.defaults else found[i] for i in range(len(own))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        if self._reverse is None and self._forward is None and self._pattern is None:
+            return self._batched(node, inputs, is_batched)
+        slots = [Variable(x.type) for x in inputs]
+        samples = slots[list(is_batched).index(True)]
+        outputs = [
+            new if new.ndim > old.ndim else repeated(new, samples)
+            for new, old in zip(self._batched(node, slots, is_batched), node.outputs, strict=True)
+        ]
+        rules, pattern = SampledRules(node, tuple(is_batched)), self.connection_pattern(node)
+        op = OpFromGraph(
+            slots,
+            outputs,
+            pullback=rules.pullback,
+            pushforward=rules.pushforward,
+            connection_pattern=pattern,
+            name=self.name,
+        )
+        return op.apply(*inputs).outputs
+
+    def is_dual(self) -> bool:
+        has_overrides = self._reverse is not None or self._forward is not None
+        return not has_overrides and is_dual(self.inner_outputs, self.inner_inputs)
+
+    @cached_property
+    def _derived_pattern(self) -> Pattern:
+        return graph_pattern(self._leaves, self.inner_outputs)
+
+    def _instance_on(self, inputs: Sequence[Variable]) -> Expansion:
+        return self._instance(tuple(x.tensor_type for x in inputs))
+
+    def _instance(self, types: tuple[TensorType, ...]) -> Expansion:
+        """The graph on inputs of these types, which may say more of the dims than those it was written with."""
+        if types not in self._instances:
+            slots = [Variable(type, name=x.name) for type, x in zip(types, self._leaves, strict=True)]
+            inner = replace(self.inner_outputs, dict(zip(self._leaves, slots, strict=True)))
+            self._instances[types] = Expansion(slots, inner)
+        return self._instances[types]
+
+    def _pulled(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """Cotangents of all inputs by the graph."""
+        return pull_through(self._instance_on(inputs), inputs, outputs, cotangents)
+
+    def _pushed(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """Tangents of all outputs by the graph."""
+        return push_through(self._instance_on(inputs), inputs, outputs, tangents)
+
+    def _batched(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
+        """The outputs for all samples, by the graph."""
+        single = [old if on else new for new, old, on in zip(inputs, node.inputs, is_batched, strict=True)]
+        return batch_through(self._instance_on(single), inputs, is_batched)
+
+
+def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple[Variable, int]]) -> Variable:
+    """x as an input of type `wanted`: cast where nothing is lost, its dims checked where the graph relies on them.
+
+    extents: dim name → where it was seen first.
+    """
+    is_wide_enough = np.can_cast(x.dtype, wanted.dtype, "safe") or (
+        dtypes.is_discrete(x.dtype) and dtypes.is_float(wanted.dtype)
+    )
+    if x.ndim != wanted.rank or not is_wide_enough:
+        raise GraphTypeError(f"{what} is of {wanted}", lines=[x.describe()])
+    if x.dtype != wanted.dtype:
+        x = cast(x, wanted.dtype)
+    entries: list[Any] = []
+    for axis, dim in enumerate(wanted.shape):
+        entry = dim if isinstance(dim, int) else None
+        if isinstance(dim, str):
+            first, place = extents.setdefault(dim, (x, axis))
+            known = first.tensor_type.shape[place]
+            if first is not x and (known is None or known != x.tensor_type.shape[axis]):
+                entries.append(known if isinstance(known, int) else shape_i(first, place))
+                continue
+        entries.append(entry)
+    return specify_shape(x, entries)
+
+
+def _checked(what: str, variables: Any) -> list[Variable]:
+    if not isinstance(variables, list):
+        raise GraphTypeError(f"OpFromGraph: {what} is a list of variables, not {type(variables).__name__}")
+    for x in variables:
+        if not isinstance(x, Variable):
+            raise GraphTypeError(f"OpFromGraph: {what} holds {type(x).__name__} {x!r:.40}, which is no variable")
+        if is_null(x) or is_disconnected(x):
+            raise GraphTypeError(f"OpFromGraph: {what} holds a variable of {x.type}, which has no value")
+    if what == "inputs" and len(set(variables)) != len(variables):
+        double = next(x for position, x in enumerate(variables) if x in variables[:position])
+        raise GraphValueError(f"OpFromGraph: input {double} is given twice", lines=[double.describe()])
+    return list(variables)
+
+
+def _shared_leaves(inputs: Sequence[Variable], outputs: Sequence[Variable], strict: bool) -> list[SharedVariable]:
+    """Shared variables that the outputs read.   Raises: MissingInputError for other leaves that are no inputs."""
+    found: list[SharedVariable] = []
+    for x in leaves(outputs, stop=inputs):
+        if x in inputs or isinstance(x, Constant):
+            continue
+        if strict or not isinstance(x, SharedVariable):
+            raise MissingInputError(f"OpFromGraph: {x} is needed but is no input", lines=[x.describe()])
+        found.append(x)
+    return found
+
+
+def _check_one_name(older: str, given: object, newer: str, other: object) -> None:
+    if given is not None and other is not None:
+        raise GraphValueError(f"OpFromGraph: {older} and {newer} are two names of one option")

@@ -1,0 +1,76 @@
+"""Derivative rules applied sample by sample: what the rules of a composite become when it is batched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aotensor.core.types import TensorType
+from aotensor.graph.op import Apply, is_disconnected, is_null
+from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import batch
+from aotensor.ops.batching import repeated
+from aotensor.ops.reduce.sums import sum as sum_of
+
+
+@dataclass(frozen=True)
+class SampledRules:
+    """The rules of `node` where the marked inputs, and all outputs, have one leading axis of samples."""
+
+    node: Apply
+    is_batched: tuple[bool, ...]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """Cotangents of the inputs; those that the samples share get the sum over all samples."""
+        samples, every = _Samples(), [True] * len(outputs)
+        xs = samples.of(inputs, self.node.inputs, self.is_batched)
+        ys, cts = samples.of(outputs, self.node.outputs, every), samples.of(cotangents, self.node.outputs, every)
+        terms = samples.batched(self.node.op.pullback(xs, ys, cts), self.node.inputs, outputs[0])
+        return [
+            term if on or not _is_real(term) else sum_of(term, axis=0)
+            for term, on in zip(terms, self.is_batched, strict=True)
+        ]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """Tangents of the outputs, all with the axis of samples."""
+        samples = _Samples()
+        xs = samples.of(inputs, self.node.inputs, self.is_batched)
+        ys = samples.of(outputs, self.node.outputs, [True] * len(outputs))
+        ts = samples.of(tangents, self.node.inputs, self.is_batched)
+        return samples.batched(self.node.op.pushforward(xs, ys, ts), self.node.outputs, outputs[0])
+
+
+class _Samples:
+    """Symbols that stand for one sample each of what is batched."""
+
+    def __init__(self) -> None:
+        self._batched: dict[Variable, Variable] = {}
+
+    def of(self, found: Sequence[Variable], alone: Sequence[Variable], marks: Sequence[bool]) -> list[Variable]:
+        """One sample of each of `found` that is marked, with its dims in `alone`; the others as they are."""
+        result = []
+        for x, single, on in zip(found, alone, marks, strict=True):
+            if on and _is_real(x):
+                sample = Variable(TensorType(x.dtype, single.tensor_type.shape))
+                self._batched[sample] = x
+                result.append(sample)
+            else:
+                result.append(x)
+        return result
+
+    def batched(self, terms: Sequence[Variable], alone: Sequence[Variable], like: Variable) -> list[Variable]:
+        """Terms of one sample for all samples; null and disconnected ones stay."""
+        found = iter(batch([term for term in terms if _is_real(term)], self._batched))
+        result = [next(found) if _is_real(term) else term for term in terms]
+        return [
+            repeated(term, like) if _is_real(term) and term.ndim == single.ndim else term
+            for term, single in zip(result, alone, strict=True)
+        ]
+
+
+def _is_real(x: Variable) -> bool:
+    return not is_disconnected(x) and not is_null(x)

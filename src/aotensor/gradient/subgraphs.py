@@ -1,0 +1,26 @@
+"""Derivatives of subgraphs, as the ops that run them ask for them: by name, because ops stand left of the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor.gradient.forward import push
+from aotensor.gradient.reverse import Sweep
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable
+
+
+@public
+def pulled_terms(
+    outputs: Sequence[Variable], wrt: Sequence[Variable], cotangents: Sequence[Variable]
+) -> list[Variable]:
+    """The cotangents of wrt for those of `outputs`; they may be disconnected or null."""
+    sweep = Sweep(list(zip(outputs, cotangents, strict=True)), {}, wrt, ())
+    sweep.run()
+    return [sweep.total(x) for x in wrt]
+
+
+@public
+def pushed_terms(outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
+    """The tangents of `outputs` for those of wrt; they may be disconnected or null."""
+    return push(outputs, wrt, tangents)

@@ -1,0 +1,41 @@
+"""A graph of analytic ops evaluated at complex values: what the complex step needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.errors import UnsupportedError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor.graph.walk import leaves, toposort
+
+
+def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) -> list[Array]:
+    """Values of `outputs` where some leaves are complex, by the analytic continuation of each op.
+
+    Raises: UnsupportedError naming the first op that is not analytic and depends on a complex value.
+    """
+    known = dict(values)
+    for x in leaves(outputs, stop=known):
+        if isinstance(x, Constant):
+            known[x] = x.data
+        elif isinstance(x, SharedVariable):
+            known[x] = x.get_value(borrow=True)
+    with np.errstate(all="ignore"):
+        for node in toposort(outputs, stop=known):
+            known.update(zip(node.outputs, _continued(node, [known[x] for x in node.inputs]), strict=True))
+    return [known[x] for x in outputs]
+
+
+def _continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    is_complex = [x.dtype.kind == "c" for x in inputs]
+    pattern = node.op.connection_pattern(node) if any(is_complex) else []
+    if not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):
+        return node.op.evaluate(node, [x.real if on else x for x, on in zip(inputs, is_complex, strict=True)])
+    if not node.op.is_analytic:
+        raise UnsupportedError(f"{node.op.name} is not analytic, or has no complex reference", lines=[repr(node)])
+    results = node.op.continued(*(x.astype("complex128") if x.dtype.kind == "f" else x for x in inputs))
+    return tuple(np.asarray(x) for x in (results if isinstance(results, tuple) else (results,)))

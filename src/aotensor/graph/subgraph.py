@@ -1,0 +1,122 @@
+"""A piece of a graph with inputs of its own: what an op that loops or branches runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import replace as changed_copy
+from functools import cached_property
+from typing import Any
+
+from aotensor.core.types import Array
+from aotensor.errors import MissingInputError
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.variable import Constant, Variable, made_at
+from aotensor.graph.walk import leaves, replace, toposort
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    """Outputs as functions of inputs. Closed: constants are its only other leaves. Equal to itself alone.
+
+    Raises: MissingInputError for a leaf that is neither an input nor a constant.
+    """
+
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        for x in leaves(self.outputs, stop=self.inputs):
+            if not isinstance(x, Constant) and x not in self.inputs:
+                raise MissingInputError(f"{x} is needed but is no input of the subgraph", lines=[x.describe()])
+
+    @cached_property
+    def nodes(self) -> tuple[Apply, ...]:
+        """The nodes in the order in which they are computed."""
+        return tuple(toposort(self.outputs, stop=self.inputs))
+
+    @cached_property
+    def constants(self) -> tuple[Constant, ...]:
+        """The constants among the leaves, in order of use."""
+        return tuple(x for x in leaves(self.outputs, stop=self.inputs) if isinstance(x, Constant))
+
+    @cached_property
+    def influences(self) -> tuple[frozenset[int], ...]:
+        """For each output, the positions of the inputs whose elements influence its elements."""
+        reached: dict[Variable, frozenset[int]] = {}
+        for position, x in enumerate(self.inputs):
+            reached[x] = reached.get(x, frozenset()) | {position}
+        for node in self.nodes:
+            rows = list(zip(node.inputs, node.op.connection_pattern(node), strict=True))
+            for k, x in enumerate(node.outputs):
+                found = frozenset[int]().union(*(reached.get(y, frozenset()) for y, row in rows if row[k]))
+                reached.setdefault(x, found)
+        return tuple(reached.get(x, frozenset()) for x in self.outputs)
+
+    def evaluate(self, arrays: Sequence[Array]) -> list[Array]:
+        """The outputs by the reference, from arrays of the inputs' types."""
+        known: dict[Variable, Array] = {x: x.data for x in self.constants}
+        known.update(zip(self.inputs, arrays, strict=True))
+        for node in self.nodes:
+            results = node.op.evaluate(node, [known[x] for x in node.inputs])
+            known.update((x, y) for x, y in zip(node.outputs, results, strict=True) if x not in known)
+        return [known[x] for x in self.outputs]
+
+    def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The outputs on other inputs, as a part of the graph around."""
+        replacements: Mapping[Variable, Variable] = dict(zip(self.inputs, inputs, strict=True))
+        return replace(self.outputs, replacements)
+
+
+def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
+    """The subgraphs among the parameters of an op, by name."""
+    names: list[str] = [field.name for field in fields(op)] if is_dataclass(op) else []
+    known = [(name, getattr(op, name)) for name in names]
+    return [(name, value) for name, value in known if isinstance(value, Subgraph)]
+
+
+def with_bodies(
+    outputs: Sequence[Variable], stop: Collection[Variable], rewrite: Callable[[Subgraph], list[Variable]]
+) -> list[Variable]:
+    """The graph with the outputs of every subgraph that an op runs replaced by others of the same types."""
+    known: dict[Variable, Variable] = {}
+    for node in toposort(outputs, stop=stop):
+        bodies = {name: (body, rewrite(body)) for name, body in subgraphs(node.op)}
+        changed = {
+            name: Subgraph(body.inputs, tuple(new))
+            for name, (body, new) in bodies.items()
+            if any(one is not other for one, other in zip(new, body.outputs, strict=True))
+        }
+        inputs = [known.get(x, x) for x in node.inputs]
+        if changed or any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+            record: Any = node.op
+            with made_at(node.outputs[0].site):
+                made = (changed_copy(record, **changed) if changed else node.op).apply(*inputs).outputs
+            known.update(zip(node.outputs, made, strict=True))
+    return [known.get(x, x) for x in outputs]
+
+
+def all_nodes(outputs: Iterable[Variable]) -> list[Apply]:
+    """The nodes that outputs need, each before those inside of its subgraphs."""
+    found: list[Apply] = []
+    for node in toposort(outputs):
+        found.append(node)
+        for _, body in subgraphs(node.op):
+            found += all_nodes(body.outputs)
+    return found
+
+
+def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
+    """The constants that outputs need, those inside of subgraphs included, in order of use."""
+    bodies = [body for node in all_nodes(outputs) for _, body in subgraphs(node.op)]
+    return [
+        x for part in (outputs, *(body.outputs for body in bodies)) for x in leaves(part) if isinstance(x, Constant)
+    ]
+
+
+def is_dual(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
+    """Are pullback and pushforward of all ops in between transposes of each other, those in bodies included?"""
+    return all(
+        node.op.is_dual() and all(is_dual(body.outputs, body.inputs) for _, body in subgraphs(node.op))
+        for node in toposort(outputs, stop=stop)
+    )

@@ -1,0 +1,125 @@
+"""Variables of a graph exchanged for others: the checked forms that users call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from aotensor.core.types import TensorType
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
+from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.graph.walk import leaves, toposort
+from aotensor.graph.walk import replace as replaced
+
+Replacements: TypeAlias = Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None
+
+
+def clone_replace(output: Any, replace: Replacements = None, rebuild_strict: bool = True) -> Any:
+    """A copy of the graph of `output` with variables exchanged; a list or tuple gives a list.
+
+    replace: variable → what takes its place, all at once: replacements are not searched for further ones.
+    rebuild_strict: False also takes replacements of another dtype, for which the ops find new types.
+
+    Raises: GraphTypeError for a replacement of another type.
+    """
+    outputs = [output] if isinstance(output, Variable) else list(output)
+    found = cloned(outputs, checked_replacements(replace, rebuild_strict))
+    return found[0] if isinstance(output, Variable) else found
+
+
+def graph_replace(outputs: Any, replace: Replacements = None, *, strict: bool = True) -> Any:
+    """`outputs` with variables exchanged; a list or tuple gives a list. What does not change is shared.
+
+    strict: False passes over what is not in the graph.
+
+    Raises: GraphValueError if a variable is not in the graph, GraphTypeError for a replacement of another type.
+    """
+    targets = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    pairs = checked_replacements(replace)
+    if strict:
+        _check_presence(targets, pairs)
+    found = replaced(targets, pairs)
+    return found[0] if isinstance(outputs, Variable) else found
+
+
+def pairs_of(items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> list[tuple[Any, Any]]:
+    """A mapping, or an iterable of pairs, as pairs.   Raises: GraphTypeError for anything else."""
+    if items is None:
+        return []
+    if isinstance(items, Mapping):
+        return list(items.items())
+    if not isinstance(items, Iterable) or isinstance(items, str | Variable):
+        raise GraphTypeError(f"expected a mapping or pairs, found {type(items).__name__} {items!r:.40}")
+    pairs = [tuple(item) if isinstance(item, list | tuple) else (item,) for item in items]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise GraphTypeError(f"expected pairs, found {pair!r:.60}")
+    return [(old, new) for old, new in pairs]
+
+
+def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Variable, Variable]:
+    """Variable → replacement, each of the type of what it replaces, if `is_strict`.
+
+    Raises: GraphTypeError for a key that is no variable, GraphTypeError or GraphValueError for another type.
+    """
+    result: dict[Variable, Variable] = {}
+    for old, new in pairs_of(items):
+        if not isinstance(old, Variable):
+            raise GraphTypeError(f"expected a symbolic variable, found {type(old).__name__} {old!r:.60}")
+        result[old] = fitted(new, old, f"what replaces {old}") if is_strict else as_tensor(new)
+    return result
+
+
+def fitted(value: Any, x: Variable, what: str) -> Variable:
+    """`value` as a variable of the type of x; numbers and arrays are converted where nothing is lost.
+
+    Raises: GraphTypeError for another dtype, rank or static extent, or where an axis of 1, along which x broadcasts,
+    is not known to be one.
+    """
+    if not isinstance(value, Variable):
+        return _constant_like(value, x, what)
+    lines = [x.describe(), value.describe()]
+    if not isinstance(value.type, TensorType) or (value.dtype, value.ndim) != (x.dtype, x.ndim):
+        is_near = isinstance(value.type, TensorType) and value.ndim == x.ndim
+        raise GraphTypeError(f"{what} has another type", lines=lines, hint=f"cast it to {x.dtype}" if is_near else None)
+    for axis, (one, other) in enumerate(zip(value.static_shape, x.static_shape, strict=True)):
+        if one is not None and other is not None and one != other:
+            raise GraphTypeError(f"{what} has extent {one} instead of {other} along axis {axis}", lines=lines)
+        if other == 1 and one is None:
+            raise GraphTypeError(
+                f"{what} is not known to have extent 1 along axis {axis}", lines=lines, hint="use specify_broadcastable"
+            )
+    return value
+
+
+def cloned(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> list[Variable]:
+    """A copy of every node, with variables replaced by others."""
+    mapping = dict(replacements)
+    for node in toposort(outputs, stop=replacements):
+        copies = node.op.apply(*(mapping.get(x, x) for x in node.inputs)).outputs
+        for old, new in zip(node.outputs, copies, strict=True):
+            new.name, new.site = old.name, old.site
+            mapping.setdefault(old, new)
+    return [mapping.get(x, x) for x in outputs]
+
+
+def _constant_like(value: Any, x: Variable, what: str) -> Variable:
+    if isinstance(value, list | tuple):
+        variable = as_tensor(value)
+        if not isinstance(variable, Constant):
+            return fitted(variable, x, what)
+    try:
+        return Constant(x.tensor_type.filter(value))
+    except AotensorError as error:
+        raise type(error)(
+            f"{what}: {error.diagnostic.title}", lines=[x.describe()], hint=error.diagnostic.hint
+        ) from error
+
+
+def _check_presence(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> None:
+    present = {*outputs, *leaves(outputs)}
+    for node in toposort(outputs):
+        present.update(node.inputs)
+    for x in replacements:
+        if x not in present:
+            raise GraphValueError(f"{x} is not in the graph, so it cannot be replaced", lines=[x.describe()])

@@ -1,0 +1,54 @@
+"""Equal computations as one: what makes two loops over the same values recognisable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable, made_at
+from aotensor.graph.walk import leaves, toposort
+
+
+def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The same graph in which equal ops on equal inputs, and equal constants, are one variable."""
+    known: dict[Variable, Variable] = {}
+    seen: dict[Hashable, Sequence[Variable]] = {}
+    for x in leaves(outputs, stop=stop):
+        if isinstance(x, Constant):
+            known[x] = seen.setdefault(constant_key(x), (x,))[0]
+    for node in toposort(outputs, stop=stop):
+        inputs = [known.get(x, x) for x in node.inputs]
+        made = seen.setdefault((node.op, *inputs), node.outputs)
+        if made is node.outputs and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+            with made_at(node.outputs[0].site):
+                made = seen[(node.op, *inputs)] = node.op.apply(*inputs).outputs
+        known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if new is not old)
+    return [known.get(x, x) for x in outputs]
+
+
+def constant_key(x: Constant) -> Hashable:
+    """Equal for constants of one dtype and value."""
+    return x.dtype, x.tensor_type.shape, x.data.tobytes()
+
+
+class Numbering:
+    """Values by number: equal numbers are equal values, as far as equal ops on equal inputs tell."""
+
+    def __init__(self, leaves: Mapping[Variable, Hashable]) -> None:
+        self._keys: dict[Hashable, int] = {}
+        self._numbers = {x: self._number(("leaf", key)) for x, key in leaves.items()}
+
+    def add(self, node: Apply) -> None:
+        """Number the outputs of a node whose inputs have been numbered, or are constants."""
+        key = (node.op, *(self.of(x) for x in node.inputs))
+        for position, x in enumerate(node.outputs):
+            self._numbers.setdefault(x, self._number((key, position)))
+
+    def of(self, x: Variable) -> int:
+        """The number of a value."""
+        if x not in self._numbers and isinstance(x, Constant):
+            self._numbers[x] = self._number(("constant", constant_key(x)))
+        return self._numbers[x]
+
+    def _number(self, key: Hashable) -> int:
+        return self._keys.setdefault(key, len(self._keys))

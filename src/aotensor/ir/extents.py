@@ -1,0 +1,88 @@
+"""@f.extents: the part of a function that says how large its outputs are, and every check that has to come first.
+
+%m = … %x …                          check x against y            what depends on arguments only, first
+check x against y                    %m = … %x …
+check %m                     →       check %m                     what guards the rest
+%n = count of %m                     %n = count of %m
+… return …[%n]                       return %n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import func, tensor
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from aotensor.ir.dialect import CheckOp
+
+_TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSliceOp.name)
+
+
+def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.FuncOp:
+    """A copy of `main` that returns the extents of its outputs.
+
+    It keeps the checks that need no computed tensor, in front; and where extents follow from computed tensors, the
+    checks that stand before these in `main`, since what they exclude must not be computed here either.
+    """
+    block = main.body.block
+    mapper: dict[SSAValue, SSAValue] = {}
+    copy = Block(arg_types=[a.type for a in block.args])
+    for old, new in zip(block.args, copy.args, strict=True):
+        mapper[old] = new
+        new.name_hint = old.name_hint
+    for op in _needed(block, extents):
+        copy.add_op(op.clone(mapper))
+    results = [mapper[x] for x in extents]
+    copy.add_op(func.ReturnOp(*results))
+    function = func.FuncOp(
+        f"{main.sym_name.data}.extents", ([a.type for a in block.args], [x.type for x in results]), Region(copy)
+    )
+    function.attributes["dims"] = main.attributes["dims"]
+    return function
+
+
+def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
+    """Operations of a block: those of the checks on arguments, then those that `roots` depend on with their guards."""
+    checks = [op for op in block.ops if isinstance(op, CheckOp)]
+    first = _closure(block, [op for op in checks if depends_on_arguments_only(op)], ())
+    rest = _closure(block, (), roots)
+    computed = [position for position, op in enumerate(block.ops) if op in rest and _is_computation(op)]
+    if computed:
+        before = set(list(block.ops)[: computed[-1]])
+        rest = _closure(block, [op for op in checks if op in before], roots)
+    return [*(op for op in block.ops if op in first), *(op for op in block.ops if op in rest and op not in first)]
+
+
+def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue]) -> set[Operation]:
+    """Some operations of a block, and all that they and `values` are made of."""
+    needed = set(ops)
+    pending = [*values, *(x for op in needed for x in op.operands)]
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Operation) and owner.parent is block and owner not in needed:
+            needed.add(owner)
+            for inner in owner.walk():
+                pending.extend(inner.operands)
+    return needed
+
+
+def depends_on_arguments_only(op: Operation) -> bool:
+    """True if an operation follows from the inputs by scalar arithmetic alone."""
+    pending, seen = list(op.operands), set[SSAValue]()
+    while pending:
+        x = pending.pop()
+        if x in seen or isinstance(x, BlockArgument):
+            continue
+        seen.add(x)
+        owner = x.owner
+        assert isinstance(owner, Operation)
+        if _is_computation(owner):
+            return False
+        pending.extend(owner.operands)
+    return True
+
+
+def _is_computation(op: Operation) -> bool:
+    """True for what works on tensors rather than on scalars."""
+    return bool(op.regions) or op.name.startswith(("linalg.", "aot.")) or op.name in _TENSOR_PRODUCERS

@@ -1,0 +1,83 @@
+"""The nodes of a graph, added to a function at tensor level that is under construction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from aotensor.errors import AotensorError, MissingInputError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import leaves, toposort
+from aotensor.ir.tensor_builder import TensorBuilder
+from aotensor.ir.verbs import Tensor
+
+
+def import_graph(
+    builder: TensorBuilder, targets: Sequence[Variable], inputs: Mapping[Variable, Tensor], name: str
+) -> list[Tensor]:
+    """The values of `targets`, computed from those of `inputs` at the builder's place; equal computations once.
+
+    name: of the function, for messages.
+
+    Raises: MissingInputError for a leaf that is no input, the errors of typing rules with the operands named.
+    """
+    return _Importer(builder, inputs, name).run(targets, inputs.keys())
+
+
+class _Importer:
+    def __init__(self, builder: TensorBuilder, inputs: Mapping[Variable, Tensor], name: str) -> None:
+        self.builder = builder
+        self.name = name
+        self.values: dict[Variable, Tensor] = dict(inputs)
+        self.numbered: dict[object, tuple[Tensor, ...]] = {}
+
+    def run(self, targets: Sequence[Variable], inputs: Collection[Variable]) -> list[Tensor]:
+        for x in leaves(targets, stop=inputs):
+            if isinstance(x, Constant) and x not in self.values:
+                self.values[x] = self._constant(x)
+            elif x not in self.values:
+                raise MissingInputError(f"{self.name}: {x} is needed but is no input", lines=[x.describe()])
+        for node in toposort(targets, stop=inputs):
+            self.values.update(zip(node.outputs, self._apply(node), strict=True))
+        return [self.values[x] for x in targets]
+
+    def _constant(self, x: Constant) -> Tensor:
+        key = ("constant", x.dtype, x.data.shape, x.data.tobytes())
+        if key not in self.numbered:
+            self.numbered[key] = (self.builder.constant(x.data, x.dtype),)
+        return self.numbered[key][0]
+
+    def _apply(self, node: Apply) -> tuple[Tensor, ...]:
+        """Results of a node; the same op on the same values is lowered once."""
+        operands = [self.values[x] for x in node.inputs]
+        key = (node.op, *(id(t) for t in operands))
+        if key not in self.numbered:
+            self.numbered[key] = self._lower(node, operands)
+        return self.numbered[key]
+
+    def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
+        outside, self.builder.where = self.builder.where, _place(node)
+        try:
+            verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
+            lowered: Any = node.op.lower(verbs, *operands)
+        except AotensorError as error:
+            found = error.diagnostic
+            lines = [*found.lines, *(x.describe() for x in node.inputs)]
+            raise type(error)(f"{node.op.name}: {found.title}", lines=lines, hint=found.hint) from error
+        finally:
+            self.builder.where = outside
+        results: tuple[Tensor, ...] = lowered if isinstance(lowered, tuple) else (lowered,)
+        for result, out in zip(results, node.outputs, strict=True):
+            assert (result.dtype, len(result.extents)) == (out.dtype, out.ndim), f"{node.op}: lowered to another type"
+        return results
+
+
+LONGEST_PLACE = 80  # characters
+
+
+def _place(node: Apply) -> str:
+    """`add(x, y) at model.py:12`, in front of the messages of checks."""
+    operands = ", ".join(map(str, node.inputs))
+    site = node.outputs[0].site
+    return f"{node.op.name}({operands})"[:LONGEST_PLACE] + (f" at {site}" if site else "")

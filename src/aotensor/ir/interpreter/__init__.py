@@ -1,0 +1,1 @@
+"""Tensor IR, run on NumPy arrays."""

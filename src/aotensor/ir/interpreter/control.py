@@ -1,0 +1,81 @@
+"""Loops and branches of tensor IR on NumPy arrays: each step is one run of the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Operation
+
+from aotensor.core.types import Array
+from aotensor.errors import InternalError
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.interpreter.scalar_values import numpy_dtype
+
+Run: TypeAlias = Callable[[func.FuncOp, Sequence[Array]], list[Array]]
+"""Executes a function on the values of its arguments."""
+
+
+def branch(op: BranchOp, operands: Sequence[Array], run: Run) -> list[Array]:
+    """The results of the side that the condition chooses."""
+    condition, *rest = operands
+    return run(_called(op, op.then if condition else op.otherwise), rest[: len(op.captured)])
+
+
+def scan(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
+    """The results of a loop; rows behind the last step taken are nan, or the largest integer."""
+    body, n = _called(op, op.body), int(operands[0])
+    first, last = 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
+    sequences, initial = operands[1:first], operands[first:last]
+    constants = operands[last : last + len(op.constants)]
+    sizes = [int(m) for m in operands[last + len(op.constants) :]]
+    results = _unset(op, sizes)
+    histories = [list(x) for x in initial]
+    taken = 0
+    for t in range(n):
+        row = n - 1 - t if op.reversed is not None else t
+        taps = [np.asarray(h[lag]) for h, lags in zip(histories, op.lags, strict=True) for lag in lags]
+        made = run(body, [*(np.asarray(x[row]) for x in sequences), *taps, *constants])
+        taken += 1
+        for k, value in enumerate(made[: len(results)]):
+            if k < len(histories):
+                histories[k].append(value)
+            if k >= len(histories) or op.stacked.get_values()[k]:
+                results[k][row] = value
+        if op.conditional is not None and made[-1]:
+            break
+    for k, history in enumerate(histories):
+        if not op.stacked.get_values()[k]:
+            results[k] = np.asarray(history[-1])
+    return [*results, *([np.asarray(taken)] if op.conditional is not None else [])]
+
+
+def _unset(op: ScanOp, sizes: list[int]) -> list[Array]:
+    """The results before the first step; the number of steps is none of them."""
+    rest = iter(sizes)
+    count = len(op.outputs) - (op.conditional is not None)
+    return [_filled(x.type, rest) for x in op.outputs[:count]]
+
+
+def _filled(kind: Attribute, sizes: Iterator[int]) -> Array:
+    element = kind.element_type if isinstance(kind, TensorType) else kind
+    shape = kind.get_shape() if isinstance(kind, TensorType) else ()
+    dtype = numpy_dtype(element)
+    value = np.nan if dtype.kind == "f" else np.iinfo(dtype).max if dtype.kind == "i" else True
+    return np.full([next(sizes) if n == DYNAMIC_INDEX else n for n in shape], value, dtype)
+
+
+def _called(op: Operation, symbol: SymbolRefAttr) -> func.FuncOp:
+    """The function of the module that a symbol names."""
+    module = op
+    while not isinstance(module, ModuleOp):
+        parent = module.parent_op()
+        assert parent is not None
+        module = parent
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and function.sym_name.data == symbol.string_value():
+            return function
+    raise InternalError(f"interpret: the module has no function {symbol}")

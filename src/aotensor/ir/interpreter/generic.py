@@ -1,0 +1,218 @@
+"""linalg.generic on NumPy arrays: all points of its iteration space at once.
+
+operands           indexed through their maps, so that each has one axis per dim or broadcasts along it
+body               scalar operations on whole arrays; linalg.index is a grid, tensor.extract an index by arrays
+y = y + f(x)       the ufunc's `reduce` over the reduced dims of f(x)
+any other body     one step after the other along the reduced dims, each step on arrays over the parallel ones
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+
+from aotensor.core.types import Array
+from aotensor.errors import InternalError
+from aotensor.ir.interpreter.scalar_values import compute
+
+Values: TypeAlias = Mapping[SSAValue, Array]
+
+
+def evaluate_generic(op: GenericOp, values: Values) -> list[Array]:
+    """The results of a generic, given every value that it uses.
+
+    Raises: InternalError if operands disagree about an extent, or an element outside of a tensor is read.
+    """
+    extents = _extents(op, values)
+    rank = len(extents)
+    grids = [np.arange(n).reshape([n if d == axis else 1 for d in range(rank)]) for axis, n in enumerate(extents)]
+    reduced = [d for d, kind in enumerate(op.iterator_types) if kind.data == IteratorType.REDUCTION]
+    if not reduced:
+        starts = _starts(op, grids, values)
+        return [_scattered(op, number, grids, y, values) for number, y in enumerate(_body(op, grids, starts, values))]
+    combined = [_combination(op, number) for number in range(len(op.results))]
+    recognised = [c for c in combined if c is not None]
+    if len(recognised) == len(combined):
+        return _reduce(op, grids, reduced, recognised, values)
+    return _walk(op, grids, reduced, values)
+
+
+def gather(x: Array, indices: Sequence[Array], shape: Sequence[int]) -> Array:
+    """x[indices], read at every point of `shape`, along which the indices broadcast.
+
+    Raises: InternalError for an index outside of x.
+    """
+    if 0 in shape:
+        return np.empty(tuple(shape), x.dtype)
+    for index, extent in zip(indices, x.shape, strict=True):
+        if index.size and not (index.min() >= 0 and index.max() < extent):
+            raise InternalError(f"interpret: indices {index.min()} to {index.max()} on an axis of {extent}")
+    return x[tuple(indices)]
+
+
+# --- iteration space -----------------------------------------------------------------------------------------------
+
+
+def _extents(op: GenericOp, values: Values) -> list[int]:
+    found: dict[int, int] = {}
+    for x, map in zip(op.operands, op.indexing_maps, strict=True):
+        for extent, expression in zip(values[x].shape, map.data.results, strict=True):
+            if isinstance(expression, AffineDimExpr) and found.setdefault(expression.position, extent) != extent:
+                raise InternalError(f"interpret: dim {expression} is {found[expression.position]} and {extent}")
+    rank = len(op.iterator_types)
+    if len(found) != rank:
+        raise InternalError(f"interpret: the operands of a linalg.generic index dims {sorted(found)} of {rank}")
+    return [found[d] for d in range(rank)]
+
+
+def _indices(map: AffineMap, counters: Sequence[Array]) -> list[Array]:
+    """Where an operand with this map is accessed."""
+    indices: list[Array] = []
+    for expression in map.results:
+        if isinstance(expression, AffineDimExpr):
+            indices.append(counters[expression.position])
+        elif isinstance(expression, AffineConstantExpr):
+            indices.append(np.asarray(expression.value))
+        else:
+            raise InternalError(f"interpret: {expression} is neither a dim nor a constant")
+    return indices
+
+
+def _shape_of(counters: Sequence[Array]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(c.shape for c in counters))
+
+
+def _output_map(op: GenericOp, number: int) -> AffineMap:
+    map: AffineMap = op.indexing_maps.data[len(op.inputs) + number].data
+    return map
+
+
+def _starts(op: GenericOp, counters: Sequence[Array], values: Values) -> dict[SSAValue, Array]:
+    """What the accumulators of the body are before the first step."""
+    shape = _shape_of(counters)
+    return {
+        argument: gather(values[x], _indices(_output_map(op, number), counters), shape)
+        for number, (argument, x) in enumerate(zip(op.body.block.args[len(op.inputs) :], op.outputs, strict=True))
+    }
+
+
+def _scattered(op: GenericOp, number: int, counters: Sequence[Array], y: Array, values: Values) -> Array:
+    """The result that has y at its points."""
+    result = values[op.outputs[number]].copy()
+    indices = _indices(_output_map(op, number), counters)
+    y = np.broadcast_to(y, _shape_of(counters))
+    result[tuple(indices)] = y.reshape(np.broadcast_shapes(*(i.shape for i in indices)))
+    return result
+
+
+# --- bodies --------------------------------------------------------------------------------------------------------
+
+
+def _body(
+    op: GenericOp, counters: Sequence[Array], accumulators: Mapping[SSAValue, Array], values: Values
+) -> list[Array]:
+    """What the body yields at every point."""
+    known = _known(op, counters, accumulators, values)
+    terminator = op.body.block.last_op
+    assert terminator is not None
+    return [known[x] if x in known else values[x] for x in terminator.operands]
+
+
+def _known(
+    op: GenericOp, counters: Sequence[Array], accumulators: Mapping[SSAValue, Array], values: Values
+) -> dict[SSAValue, Array]:
+    """Every value of the body at every point, but those that need an accumulator that is not given."""
+    block, shape = op.body.block, _shape_of(counters)
+    known = dict(accumulators)
+    for argument, x, map in zip(block.args, op.inputs, op.indexing_maps, strict=False):
+        known[argument] = gather(values[x], _indices(map.data, counters), shape)
+    unknown = set(block.args) - set(known)
+    for inner in block.ops:
+        if any(x in unknown for x in inner.operands):
+            unknown.update(inner.results)
+        elif isinstance(inner, IndexOp):
+            known[inner.result] = counters[inner.dim.value.data]
+        elif not isinstance(inner, YieldOp):
+            operands = [known[x] if x in known else values[x] for x in inner.operands]
+            if isinstance(inner, tensor.ExtractOp):
+                known[inner.result] = gather(operands[0], operands[1:], shape)
+            else:
+                known[inner.results[0]] = compute(inner, operands)
+    return known
+
+
+# --- reductions ----------------------------------------------------------------------------------------------------
+
+_COMBINING: Final[dict[type[Operation], np.ufunc]] = {
+    arith.AddfOp: np.add, arith.AddiOp: np.add, arith.MulfOp: np.multiply, arith.MuliOp: np.multiply,
+    arith.MaximumfOp: np.maximum, arith.MinimumfOp: np.minimum,
+    arith.MaxSIOp: np.maximum, arith.MinSIOp: np.minimum, arith.MaxUIOp: np.maximum, arith.MinUIOp: np.minimum,
+    arith.AndIOp: np.bitwise_and, arith.OrIOp: np.bitwise_or, arith.XOrIOp: np.bitwise_xor,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Combination:
+    """accumulator = rule(accumulator, term)"""
+
+    rule: np.ufunc
+    term: SSAValue
+    is_unsigned: bool
+
+
+def _combination(op: GenericOp, number: int) -> _Combination | None:
+    """How result `number` is accumulated, where one combining operation does it."""
+    block = op.body.block
+    accumulator = block.args[len(op.inputs) + number]
+    assert block.last_op is not None
+    last = block.last_op.operands[number].owner
+    if not isinstance(last, Operation) or type(last) not in _COMBINING or not accumulator.has_one_use():
+        return None
+    if accumulator not in last.operands or last.results[0].uses.get_length() != 1:
+        return None
+    term = next(x for x in last.operands if x is not accumulator)
+    return _Combination(_COMBINING[type(last)], term, isinstance(last, arith.MaxUIOp | arith.MinUIOp))
+
+
+def _reduce(
+    op: GenericOp,
+    counters: Sequence[Array],
+    reduced: Sequence[int],
+    combinations: Sequence[_Combination],
+    values: Values,
+) -> list[Array]:
+    known, shape = _known(op, counters, {}, values), _shape_of(counters)
+    first = _at_step(counters, reduced, [0] * len(reduced))
+    starts = list(_starts(op, first, values).values())
+    results: list[Array] = []
+    for number, (found, start) in enumerate(zip(combinations, starts, strict=True)):
+        term = np.broadcast_to(known[found.term] if found.term in known else values[found.term], shape)
+        if term.size:
+            kind = np.dtype(f"u{term.itemsize}") if found.is_unsigned and term.dtype != np.bool_ else term.dtype
+            total = found.rule.reduce(term.view(kind), axis=tuple(reduced), dtype=kind, keepdims=True)
+            start = np.asarray(found.rule(start.view(kind), total)).view(term.dtype)
+        results.append(_scattered(op, number, first, start, values))
+    return results
+
+
+def _walk(op: GenericOp, counters: Sequence[Array], reduced: Sequence[int], values: Values) -> list[Array]:
+    accumulators = _starts(op, _at_step(counters, reduced, [0] * len(reduced)), values)
+    for step in np.ndindex(*(counters[d].size for d in reduced)):
+        yielded = _body(op, _at_step(counters, reduced, step), accumulators, values)
+        accumulators = dict(zip(accumulators, yielded, strict=True))
+    first = _at_step(counters, reduced, [0] * len(reduced))
+    return [_scattered(op, number, first, y, values) for number, y in enumerate(accumulators.values())]
+
+
+def _at_step(counters: Sequence[Array], reduced: Sequence[int], step: Sequence[int]) -> list[Array]:
+    """Counters of one point of the reduced dims: each a single number, of the rank of the space."""
+    here: dict[int, Any] = dict(zip(reduced, step, strict=True))
+    return [np.full((1,) * c.ndim, here[d]) if d in here else c for d, c in enumerate(counters)]

@@ -1,0 +1,177 @@
+"""The meaning of aot.lapack, kind by kind, on NumPy matrices.
+
+kind                 operands → results                       options
+cholesky             A → L                                    L·Lᵀ = A, of the lower triangle; zeros above
+lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
+lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
+lu_inverse           F, p → A⁻¹
+lu_permutation       F, p → q                                 column q[k] of A is column k of A·P; is_inverse: the
+                                                              other way round
+lu_adjugate          F, p → det(A)·A⁻¹                        also where A is singular
+solve_triangular     A, B → X                                 op(A)·X = B (is_left) or X·op(A) = B; is_lower,
+                                                              is_transposed, is_unit; a zero on the diagonal
+                                                              is a failure
+multiply_triangular  A, B → op(A)·B or B·op(A)                is_left, is_lower, is_transposed, is_unit
+eigh, eigvalsh       A → w, Vᵀ; w                             is_lower: the triangle of A that is read
+svd, full_svd        A → U, s, Vᵀ                             min(m, n) columns and rows of vectors, or all
+singular_values      A → s
+qr, complete_qr      A → Q, R                                 min(m, n) columns and rows, or all
+qr_r                 A → R                                    min(m, n) rows
+square_repeatedly    A, (s) → A^(2^s)
+
+B may be a vector. p holds, for each k in order, which column changes places with column k, both counted from 1.
+Every rule gives its results and a failure: 0, or LAPACK's info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.errors import InternalError
+from aotensor.ir.dialect import DYNAMIC, LapackOp
+from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.ir.interpreter.spectral import SPECTRAL_RULES
+from aotensor.ops.linalg.matrices import scipy_linalg
+
+Options: TypeAlias = Mapping[str, Any]
+Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
+
+
+def _lapack(name: str, x: Array) -> Any:
+    """The function of LAPACK for the dtype of x."""
+    return scipy_linalg().get_lapack_funcs(name, (x,))
+
+
+def interpret_lapack(op: LapackOp, operands: Sequence[Array], sizes: Sequence[Array]) -> list[Array]:
+    """The results of the operation, then its failure.
+
+    Raises: InternalError if a result does not have the extents that the operation promises.
+    """
+    rest = iter(sizes)
+    results = []
+    for x in op.tensors:
+        extents = [int(next(rest)) if n == DYNAMIC else n for n in x.type.get_shape()]
+        results.append(np.full(extents, np.nan if _is_float(x) else -1, numpy_dtype(x.type.element_type)))
+    options = {name: op.option(name) for name in op.options.data}
+    erases = bool(options.pop("nan_on_failure", False))
+    failure = 0
+    for entry in np.ndindex(operands[0].shape[:-2]):
+        found, failed = RULES[op.kind.data](*(x[entry] for x in operands), **options)
+        failure = failure or failed
+        for result, value in zip(results, found, strict=True):
+            if value.shape != result[entry].shape:
+                raise InternalError(f"interpret: {op.kind.data} gives {value.shape}, expected {result[entry].shape}")
+            if not (failed and erases and result.dtype.kind == "f"):
+                result[entry] = value
+    return [*results, np.asarray(failure, np.int64)]
+
+
+def _is_float(x: Any) -> bool:
+    return bool(numpy_dtype(x.type.element_type).kind == "f")
+
+
+def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
+    if not a.size:
+        return [a.copy()], 0
+    factor, failed = _lapack("potrf", a)(a, lower=1, clean=1)
+    missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK notices nan
+    return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
+
+
+def _lu(a: Array) -> tuple[Sequence[Array], int]:
+    if not a.size:
+        return [a.copy(), np.zeros(min(a.shape), np.int32)], 0
+    factors, pivots, failed = _lapack("getrf", a)(a.T)
+    return [factors.T, (pivots + 1).astype(np.int32)], failed
+
+
+def _lower_upper_exchanged(factors: Array, pivots: Array) -> tuple[Array, Array, Array]:
+    """L, U and the matrix Pᵀ of A = L·U·Pᵀ."""
+    exchanged = np.eye(len(factors), dtype=factors.dtype)
+    for k, other in enumerate(pivots):
+        exchanged[[k, other - 1]] = exchanged[[other - 1, k]]
+    return np.tril(factors), np.triu(factors, 1) + np.eye(len(factors), dtype=factors.dtype), exchanged
+
+
+def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -> tuple[Sequence[Array], int]:
+    lower, upper, exchanged = _lower_upper_exchanged(factors, pivots)
+    if not b.size:
+        return [b.copy()], 0
+    solve = scipy_linalg().solve_triangular
+    if is_transposed:
+        return [solve(lower, solve(upper, exchanged @ b, trans=1), lower=True, trans=1)], 0
+    return [exchanged.T @ solve(upper, solve(lower, b, lower=True))], 0
+
+
+def _lu_permutation(factors: Array, pivots: Array, *, is_inverse: bool) -> tuple[Sequence[Array], int]:
+    _, _, exchanged = _lower_upper_exchanged(factors, pivots)
+    order = (exchanged.T if is_inverse else exchanged) @ np.arange(len(pivots))
+    return [order.astype(np.int64)], 0
+
+
+def _lu_inverse(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
+    if not factors.size:
+        return [factors.copy()], 0
+    inverse, failed = _lapack("getri", factors)(factors.T, pivots - 1)
+    return [inverse.T], failed
+
+
+def _lu_adjugate(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
+    if not factors.size:
+        return [factors.copy()], 0
+    lower, upper, exchanged = _lower_upper_exchanged(factors, pivots)
+    diagonal, info = np.diagonal(lower).copy(), np.finfo(factors.dtype)
+    least = max(np.abs(diagonal).max() * info.eps, np.sqrt(info.tiny))
+    diagonal = np.where(np.abs(diagonal) < least, least, diagonal)
+    np.fill_diagonal(lower, diagonal)
+    solve = scipy_linalg().solve_triangular
+    inverse = exchanged.T @ solve(upper, solve(lower, np.eye(len(lower), dtype=lower.dtype), lower=True))
+    sign = (-1) ** int(np.sum(pivots != np.arange(len(pivots)) + 1))
+    return [inverse * (np.prod(diagonal) * sign)], 0
+
+
+def _triangle(a: Array, is_lower: bool, is_transposed: bool, is_unit: bool) -> Array:
+    """op(A): the named triangle, with ones on its diagonal if it is a unit one."""
+    read = np.tril(a) if is_lower else np.triu(a)
+    if is_unit:
+        np.fill_diagonal(read, 1)
+    return read.T if is_transposed else read
+
+
+def _solve_triangular(
+    a: Array, b: Array, *, is_left: bool, is_lower: bool, is_transposed: bool, is_unit: bool
+) -> tuple[Sequence[Array], int]:
+    read = _triangle(a, is_lower, is_transposed, is_unit)
+    zeros = np.flatnonzero(np.diagonal(read) == 0)
+    if len(zeros):
+        return [np.full_like(b, np.nan)], int(zeros[0]) + 1
+    if not b.size:
+        return [b.copy()], 0
+    trtrs = _lapack("trtrs", a)
+    if is_left:
+        return [trtrs(read, b, lower=is_lower != is_transposed)[0]], 0
+    return [trtrs(read.T, b.T, lower=is_lower == is_transposed)[0].T], 0
+
+
+def _multiply_triangular(
+    a: Array, b: Array, *, is_left: bool, is_lower: bool, is_transposed: bool, is_unit: bool
+) -> tuple[Sequence[Array], int]:
+    read = _triangle(a, is_lower, is_transposed, is_unit)
+    return [read @ b if is_left else b @ read], 0
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    **SPECTRAL_RULES,
+    "cholesky": _cholesky,
+    "lu": _lu,
+    "lu_adjugate": _lu_adjugate,
+    "lu_inverse": _lu_inverse,
+    "lu_permutation": _lu_permutation,
+    "lu_solve": _lu_solve,
+    "multiply_triangular": _multiply_triangular,
+    "solve_triangular": _solve_triangular,
+}

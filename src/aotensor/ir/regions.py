@@ -1,0 +1,311 @@
+"""Loops and branches at tensor level: a private function for each body, and the operation that calls it.
+
+The extents of the results are needed outside of the body. They come from a dry run: the body is added to the caller
+once, on rows that nobody has computed, and all but the arithmetic of extents is dropped again. Checks of extents stay
+in the caller, where they are made once; what depends on values is checked in the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.builder import Builder
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotensor.core import dtypes
+from aotensor.errors import GraphValueError
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.ir.dialect import CheckOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.import_graph import import_graph
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.tensor_builder import TensorBuilder
+from aotensor.ir.types import element_type, value_type
+from aotensor.ir.verbs import Extent, Tensor, same_extent
+from aotensor.ops.scan.branch import Branch
+from aotensor.ops.scan.layout import Operands
+from aotensor.ops.scan.op import Scan
+
+
+class Regions:
+    """The bodies of one function's loops and branches, added to its module."""
+
+    def __init__(self, module: ModuleOp, name: str) -> None:
+        self._module = module
+        self._name = name
+        self._count = 0
+        self._is_dry = False
+
+    # --- loops ---------------------------------------------------------------------------------------------------
+
+    def scan(self, b: TensorBuilder, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The loop of `op`.   Raises: GraphValueError where the extents of a result would change between steps."""
+        given = op.operands(operands)
+        n = _steps(b, given)
+        with self._dry_run(b) as probe:
+            rows = _body_arguments(b, op, given)
+            found = import_graph(b, op.body.outputs, _inputs(op.body, rows), self._name)
+            results = _result_extents(b, op, n, given.initial, found)
+            probe.protect([m for _, extents in results for m in extents])
+        if self._is_dry:
+            return tuple(_unknown(b, dtype, extents) for dtype, extents in results)
+        symbol = self._define("scan", b, op.body, rows, keeps_shape_checks=False)
+        types = [value_type(dtype, _static(extents)) for dtype, extents in results]
+        sequences, initial, constants = ([x.ssa for x in g] for g in (given.sequences, given.initial, given.constants))
+        made = ScanOp(
+            symbol, b.scalars.index(n).ssa, (sequences, initial, constants), _dynamic(results), types,
+            op.taps, op.is_stacked, op.has_condition, op.is_reversed,
+        )  # fmt: skip
+        b.insert_op(made)
+        tensors = [Tensor(x, *result) for x, result in zip(made.outputs, results, strict=True)]
+        return tuple(_until(b, op, tensors)) if op.has_condition else tuple(tensors)
+
+    # --- branches ------------------------------------------------------------------------------------------------
+
+    def branch(self, b: TensorBuilder, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The results of one of two functions of the same values."""
+        condition, *captured = operands
+        sides = (op.then, op.otherwise)
+        with self._dry_run(b, keeps_checks=False) as probe:
+            found = []
+            for side in sides:
+                trial = b.forked()  # what holds on one side does not outside
+                found.append(import_graph(trial, side.outputs, _inputs(side, captured), self._name))
+            chosen = b.item(condition)
+            results = [
+                (x.dtype, tuple(_chosen(b, chosen, m, n) for m, n in zip(x.extents, y.extents, strict=True)))
+                for x, y in zip(*found, strict=True)
+            ]
+            probe.protect([m for _, extents in results for m in extents])
+        if self._is_dry:
+            return tuple(_unknown(b, dtype, extents) for dtype, extents in results)
+        then, otherwise = (self._define("branch", b, side, captured, keeps_shape_checks=True) for side in sides)
+        types = [value_type(dtype, _static(extents)) for dtype, extents in results]
+        made = BranchOp(chosen.ssa, then, otherwise, [x.ssa for x in captured], _dynamic(results), types)
+        b.insert_op(made)
+        return tuple(Tensor(x, *result) for x, result in zip(made.outputs, results, strict=True))
+
+    # --- bodies --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _dry_run(self, b: TensorBuilder, keeps_checks: bool = True) -> Iterator[_Probe]:
+        was_dry, self._is_dry = self._is_dry, True
+        probe = _Probe(b, keeps_checks)
+        try:
+            yield probe
+        finally:
+            self._is_dry = was_dry
+        probe.clean()
+
+    def _define(
+        self, kind: str, b: TensorBuilder, body: Subgraph, given: Sequence[Tensor], keeps_shape_checks: bool
+    ) -> str:
+        """A private function of the body; `given` are the arguments as the caller sees them."""
+        symbol = f"{self._name}.{kind}{self._count}"
+        self._count += 1
+        block = Block(arg_types=[value_type(x.dtype, x.static_shape) for x in given])
+        inner = b.forked(Builder(InsertPoint.at_end(block)))
+        names: list[list[str]] = []
+        known: dict[SSAValue, tuple[str, Scalar]] = {}
+        arguments = []
+        for argument, x, variable in zip(block.args, given, body.inputs, strict=True):
+            argument.name_hint = variable.name if variable.name and variable.name.isidentifier() else None
+            extents: list[Extent] = []
+            names.append([])
+            for axis, outer in enumerate(b.canonical(n) for n in x.extents):
+                if isinstance(outer, int):
+                    extents.append(outer)
+                    names[-1].append("")
+                    continue
+                if outer.ssa not in known:
+                    known[outer.ssa] = (f"d{len(known)}", inner.scalars.dim(argument, axis))
+                names[-1].append(known[outer.ssa][0])
+                extents.append(known[outer.ssa][1])
+            arguments.append(Tensor(argument, x.dtype, tuple(extents)))
+        results = import_graph(inner, body.outputs, _inputs(body, arguments), self._name)
+        if not keeps_shape_checks:
+            for op in list(block.ops):
+                if isinstance(op, CheckOp) and _is_about_extents(op, block):
+                    Rewriter.erase_op(op)
+        block.add_op(func.ReturnOp(*(x.ssa for x in results)))
+        types = ([x.type for x in block.args], [x.ssa.type for x in results])
+        function = func.FuncOp(symbol, types, Region(block), visibility="private")
+        function.attributes["dims"] = ArrayAttr(ArrayAttr(StringAttr(n) for n in row) for row in names)
+        self._module.body.block.add_op(function)
+        return symbol
+
+
+class _Probe:
+    """What a dry run has added to a block, to be taken away but for the arithmetic of extents."""
+
+    def __init__(self, b: TensorBuilder, keeps_checks: bool) -> None:
+        self._b = b
+        self._keeps_checks = keeps_checks
+        block = b.block
+        self._block = block
+        self._last = block.last_op
+        self._checks = len(b.checks)
+        self._protected: set[SSAValue] = set()
+
+    def protect(self, extents: Sequence[Extent]) -> None:
+        self._protected.update(n.ssa for n in extents if isinstance(n, Scalar))
+
+    def clean(self) -> None:
+        """Erase what only values needed; number the checks that stay anew."""
+        texts = self._b.checks[self._checks :]
+        del self._b.checks[self._checks :]
+        added = self._added()
+        for op in added:
+            if not isinstance(op, CheckOp):
+                continue
+            if self._keeps_checks and _is_about_extents(op, self._block):
+                self._b.checks.append(texts[op.number.value.data - self._checks - 1])
+                op.renumber(len(self._b.checks))
+            else:
+                Rewriter.erase_op(op)
+        keep = self._protected | self._b.scalars.remembered
+        for op in reversed(self._added()):
+            is_needed = isinstance(op, CheckOp) or any(r.uses or r in keep for r in op.results)
+            if not is_needed:
+                Rewriter.erase_op(op)
+
+    def _added(self) -> list[Operation]:
+        ops = list(self._block.ops)
+        return ops if self._last is None else ops[ops.index(self._last) + 1 :]
+
+
+def _is_about_extents(op: Operation, block: Block) -> bool:
+    """True if an operation follows from extents of tensors that are there, by scalar arithmetic alone."""
+    pending, seen = list(op.operands), set[SSAValue]()
+    while pending:
+        x = pending.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        if isinstance(x, BlockArgument):
+            return False  # a scalar
+        owner = x.owner
+        assert isinstance(owner, Operation)
+        if isinstance(owner, tensor.DimOp):
+            continue
+        if not owner.name.startswith("arith."):
+            return False
+        pending.extend(owner.operands)
+    return True
+
+
+def _inputs(body: Subgraph, values: Sequence[Tensor]) -> dict[Variable, Tensor]:
+    return dict(zip(body.inputs, values, strict=True))
+
+
+def _steps(b: TensorBuilder, given: Operands[Tensor]) -> Extent:
+    """The number of steps as an extent, after the check that every sequence has as many rows."""
+    v = b.scalars
+    n = b.canonical(v.as_extent(v.cast(b.item(given.n_steps), dtypes.INDEX)))
+    lengths = [b.canonical(x.extents[0]) for x in given.sequences]
+    for position, length in enumerate(lengths):
+        if not same_extent(n, length):
+            ok = v.compare("le", v.index(n), v.index(length))
+            b.check(ok, f"sequence {position} has {{found}} rows for {{expected}} steps", length, n)
+    if isinstance(n, Scalar) and not any(same_extent(n, length) for length in lengths):
+        b.check(v.compare("ge", n, v.index(0)), "the number of steps is {found}", n)
+    return n
+
+
+def _body_arguments(b: TensorBuilder, op: Scan, given: Operands[Tensor]) -> list[Tensor]:
+    """What the body gets, with the extents that it has; rows are values that nobody computes."""
+    for position, (x, depth) in enumerate(zip(given.initial, op.depths, strict=True)):
+        b.same_extent([x.extents[0], depth], f"rows of the initial value of state {position}, and its lags,")
+    rows = [_unknown(b, x.dtype, x.extents[1:]) for x in given.sequences]
+    taps = [_unknown(b, x.dtype, x.extents[1:]) for x, lags in zip(given.initial, op.taps, strict=True) for _ in lags]
+    arguments = [*rows, *taps, *given.constants]
+    return [_known(b, x, slot) for x, slot in zip(arguments, op.body.inputs, strict=True)]
+
+
+def _known(b: TensorBuilder, x: Tensor, slot: Variable) -> Tensor:
+    """A value with the extents that the body takes for granted."""
+    extents = [
+        b.same_extent([n, dim], f"extents of {slot}") if isinstance(dim, int) else n
+        for n, dim in zip(x.extents, slot.tensor_type.shape, strict=True)
+    ]
+    return Tensor(x.ssa, x.dtype, tuple(extents))
+
+
+def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
+    """A value that is never computed."""
+    if extents:
+        return b.empty(extents, dtype)
+    place = b.empty([1], dtype)
+    read = tensor.ExtractOp(place.ssa, [b.scalars.index(0).ssa], element_type(dtype))
+    b.insert_op(read)
+    return Tensor(read.result, dtype)
+
+
+def _result_extents(
+    b: TensorBuilder, op: Scan, n: Extent, initial: Sequence[Tensor], found: Sequence[Tensor]
+) -> list[tuple[str, tuple[Extent, ...]]]:
+    """dtype and extents of every result of the loop."""
+    results: list[tuple[str, tuple[Extent, ...]]] = []
+    for position, (x, start) in enumerate(zip(found, initial, strict=False)):
+        what = f"state {position}: extents before and after a step"
+        extents = tuple(b.same_extent([old, new], what) for old, new in zip(start.extents[1:], x.extents, strict=True))
+        results.append((x.dtype, (n, *extents) if op.is_stacked[position] else extents))
+    for x in found[len(initial) : len(initial) + op.mapped]:
+        results.append((x.dtype, (n, *x.extents)))
+    for _, extents in results:
+        for extent in extents[1:]:
+            if isinstance(extent, Scalar) and _is_unknown(extent.ssa):
+                raise GraphValueError(
+                    "the size of a result may differ from step to step", hint="let it follow from the constants"
+                )
+    if op.has_condition:
+        results.append(("int64", ()))
+    return results
+
+
+def _is_unknown(x: SSAValue) -> bool:
+    """True if a value depends on one that only a step computes."""
+    pending, seen = [x], set[SSAValue]()
+    while pending:
+        y = pending.pop()
+        if y in seen or isinstance(y, BlockArgument):
+            continue
+        seen.add(y)
+        assert isinstance(y.owner, Operation)
+        if isinstance(y.owner, tensor.EmptyOp):
+            return True
+        for inner in y.owner.walk():
+            pending.extend(inner.operands)
+    return False
+
+
+def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Results of a loop that stopped early: the rows of the steps taken."""
+    *others, taken = results
+    count = b.scalars.cast(b.item(taken), dtypes.INDEX)
+    for position, x in enumerate(others):
+        if position < len(op.taps) and not op.is_stacked[position]:
+            yield x
+        else:
+            yield b.tabulate([count, *x.extents[1:]], x.dtype, lambda v, *at, x=x: v.load(x, *at))
+    yield taken
+
+
+def _chosen(b: TensorBuilder, condition: Scalar, m: Extent, n: Extent) -> Extent:
+    """The extent on the side that is taken."""
+    if same_extent(m, n):
+        return m
+    return b.scalars.select(condition, b.scalars.index(m), b.scalars.index(n))
+
+
+def _static(extents: Sequence[Extent]) -> list[int | None]:
+    return [n if isinstance(n, int) else None for n in extents]
+
+
+def _dynamic(results: Sequence[tuple[str, tuple[Extent, ...]]]) -> list[SSAValue]:
+    return [n.ssa for _, extents in results for n in extents if isinstance(n, Scalar)]

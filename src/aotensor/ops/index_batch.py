@@ -1,0 +1,57 @@
+"""Batches of basic indices whose positions differ by sample: the numbers of the samples join as an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from aotensor.graph.public import lookup
+from aotensor.graph.variable import Variable
+from aotensor.ops.create import arange
+from aotensor.ops.shape.axes import moveaxis
+from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.window import INPUT, Bound, Entries, Position
+
+
+def differs_in_positions(entries: Entries, is_batched: Sequence[bool]) -> bool:
+    """True if some symbolic position is batched, and no bound or step of a slice is: those would be ragged."""
+    return any(is_batched) and not any(
+        on and not isinstance(entry, Position) for entry, flags in _with_symbols(entries, is_batched) for on in flags
+    )
+
+
+def batched_window(entries: Entries, x: Variable, symbols: Sequence[Variable], is_batched: bool) -> Variable:
+    """x[entries] of every sample; batched symbols are vectors.   → (samples, …)"""
+    items = _items(entries, symbols)
+    if is_batched:
+        return lookup("subtensor")(x, (arange(extent_of(x, 0)), *items))  # type: ignore[no-any-return]
+    arrays = [axis for axis, entry in enumerate(entries) if isinstance(entry, Position)]
+    is_one_block = arrays[-1] - arrays[0] == len(arrays) - 1
+    return moveaxis(lookup("subtensor")(x, items), arrays[0] if is_one_block else 0, 0)
+
+
+def batched_change(
+    entries: Entries, x: Variable, value: Variable, symbols: Sequence[Variable], is_set: bool
+) -> Variable:
+    """x, which is batched, with x[entries] of every sample increased by, or replaced by, that of `value`."""
+    window = lookup("subtensor")(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
+    return lookup("set_subtensor" if is_set else "inc_subtensor")(window, value)  # type: ignore[no-any-return]
+
+
+def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
+    """Each entry with the symbols that are its own."""
+    start = 0
+    for entry in entries:
+        yield entry, symbols[start : start + entry.symbols()]
+        start += entry.symbols()
+
+
+def _items(entries: Entries, symbols: Sequence[Variable]) -> tuple[Any, ...]:
+    """The entries as they are written in an index."""
+    items: list[Any] = []
+    for entry, own in _with_symbols(entries, symbols):
+        pending = iter(own)
+        bounds: Sequence[Bound] = (entry.at,) if isinstance(entry, Position) else (entry.start, entry.stop, entry.step)
+        found = [next(pending) if bound is INPUT else bound for bound in bounds]
+        items.append(found[0] if isinstance(entry, Position) else slice(*found))
+    return tuple(items)

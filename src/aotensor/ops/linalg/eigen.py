@@ -1,0 +1,160 @@
+"""Eigenvalues and eigenvectors of symmetric matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import TrailingOp
+from aotensor.ops.contract import matmul
+from aotensor.ops.diagonal import diagonal, tril, triu
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.compare import eq, switch
+from aotensor.ops.linalg.matrices import check_square, floating, lowered_square
+from aotensor.ops.linalg.shapes import converged, square_type
+from aotensor.ops.linalg.signs import lower_signs, signs_of
+from aotensor.ops.shape.axes import expand_dims, matrix_transpose
+
+FAILED: Final = "the eigenvalues did not converge"
+TRIANGLES: Final = {"L": np.tril, "U": np.triu}
+
+
+def inverse_differences(w: Variable) -> Variable:
+    """1/(w_j − w_i), and 0 where both are equal.   (…, n) → (…, n, n)"""
+    differences = expand_dims(w, -2) - expand_dims(w, -1)
+    is_equal = eq(differences, 0)
+    return switch(is_equal, 0, 1 / switch(is_equal, 1, differences))
+
+
+def symmetric(x: Variable, uplo: str) -> Variable:
+    """The symmetric matrix of which one triangle of x is read, the lower one ("L") or the upper one ("U")."""
+    if uplo == "L":
+        return tril(x) + matrix_transpose(tril(x, -1))
+    return triu(x) + matrix_transpose(triu(x, 1))
+
+
+def folded(m: Variable, uplo: str) -> Variable:
+    """The adjoint of `symmetric`: both halves of m in the triangle that is read."""
+    if uplo == "L":
+        return tril(m) + tril(matrix_transpose(m), -1)
+    return triu(m) + triu(matrix_transpose(m), 1)
+
+
+@dataclass(frozen=True)
+class Eigh(TrailingOp):
+    """x → (w, v): x = v·diag(w)·vᵀ, w ascending, signs as in `signs`.   (…, n, n) → (…, n), (…, n, n)
+
+    Derivatives of v between equal eigenvalues are 0: there v is not unique.
+    """
+
+    name: ClassVar[str] = "eigh"
+    uplo: str
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
+        square = square_type(x)
+        return TensorType(square.dtype, square.shape[:-1]), square
+
+    def reference(self, x: Array) -> tuple[Array, Array]:
+        check_square(self.name, x)
+        eigh = partial(np.linalg.eigh, UPLO=self.uplo)
+        w, v = converged(self.name, FAILED, eigh, x, read=TRIANGLES[self.uplo])
+        return w, v * signs_of(v)[..., None, :]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (w, v), (ct_w, ct_v) = outputs, cotangents
+        vt = matrix_transpose(v)
+        terms = [] if is_disconnected(ct_w) else [v * expand_dims(ct_w, -2)]
+        terms += [] if is_disconnected(ct_v) else [matmul(v, inverse_differences(w) * matmul(vt, ct_v))]
+        return [folded(matmul(sum_terms(terms, add), vt), self.uplo)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (w, v), (tx,) = outputs, tangents
+        if is_disconnected(tx):
+            return [disconnected(), disconnected()]
+        inner = matmul(matmul(matrix_transpose(v), symmetric(tx, self.uplo)), v)
+        return [diagonal(inner, 0, -2, -1), matmul(v, inverse_differences(w) * inner)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
+        extents = lowered_square(b, x)
+        results = [(x.dtype, extents[:-1]), (x.dtype, extents)]
+        w, rows = b.lapack("eigh", [x], results, FAILED, is_lower=self.uplo == "L")
+        signs = lower_signs(b, rows, len(extents) - 1)
+
+        def element(s: ScalarVerbs, *at: Scalar) -> Scalar:
+            *outer, i, j = at
+            return s.mul(s.load(rows, *outer, j, i), s.load(signs, *outer, j))
+
+        return w, b.tabulate(rows.extents, x.dtype, element)
+
+
+@dataclass(frozen=True)
+class Eigvalsh(TrailingOp):
+    """The eigenvalues w of Eigh alone.   (…, n, n) → (…, n)"""
+
+    name: ClassVar[str] = "eigvalsh"
+    uplo: str
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        square = square_type(x)
+        return TensorType(square.dtype, square.shape[:-1])
+
+    def reference(self, x: Array) -> Array:
+        check_square(self.name, x)
+        eigvalsh = partial(np.linalg.eigvalsh, UPLO=self.uplo)
+        return converged(self.name, FAILED, eigvalsh, x, read=TRIANGLES[self.uplo])  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        pair = Eigh(self.uplo).apply(*inputs)
+        return pair.op.pullback(inputs, pair.outputs, [cotangents[0], disconnected()])
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        pair = Eigh(self.uplo).apply(*inputs)
+        return pair.op.pushforward(inputs, pair.outputs, tangents)[:1]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        results = [(x.dtype, lowered_square(b, x)[:-1])]
+        return b.lapack("eigvalsh", [x], results, FAILED, is_lower=self.uplo == "L")[0]
+
+
+@public
+def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
+    """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
+
+    Only the triangle UPLO, "L" or "U", is read, and the gradient lives in it. In each eigenvector the first component
+    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. What
+    is not finite gives nan.
+
+    Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square or another UPLO; LinAlgError
+    at run time where the iteration does not converge.
+    """
+    return Eigh(_triangle("eigh", UPLO))(floating(a))  # type: ignore[no-any-return]
+
+
+@public
+def eigvalsh(a: Any, UPLO: str = "L") -> Variable:
+    """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   Else as eigh."""
+    return Eigvalsh(_triangle("eigvalsh", UPLO))(floating(a))  # type: ignore[no-any-return]
+
+
+def _triangle(name: str, uplo: str) -> str:
+    if uplo not in ("L", "U", "l", "u"):
+        raise GraphValueError(f"{name}: UPLO is 'L' or 'U', not {uplo!r}")
+    return uplo.upper()

@@ -1,0 +1,223 @@
+"""LU factors: how they are computed here, and the functions of SciPy that give them to the user.
+
+Here it is the columns that are exchanged, A·P = L·U, with ones on the diagonal of U: that is what LAPACK does to a
+row-major matrix, so solves, inverses and determinants need no transpose. SciPy's factors are those of the transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import TrailingOp, all_batched
+from aotensor.ops.create import arange
+from aotensor.ops.diagonal import Triangle, eye
+from aotensor.ops.elementwise.compare import cast, eq
+from aotensor.ops.linalg.matrices import (
+    both_floating,
+    check_square,
+    failed,
+    floating_matrix,
+    lowered_square,
+    per_matrix,
+    scipy_linalg,
+    square_dim,
+    with_common_batch,
+)
+from aotensor.ops.linalg.triangular import (
+    MultiplyTriangular,
+    SolveTriangular,
+    right_hand_side,
+    solve_triangular,
+    transposition,
+)
+from aotensor.ops.linear import ConstantOp
+from aotensor.ops.shape.axes import expand_dims, matrix_transpose
+from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.take import take_along_axis
+
+SINGULAR = "the matrix is singular: pivot {found} is zero"
+
+
+@dataclass(frozen=True)
+class ColumnLu(TrailingOp):
+    """A → F, p with A·P = L·U: L the lower triangle of F, U the rest with ones on its diagonal.   (…, n, n)
+
+    p (int32): column k changed places with column p[k], for k in order, both counted from 1. on_error: what a singular
+    matrix gives, "raise", "nan", or "ignore" for the factors as they are.
+
+    dF = L·tril(G) + triu(G, 1)·U with G = L⁻¹·dA·P·U⁻¹, and its adjoint.
+    """
+
+    name: ClassVar[str] = "lu"
+    on_error: str
+
+    def infer_type(self, a: TensorType) -> tuple[TensorType, TensorType]:
+        n = square_dim(a)
+        return TensorType(a.dtype, (*a.shape[:-2], n, n)), TensorType("int32", (*a.shape[:-2], n))
+
+    def reference(self, a: Array) -> tuple[Array, Array]:
+        check_square(self.name, a)
+        return per_matrix(self._factors, [a], [np.empty_like(a), np.empty(a.shape[:-1], np.int32)])  # type: ignore[no-any-return]
+
+    def _factors(self, a: Array) -> tuple[Any, Array]:
+        if not a.size:
+            return a, np.empty(0)
+        factors, exchanges, order = scipy_linalg().get_lapack_funcs("getrf", (a,))(a.T)
+        if order and self.on_error != "ignore":
+            return failed(self.name, SINGULAR.format(found=order), self.on_error), exchanges + 1
+        return factors.T, exchanges + 1
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False]]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (factors, exchanges), (ct, _) = outputs, cotangents
+        if is_disconnected(ct):
+            return [disconnected()]
+        lower = _lower(MultiplyTriangular(True, True)(factors, _lower(ct)))
+        upper = _upper(MultiplyTriangular(False, True, True, is_left=False)(factors, _upper(ct)))
+        left = SolveTriangular(True, True, on_error="nan")(factors, lower + upper)
+        both = SolveTriangular(False, True, True, is_left=False, on_error="nan")(factors, left)
+        return [_with_columns(both, Permutation(True)(factors, exchanges))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (factors, exchanges), (tangent,) = outputs, tangents
+        if is_disconnected(tangent):
+            return [disconnected(), disconnected()]
+        exchanged = _with_columns(tangent, Permutation(False)(factors, exchanges))
+        left = SolveTriangular(True, on_error="nan")(factors, exchanged)
+        both = SolveTriangular(False, False, True, is_left=False, on_error="nan")(factors, left)
+        lower = MultiplyTriangular(True)(factors, _lower(both))
+        upper = MultiplyTriangular(False, False, True, is_left=False)(factors, _upper(both))
+        return [_lower(lower) + _upper(upper), disconnected()]
+
+    def lower(self, b: TensorBuilder, a: Tensor) -> tuple[Tensor, ...]:
+        extents = lowered_square(b, a)
+        error = SINGULAR if self.on_error == "raise" else ""
+        results = [(a.dtype, extents), ("int32", extents[:-1])]
+        return b.lapack("lu", [a], results, error, nan_on_failure=self.on_error == "nan")
+
+
+def _lower(x: Variable) -> Variable:
+    return Triangle(True, 0)(x)  # type: ignore[no-any-return]
+
+
+def _upper(x: Variable) -> Variable:
+    return Triangle(False, 1)(x)  # type: ignore[no-any-return]
+
+
+def _with_columns(x: Variable, order: Variable) -> Variable:
+    """Column order[k] of x as column k."""
+    return take_along_axis(x, expand_dims(order, -2), -1)
+
+
+@dataclass(frozen=True)
+class Permutation(ConstantOp):
+    """The factors, exchanges → q (int64): column q[k] of A is column k of A·P; the other way round if inverse."""
+
+    name: ClassVar[str] = "lu_permutation"
+    is_inverse: bool
+
+    def infer_type(self, factors: TensorType, exchanges: TensorType) -> TensorType:
+        return exchanges.with_dtype("int64")
+
+    def reference(self, factors: Array, exchanges: Array) -> Array:
+        return per_matrix(self._order, [factors, exchanges], [np.empty(exchanges.shape, np.int64)])  # type: ignore[no-any-return]
+
+    def _order(self, factors: Array, exchanges: Array) -> Array:
+        order, steps = np.arange(len(exchanges)), np.arange(len(exchanges))
+        for k in steps[::-1] if self.is_inverse else steps:
+            order[[k, exchanges[k] - 1]] = order[[exchanges[k] - 1, k]]
+        return order
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+    def lower(self, b: TensorBuilder, factors: Tensor, exchanges: Tensor) -> Tensor:
+        results = [("int64", exchanges.extents)]
+        return b.lapack("lu_permutation", [factors, exchanges], results, is_inverse=self.is_inverse)[0]
+
+
+class FactoredOp(Op):
+    """An op of a matrix A, its factors F, p, and maybe more: computed from the factors, differentiated as one of A."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        varying = [True, False, False, *[True] * (len(node.inputs) - 3)]
+        return [[connected] * len(node.outputs) for connected in varying]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+
+# --- SciPy's functions -----------------------------------------------------------------------------------------------
+
+
+@public
+def lu_factor(a: Any) -> tuple[Variable, Variable]:
+    """(lu, piv) of scipy.linalg.lu_factor, for square matrices: row k changed places with row piv[k], from 0.
+
+    a: (…, n, n) → (…, n, n) with L below the diagonal (ones on it are left out) and U on and above, (…, n) int32.
+    A singular matrix gives its factors, as in SciPy. Raises: GraphValueError if a is not square.
+    """
+    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(floating_matrix("lu_factor", a))).outputs
+    return matrix_transpose(factors), cast(exchanges - 1, "int32")
+
+
+@public
+def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim: int | None = None) -> Variable:
+    """x with op(a)·x = b, by what lu_factor(a) gives; trans and b_ndim as in solve_triangular.
+
+    Slopes reach b and lu; piv is an array of integers. Raises: as solve_triangular.
+    """
+    lu, pivots = lu_and_piv
+    is_transposed = transposition("lu_solve", trans)
+    lu, b = both_floating(lu, b)
+    pivots = as_tensor(pivots)
+    core = right_hand_side("lu_solve", lu, b, b_ndim)
+    lu, pivots, b = with_common_batch((lu, 2), (pivots, 1), (b, core))
+    order = Permutation(is_transposed)(lu, pivots + 1)
+    axis, places = -core, order if core == 1 else expand_dims(order, -1)
+    if is_transposed:
+        inner = solve_triangular(lu, b, trans=1, b_ndim=core)
+        outer = solve_triangular(lu, inner, trans=1, lower=True, unit_diagonal=True, b_ndim=core)
+        return take_along_axis(outer, places, axis)
+    exchanged = take_along_axis(b, places, axis)
+    inner = solve_triangular(lu, exchanged, lower=True, unit_diagonal=True, b_ndim=core)
+    return solve_triangular(lu, inner, b_ndim=core)
+
+
+@public
+def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Variable, ...]:
+    """(P, L, U) with a = P·L·U of a square matrix, ones on the diagonal of L.   (…, n, n) → three of (…, n, n)
+
+    permute_l: (P·L, U) instead; p_indices: (p, L, U) with a = L[p]·U, p int64 of (…, n). P and p have no gradient.
+
+    Raises: GraphValueError if a is not square, GraphTypeError if both options are set.
+    """
+    if permute_l and p_indices:
+        raise GraphTypeError("lu: permute_l and p_indices exclude each other")
+    a = floating_matrix("lu", a)
+    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(a)).outputs
+    packed = matrix_transpose(factors)
+    n = extent_of(a, -1)
+    lower, upper = Triangle(True, -1)(packed) + eye(n, dtype=a.dtype), Triangle(False, 0)(packed)
+    places = Permutation(True)(factors, exchanges)
+    if p_indices:
+        return places, lower, upper
+    if permute_l:
+        return take_along_axis(lower, expand_dims(places, -1), -2), upper
+    return cast(eq(expand_dims(places, -1), arange(n)), a.dtype), lower, upper

@@ -1,0 +1,96 @@
+"""The pseudoinverse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import TrailingOp
+from aotensor.ops.contract import matmul
+from aotensor.ops.linalg.eigen import symmetric
+from aotensor.ops.linalg.matrices import floating
+from aotensor.ops.linalg.shapes import as_square, converged, lowered_product, matrix_type
+from aotensor.ops.linalg.svd import FAILED, lower_thin_svd
+from aotensor.ops.shape.axes import matrix_transpose
+
+
+@dataclass(frozen=True)
+class Pinv(TrailingOp):
+    """y = V·diag(1/s)·Uᵀ over the singular values s above rcond times the largest.   (…, m, n) → (…, n, m)
+
+    The derivative is that at constant rank. Source: Golub & Pereyra, The differentiation of pseudo-inverses (1973).
+    """
+
+    name: ClassVar[str] = "pinv"
+    rcond: float
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        *batch, rows, columns = matrix_type(x).shape
+        return TensorType(x.dtype, (*batch, columns, rows))
+
+    def reference(self, x: Array) -> Array:
+        return converged(self.name, FAILED, partial(np.linalg.pinv, rcond=self.rcond), x)  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """−Yᵀ·Z·Yᵀ + (I − X·Y)·Zᵀ·Y·Yᵀ + Yᵀ·Y·Zᵀ·(I − Y·X)"""
+        (x,), (y,), (ct,) = inputs, outputs, cotangents
+        yt, zt = matrix_transpose(y), matrix_transpose(ct)
+        inside = matmul(matmul(yt, ct), yt)
+        left = matmul(matmul(zt - matmul(x, matmul(y, zt)), y), yt)
+        right = matmul(yt, matmul(y, zt - matmul(matmul(zt, y), x)))
+        return [left + right - inside]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """−Y·Ẋ·Y + Y·Yᵀ·Ẋᵀ·(I − X·Y) + (I − Y·X)·Ẋᵀ·Yᵀ·Y"""
+        (x,), (y,), (tx,) = inputs, outputs, tangents
+        if is_disconnected(tx):
+            return [tx]
+        yt, txt = matrix_transpose(y), matrix_transpose(tx)
+        inside = matmul(matmul(y, tx), y)
+        left = matmul(y, matmul(yt, txt - matmul(matmul(txt, x), y)))
+        right = matmul(matmul(txt - matmul(y, matmul(x, txt)), yt), y)
+        return [left + right - inside]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        u, s, vt = lower_thin_svd(b, x)
+        axis = len(s.extents) - 1
+        largest = b.permute(b.reduce("maximum", s, [axis]), [*range(axis), None])
+
+        def inverse(v: ScalarVerbs, s: Scalar, most: Scalar) -> Scalar:
+            is_kept = v.compare("gt", s, v.mul(most, v.constant(self.rcond, s.dtype)))
+            zero, one = v.constant(0, s.dtype), v.constant(1, s.dtype)
+            return v.select(is_kept, v.div(one, s), zero)
+
+        column = b.permute(b.map(inverse, s, largest, dtype=x.dtype), [*range(axis + 1), None])
+        scaled = b.map(lambda v, row, factor: v.mul(row, factor), vt, column, dtype=x.dtype)
+        return lowered_product(b, "ki,jk->ij", scaled, u)
+
+
+@public
+def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
+    """np.linalg.pinv: the Moore-Penrose inverse.   (…, m, n) → (…, n, m)
+
+    rcond: singular values up to this times the largest count as 0, a number known at compile time.
+    hermitian: only the lower triangle of the square a is read. Slopes are those at constant rank.
+
+    Raises: GraphTypeError below rank 2 or for a symbolic rcond; LinAlgError at run time where the singular
+    values do not converge. What is not finite gives nan.
+    """
+    a = floating(a)
+    if not isinstance(rcond, int | float | np.floating):
+        raise GraphTypeError(f"pinv: rcond is a number known at compile time, not {rcond!r}", lines=[a.describe()])
+    return Pinv(float(rcond))(symmetric(as_square("pinv", a), "L") if hermitian else a)  # type: ignore[no-any-return]

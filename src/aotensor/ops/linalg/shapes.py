@@ -1,0 +1,95 @@
+"""Shapes of matrices: what is known of them, and what is checked."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.linalg.matrices import square_dim
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import extent_of
+
+
+def as_square(name: str, x: Any) -> Variable:
+    """x, a matrix or a batch of them, checked to be square (at run time where the extents are not known).
+
+    Raises: GraphTypeError below rank 2, GraphValueError for extents that are known to differ.
+    """
+    matrix = as_tensor(x)
+    if matrix.ndim < 2:
+        raise GraphTypeError(f"{name}: needs a rank of at least 2", lines=[matrix.describe()])
+    rows, columns = matrix.tensor_type.shape[-2:]
+    if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
+        raise GraphValueError(f"{name}: needs a square matrix, not {rows} by {columns}", lines=[matrix.describe()])
+    if rows == columns and rows is not None:
+        return matrix
+    return specify_shape(matrix, [*([None] * (matrix.ndim - 1)), extent_of(matrix, -2)])
+
+
+def matrix_type(x: TensorType) -> TensorType:
+    """The type of a floating matrix, or of a batch of them.   Raises: GraphTypeError for anything else."""
+    if x.rank < 2:
+        raise GraphTypeError("needs a matrix: a rank of at least 2")
+    if not dtypes.is_float(x.dtype):
+        raise GraphTypeError(f"needs a floating dtype, not {x.dtype}")
+    return x
+
+
+def square_type(x: TensorType) -> TensorType:
+    """The type of a floating square matrix, or of a batch of them, with what is known of either extent for both.
+
+    Raises: GraphTypeError as matrix_type, GraphValueError for extents that are known to differ.
+    """
+    n = square_dim(x)
+    return TensorType(x.dtype, (*x.shape[:-2], n, n))
+
+
+def smaller(rows: Dim, columns: Dim) -> Dim:
+    """What is known of min(rows, columns)."""
+    if rows == columns:
+        return rows
+    return min(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else None
+
+
+def is_at_least(first: Dim, second: Dim) -> bool:
+    """True if one extent is known to be at least the other."""
+    if isinstance(first, int) and isinstance(second, int):
+        return first >= second
+    return first is not None and first == second
+
+
+def lowered_product(b: TensorBuilder, spec: str, x: Tensor, y: Tensor) -> Tensor:
+    """A contraction of matrices, such as "ik,kj->ij", for every entry of a batch."""
+    batch = string.ascii_uppercase[: len(x.extents) - 2]
+    left, right, out = spec.replace("->", ",").split(",")
+    return b.contract(f"{batch}{left},{batch}{right}->{batch}{out}", x, y)
+
+
+def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Array] = np.asarray) -> list[Array]:
+    """The results of fn on a batch of matrices; nan for those that are not finite in what is `read` of them.
+
+    LAPACK gives nan for some of those, and an error for others.
+    """
+    is_finite = np.asarray(np.isfinite(read(x)).all(axis=(-2, -1)))
+    results = fn(np.where(is_finite[..., None, None], x, 0).astype(x.dtype))
+    results = [np.array(y) for y in (results if isinstance(results, tuple) else (results,))]
+    for y in results:
+        y[~is_finite] = np.nan
+    return results
+
+
+def converged(name: str, message: str, fn: Callable[[Array], Any], x: Array, **options: Any) -> Any:
+    """`of_finite`, one array or a tuple of them.   Raises: GraphLinAlgError with the message where fn gives up."""
+    try:
+        results = of_finite(fn, x, **options)
+    except np.linalg.LinAlgError as error:
+        raise GraphLinAlgError(f"{name}: {message}") from error
+    return results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,288 @@
+"""Solutions of linear systems, and inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable
+from aotensor.ops.diagonal import Triangle
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.linalg.cholesky import Cholesky, fold_lower
+from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
+from aotensor.ops.linalg.matrices import (
+    ON_ERROR,
+    both_floating,
+    check_option,
+    common_batch,
+    common_dim,
+    floating_matrix,
+    lowered_batch,
+    per_matrix,
+    product,
+    scipy_linalg,
+    square_dim,
+    with_common_batch,
+)
+from aotensor.ops.linalg.triangular import INNER, SolveTriangular, right_hand_side
+from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
+
+
+def _solution_type(a: TensorType, b: TensorType, b_ndim: int) -> TensorType:
+    n = common_dim(INNER, square_dim(a), b.shape[b.rank - b_ndim])
+    batch = common_batch(a.shape[:-2], b.shape[: b.rank - b_ndim])
+    return TensorType(dtypes.promote(a.dtype, b.dtype), (*batch, n, *b.shape[b.rank - b_ndim + 1 :]))
+
+
+def _lowered_extents(b: TensorBuilder, factors: Tensor, x: Tensor, b_ndim: int) -> list[Any]:
+    """The extents of a solution, checked where they are not known."""
+    *batch, n, _ = factors.extents
+    extents = list(x.extents)
+    extents[-b_ndim] = b.same_extent([extents[-b_ndim], n], INNER)
+    extents[: len(batch)] = lowered_batch(b, extents[: len(batch)], batch)
+    return extents
+
+
+def _check_extents(name: str, a: Array, b: Array, b_ndim: int) -> None:
+    if b.shape[-b_ndim] != a.shape[-1]:
+        raise GraphValueError(f"{name}: {INNER} differ: {a.shape[-1]} and {b.shape[-b_ndim]}")
+
+
+def _times(a: Variable, x: Variable, b_ndim: int, is_transposed: bool = False) -> Variable:
+    """op(a)·x"""
+    left = "ji" if is_transposed else "ij"
+    return product(f"{left},j->i" if b_ndim == 1 else f"{left},jk->ik", a, x)
+
+
+def _outer(x: Variable, y: Variable, b_ndim: int) -> Variable:
+    """x·yᵀ"""
+    return product("i,j->ij" if b_ndim == 1 else "ik,jk->ij", x, y)
+
+
+@dataclass(frozen=True)
+class LuSolve(FactoredOp):
+    """A, its factors, b → x with op(A)·x = b.   b: (…, n, k), or (…, n) for b_ndim 1
+
+    b̄ = op(A)⁻ᵀ·x̄ and Ā = −b̄·xᵀ, or its transpose: the factors serve again.
+    """
+
+    name: ClassVar[str] = "lu_solve"
+    is_transposed: bool
+    b_ndim: int
+
+    def infer_type(self, a: TensorType, factors: TensorType, exchanges: TensorType, b: TensorType) -> TensorType:
+        return _solution_type(a, b, self.b_ndim)
+
+    def reference(self, a: Array, factors: Array, exchanges: Array, b: Array) -> Array:
+        _check_extents(self.name, factors, b, self.b_ndim)
+        return per_matrix(self._solved, [factors, exchanges, b], [np.empty_like(b)])  # type: ignore[no-any-return]
+
+    def _solved(self, factors: Array, exchanges: Array, b: Array) -> Any:
+        if not b.size:
+            return b
+        if not np.all(np.isfinite(factors)):
+            return np.nan
+        return scipy_linalg().lu_solve((factors.T, exchanges - 1), b, int(not self.is_transposed), check_finite=False)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, factors, exchanges, _), (x,), (ct,) = inputs, outputs, cotangents
+        for_b = replace(self, is_transposed=not self.is_transposed)(a, factors, exchanges, ct)
+        left, right = (x, for_b) if self.is_transposed else (for_b, x)
+        return [-_outer(left, right, self.b_ndim), disconnected(), disconnected(), for_b]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, factors, exchanges, _), (x,), (ta, _, _, tb) = inputs, outputs, tangents
+        terms = [] if is_disconnected(tb) else [tb]
+        if not is_disconnected(ta):
+            terms.append(-_times(ta, x, self.b_ndim, self.is_transposed))
+        return [self(a, factors, exchanges, sum_terms(terms, add)) if terms else disconnected()]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        a, factors, exchanges, b = inputs
+        if any(is_batched[:3]) or a.ndim > 2 or self.b_ndim == 2:
+            return super().batch(node, inputs, is_batched)
+        columns = replace(self, b_ndim=2)(a, factors, exchanges, matrix_transpose(b))
+        return [matrix_transpose(columns)]
+
+    def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor, x: Tensor) -> Tensor:
+        extents = _lowered_extents(b, factors, x, self.b_ndim)
+        operands = [factors, exchanges, b.cast(x, factors.dtype)]
+        results = [(factors.dtype, extents)]
+        return b.lapack("lu_solve", operands, results, is_transposed=self.is_transposed, nan_on_failure=True)[0]
+
+
+@dataclass(frozen=True)
+class CholeskySolve(FactoredOp):
+    """A (of which the lower triangle counts), its Cholesky factor L, b → x with A·x = b.
+
+    b̄ = A⁻¹·x̄, and Ā = −b̄·xᵀ folded onto the lower triangle.
+    """
+
+    name: ClassVar[str] = "cholesky_solve"
+    b_ndim: int
+
+    def infer_type(self, a: TensorType, factor: TensorType, b: TensorType) -> TensorType:
+        return _solution_type(a, b, self.b_ndim)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False], [True]]
+
+    def reference(self, a: Array, factor: Array, b: Array) -> Array:
+        _check_extents(self.name, factor, b, self.b_ndim)
+        return per_matrix(self._solved, [factor, b], [np.empty_like(b)])  # type: ignore[no-any-return]
+
+    def _solved(self, factor: Array, b: Array) -> Any:
+        return scipy_linalg().cho_solve((factor, True), b, check_finite=False) if b.size else b
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, factor, _), (x,), (ct,) = inputs, outputs, cotangents
+        for_b = self(a, factor, ct)
+        return [-fold_lower(_outer(for_b, x, self.b_ndim)), disconnected(), for_b]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, factor, _), (x,), (ta, _, tb) = inputs, outputs, tangents
+        terms = [] if is_disconnected(tb) else [tb]
+        if not is_disconnected(ta):
+            terms.append(-_times(symmetric_of_lower(ta), x, self.b_ndim))
+        return [self(a, factor, sum_terms(terms, add)) if terms else disconnected()]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        a, factor, b = inputs
+        if any(is_batched[:2]) or a.ndim > 2 or self.b_ndim == 2:
+            return super().batch(node, inputs, is_batched)
+        return [dimshuffle(replace(self, b_ndim=2)(a, factor, dimshuffle(b, [1, 0])), [1, 0])]
+
+    def lower(self, b: TensorBuilder, a: Tensor, factor: Tensor, x: Tensor) -> Tensor:
+        x = b.cast(x, factor.dtype)
+        results = [(factor.dtype, _lowered_extents(b, factor, x, self.b_ndim))]
+        options: dict[str, Any] = {"is_left": True, "is_lower": True, "is_unit": False, "nan_on_failure": True}
+        (inner,) = b.lapack("solve_triangular", [factor, x], results, is_transposed=False, **options)
+        return b.lapack("solve_triangular", [factor, inner], results, is_transposed=True, **options)[0]
+
+
+def symmetric_of_lower(a: Variable) -> Variable:
+    """The symmetric matrix that has this lower triangle."""
+    return Triangle(True, 0)(a) + matrix_transpose(Triangle(True, -1)(a))  # type: ignore[no-any-return]
+
+
+_ASSUMPTIONS = {
+    "gen": "gen", "general": "gen", "sym": "sym", "symmetric": "sym", "her": "sym", "hermitian": "sym", "pos": "pos",
+    "positive definite": "pos", "lower triangular": "lower", "upper triangular": "upper",
+}  # fmt: skip
+
+
+@public
+def solve(
+    a: Any,
+    b: Any,
+    *,
+    assume_a: str = "gen",
+    lower: bool = False,
+    transposed: bool = False,
+    b_ndim: int | None = None,
+    on_error: str = "raise",
+) -> Variable:
+    """x with a·x = b, or aᵀ·x = b if `transposed`.   a: (…, n, n), b: (…, n[, k]) → (…, n[, k])
+
+    assume_a: "gen"; "sym" (or "her") and "pos", of which only the triangle that `lower` names is read;
+    "lower triangular", "upper triangular". b_ndim: 1 for vectors, 2 for matrices; by default b of rank 1 is a vector
+    and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error: what a singular matrix
+    gives (for "pos": one that is not positive definite), "raise" (LinAlgError, at run time) or "nan".
+
+    Raises: GraphValueError if a is not square, extents differ (at run time where they are not known) or an option is
+    unknown. Cost: one factorisation, which the gradient shares.
+    """
+    check_option("solve", "assume_a", assume_a, list(_ASSUMPTIONS))
+    check_option("solve", "on_error", on_error, ON_ERROR)
+    a, b = both_floating(a, b)
+    core = right_hand_side("solve", a, b, b_ndim)
+    match _ASSUMPTIONS[assume_a]:
+        case "gen":
+            return _solve_by_lu(a, b, core, transposed, on_error)
+        case "sym":
+            full = symmetric_of_lower(a if lower else matrix_transpose(a))
+            return _solve_by_lu(full, b, core, False, on_error)
+        case "pos":
+            read = a if lower else matrix_transpose(a)
+            factor = Cholesky(on_error)(read)
+            operands = with_common_batch((read, 2), (factor, 2), (b, core))
+            return CholeskySolve(core)(*operands)  # type: ignore[no-any-return]
+        case side:
+            op = SolveTriangular(side == "lower", bool(transposed), b_ndim=core, on_error=on_error)
+            return op(*with_common_batch((a, 2), (b, core)))  # type: ignore[no-any-return]
+
+
+def _solve_by_lu(a: Variable, b: Variable, core: int, is_transposed: bool, on_error: str) -> Variable:
+    factors, exchanges = ColumnLu(on_error).apply(a).outputs
+    operands = with_common_batch((a, 2), (factors, 2), (exchanges, 1), (b, core))
+    return LuSolve(bool(is_transposed), core)(*operands)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class LuInverse(FactoredOp):
+    """A, its factors → A⁻¹, nan for a singular matrix.   dY = −Y·dA·Y"""
+
+    name: ClassVar[str] = "inv"
+
+    def infer_type(self, a: TensorType, factors: TensorType, exchanges: TensorType) -> TensorType:
+        return factors
+
+    def reference(self, a: Array, factors: Array, exchanges: Array) -> Array:
+        return per_matrix(self._inverse, [factors, exchanges], [np.empty_like(factors)])  # type: ignore[no-any-return]
+
+    def _inverse(self, factors: Array, exchanges: Array) -> Any:
+        if not factors.size:
+            return factors
+        inverse, order = scipy_linalg().get_lapack_funcs("getri", (factors,))(factors.T, exchanges - 1)
+        return np.nan if order else inverse.T
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (y,), (ct,) = outputs, cotangents
+        return [-product("ij,kj->ik", product("ji,jk->ik", y, ct), y), disconnected(), disconnected()]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (y,), tangent = outputs, tangents[0]
+        if is_disconnected(tangent):
+            return [disconnected()]
+        return [-product("ij,jk->ik", product("ij,jk->ik", y, tangent), y)]
+
+    def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:
+        results = [(factors.dtype, factors.extents)]
+        return b.lapack("lu_inverse", [factors, exchanges], results, nan_on_failure=True)[0]
+
+
+@public
+def inv(x: Any, on_error: str = "raise") -> Variable:
+    """x⁻¹ of square matrices.   (…, n, n) → (…, n, n), floating
+
+    on_error: what a singular matrix gives, "raise" (LinAlgError, at run time) or "nan".
+
+    Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
+    """
+    check_option("inv", "on_error", on_error, ON_ERROR)
+    x = floating_matrix("inv", x)
+    return LuInverse()(x, *ColumnLu(on_error).apply(x).outputs)  # type: ignore[no-any-return]
+
+
+matrix_inverse = inv

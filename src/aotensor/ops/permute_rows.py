@@ -1,0 +1,101 @@
+"""Rows permuted by rows of positions, and permutations inverted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.public import public
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import all_batched
+from aotensor.ops.create import arange
+from aotensor.ops.linear import LinearOp
+from aotensor.ops.shape.broadcast import broadcast_arrays
+from aotensor.ops.shape.extents import extent_of
+
+
+@dataclass(frozen=True)
+class PermuteRowElements(LinearOp):
+    """z[…, j] = x[…, y[…, j]], or z[…, y[…, j]] = x[…, j] if inverse, where every row of y is a permutation.
+
+    x: (…, n), y: (…, n), integers → (…, n), dtype of x; what is left of the rows broadcasts.
+    """
+
+    name: ClassVar[str] = "permute_row_elements"
+    inverse: bool = False
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        """x and y with the same axes.   Raises: GraphValueError for scalars, or rows of different lengths."""
+        xs = super().convert_inputs(inputs)
+        lines = [x.describe() for x in xs]
+        if any(x.ndim == 0 for x in xs):
+            raise GraphValueError("permute_row_elements: a scalar has no rows", lines=lines)
+        lengths = {x.static_shape[-1] for x in xs} - {None}
+        if len(lengths) > 1:
+            raise GraphValueError("permute_row_elements: lengths of the rows differ", lines=lines)
+        return broadcast_arrays(*xs)
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        if y.dtype not in dtypes.INTEGERS:
+            raise GraphTypeError(f"a permutation holds integers, not {y}")
+        return x
+
+    def reference(self, x: Array, y: Array) -> Array:
+        places = np.argsort(y, axis=-1, stable=True)
+        if (np.take_along_axis(y, places, -1) != np.arange(y.shape[-1])).any():
+            raise GraphValueError(_NO_PERMUTATION)
+        return np.take_along_axis(x, places if self.inverse else y.astype("int64"), -1)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return PermuteRowElements(not self.inverse)(cotangent, inputs[1])  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, y: Tensor) -> Tensor:
+        y, last = b.cast(y, "int64"), len(x.extents) - 1
+        ordered, inverse = b.sort(y, last)
+
+        def is_in_place(v: ScalarVerbs, *at: Scalar) -> Scalar:
+            return v.compare("eq", v.load(ordered, *at), v.cast(at[last], "int64"))
+
+        fits = b.tabulate(y.extents, "bool", is_in_place)
+        b.check(b.item(b.reduce("and", fits, range(last + 1))), _NO_PERMUTATION)
+        places = inverse if self.inverse else y
+
+        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+            return v.load(x, *at[:last], v.cast(v.load(places, *at), dtypes.INDEX))
+
+        return b.tabulate(x.extents, x.dtype, element)
+
+
+_NO_PERMUTATION = "permute_row_elements: a row of positions is no permutation"
+
+
+@public
+def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
+    """Every row of x in the order of the rows of y: z[…, j] = x[…, y[…, j]]; undone if `inverse`.
+
+    x: (…, n), y: (…, n), integers → (…, n), dtype of x; what is left of the rows broadcasts, one y may serve all rows.
+
+    Raises: GraphTypeError for positions that are no integers; GraphValueError for a scalar, for rows of different
+    lengths, and where a row of y is no permutation of 0 … n − 1 (at run time).
+    """
+    return PermuteRowElements(inverse)(x, y)  # type: ignore[no-any-return]
+
+
+@public
+def inverse_permutation(perm: Any) -> Variable:
+    """The int64 permutation that undoes each row of `perm`.   (…, n), integers → (…, n).   Raises: as above."""
+    perm = as_tensor(perm)
+    if perm.ndim == 0:
+        raise GraphValueError("inverse_permutation: a scalar has no rows", lines=[perm.describe()])
+    return permute_row_elements(arange(extent_of(perm, -1)), perm, inverse=True)

@@ -1,0 +1,42 @@
+"""Ranges of many samples at once: one line of positions, which is right where all of them have one length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aotensor.core import dtypes
+from aotensor.graph.public import lookup
+from aotensor.graph.variable import Variable, constant
+from aotensor.ops.elementwise.arithmetic import abs, add, floor_div, maximum, mul, sub, true_div
+from aotensor.ops.elementwise.compare import cast, ceil, gt, switch
+
+
+def batch_of_ranges(
+    make: Callable[..., Any], dtype: str, wide: str, bounds: Sequence[Variable], is_batched: Sequence[bool]
+) -> Variable:
+    """start[k] + i·step[k] for every sample k, after a check that all ranges have the length of the first one.
+
+    make: (start, stop, step) → the range of one sample, in `dtype`; wide: the dtype in which it is computed. bounds:
+    start, stop and step: scalars, or vectors where batched. → (samples, n)
+    """
+    first = make(*(lookup("subtensor")(x, 0) if on else x for x, on in zip(bounds, is_batched, strict=True)))
+    start, stop, step = (cast(x, wide) for x in bounds)
+    lengths = _length(start, stop, step, wide)
+    for extreme in ("max", "min"):
+        first = lookup("specify_shape")(first, (lookup(extreme)(lengths),))
+    positions = cast(lookup("arange")(lookup("shape_i")(first, 0)), wide)
+    column, stride = (lookup("dimshuffle")(x, [*range(x.ndim), None]) for x in (start, step))
+    samples = lookup("alloc")(
+        add(column, mul(positions, stride)), lookup("shape_i")(lengths, 0), lookup("shape_i")(first, 0)
+    )
+    return cast(samples, dtype)
+
+
+def _length(start: Variable, stop: Variable, step: Variable, wide: str) -> Variable:
+    """Number of elements of each range, as one range has it."""
+    if dtypes.is_float(wide):
+        return cast(maximum(ceil(true_div(sub(stop, start), step)), 0), "int64")
+    distance = maximum(switch(gt(step, 0), sub(stop, start), sub(start, stop)), 0)
+    stride = maximum(abs(step), constant(1, dtype=wide))
+    return floor_div(sub(add(distance, stride), constant(1, dtype=wide)), stride)

@@ -1,0 +1,120 @@
+"""Linear recurrences along an axis, and lines moved by one place: what derivatives of running products are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, broadcast_shapes, normalise_axis
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import AxisOp
+from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.linear import LinearOp
+
+
+@dataclass(frozen=True)
+class Shift(AxisOp, LinearOp):
+    """y[k] = x[k − 1] along an axis with a 0 in front, or x[k + 1] with a 0 at the end if `back`."""
+
+    name: ClassVar[str] = "shift"
+    axis: int
+    back: bool = False
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        normalise_axis(self.axis, x.rank)
+        return x
+
+    def reference(self, x: Array) -> Array:
+        line, result = np.moveaxis(x, self.axis, -1), np.zeros_like(x)
+        target = np.moveaxis(result, self.axis, -1)
+        if self.back:
+            target[..., :-1] = line[..., 1:]
+        else:
+            target[..., 1:] = line[..., :-1]
+        return result
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return Shift(self.axis, not self.back)(cotangent)  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+            k, last = at[self.axis], v.isub(x.extents[self.axis], 1)
+            source = v.imin(v.iadd(k, 1), last) if self.back else v.imax(v.isub(k, 1), 0)
+            value = v.load(x, *at[: self.axis], source, *at[self.axis + 1 :])
+            is_end = v.compare("eq", k, v.index(last if self.back else 0))
+            return v.select(is_end, v.constant(0, x.dtype), value)
+
+        return b.tabulate(x.extents, x.dtype, element)
+
+
+@dataclass(frozen=True)
+class LinearRecurrence(AxisOp):
+    """y[k] = a[k]·y[k − 1] + c[k] along an axis, from 0; y[k] = a[k]·y[k + 1] + c[k] if reverse.
+
+    a, c: of one shape and one floating dtype, as y. Derivatives are such recurrences, so they cost n steps per line of
+    n elements, to any order.
+    """
+
+    name: ClassVar[str] = "linear_recurrence"
+    axis: int
+    reverse: bool = False
+
+    def infer_type(self, a: TensorType, c: TensorType) -> TensorType:
+        normalise_axis(self.axis, a.rank)
+        if a.dtype != c.dtype or not dtypes.is_float(a.dtype) or a.rank != c.rank:
+            raise GraphTypeError(f"factors {a} and terms {c} are not of one floating dtype and one rank")
+        if any(p != q and None not in (p, q) for p, q in zip(a.static_shape, c.static_shape, strict=True)):
+            raise GraphValueError(f"factors {a} and terms {c} are not of one shape")
+        return TensorType(a.dtype, broadcast_shapes([a.shape, c.shape]))
+
+    def reference(self, a: Array, c: Array) -> Array:
+        if a.shape != c.shape:
+            raise GraphValueError(f"linear_recurrence: factors of shape {a.shape}, terms of shape {c.shape}")
+        result = np.zeros_like(c)
+        factors, terms, y = (np.moveaxis(x, self.axis, 0)[:: -1 if self.reverse else 1] for x in (a, c, result))
+        carried = np.zeros(y.shape[1:], y.dtype)
+        with np.errstate(all="ignore"):
+            for k in range(len(y)):
+                y[k] = carried = factors[k] * carried + terms[k]
+        return result
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, _), (y,), (ct,) = inputs, outputs, cotangents
+        if is_disconnected(ct):
+            return [disconnected(), disconnected()]
+        weight = LinearRecurrence(self.axis, not self.reverse)(Shift(self.axis, not self.reverse)(a), ct)
+        return [mul(weight, Shift(self.axis, self.reverse)(y)), weight]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, _), (y,), (ta, tc) = inputs, outputs, tangents
+        change = disconnected() if is_disconnected(ta) else mul(ta, Shift(self.axis, self.reverse)(y))
+        term = sum_terms([change, tc], add)
+        return [term if is_disconnected(term) else self(a, term)]
+
+    def lower(self, b: TensorBuilder, a: Tensor, c: Tensor) -> Tensor:
+        for axis, extents in enumerate(zip(a.extents, c.extents, strict=True)):
+            b.same_extent(extents, f"extents along axis {axis} of factors and terms")
+        if not self.reverse:
+            return b.recur(a, c, self.axis)
+        return mirror(b, b.recur(mirror(b, a, self.axis), mirror(b, c, self.axis), self.axis), self.axis)
+
+
+def mirror(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
+    """x in reverse order along an axis."""
+
+    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        mirrored = v.isub(v.isub(x.extents[axis], 1), at[axis])
+        return v.load(x, *at[:axis], mirrored, *at[axis + 1 :])
+
+    return b.tabulate(x.extents, x.dtype, element)

@@ -1,0 +1,99 @@
+"""Products that skip zeros: of the elements along axes, and of two operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.op import is_disconnected
+from aotensor.graph.variable import Variable, constant
+from aotensor.ops.batching import AxisOp
+from aotensor.ops.elementwise.base import Elementwise, elementwise
+from aotensor.ops.elementwise.compare import cast, eq, switch
+from aotensor.ops.elementwise.signatures import numeric
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.cumulate import exclusive_products
+from aotensor.ops.reduce.sums import spread, without_axes
+from aotensor.ops.reduce.sums import sum as sum_over
+
+
+def _emit_mul(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    product = s.select(_is_zero(s, y), x, s.mul(x, y))
+    return s.select(_is_zero(s, x), y, product)
+
+
+def _is_zero(s: ScalarVerbs, x: Any) -> Scalar:
+    return s.compare("eq", x, s.constant(0, x.dtype))
+
+
+def _unless_zero(g: Variable, own: Variable, other: Variable) -> Variable:
+    """The slope where `own` is not skipped: the other factor, or 1 where that is skipped."""
+    return switch(eq(own, 0), 0, switch(eq(other, 0), g, g * other))
+
+
+mul_without_zeros: Elementwise = elementwise(
+    "mul_without_zeros",
+    "x · y, where a factor of 0 counts as 1; 0 of two zeros. Slope 0 for what is skipped.",
+    lambda x, y: np.where(x == 0, y, np.where(y == 0, x, np.multiply(x, y))),
+    _emit_mul,
+    (lambda g, a, b, y: _unless_zero(g, a, b), lambda g, a, b, y: _unless_zero(g, b, a)),
+    numeric,
+)
+
+
+@dataclass(frozen=True)
+class ProdWithoutZeros(AxisOp):
+    """y = Π x over axes of the elements that are not 0, accumulated in `acc_dtype`, given in `dtype`; 1 if all are.
+
+    Slopes of the zeros are 0, all others as those of Prod, to any order.
+    """
+
+    name: ClassVar[str] = "prod_without_zeros"
+    axes: tuple[int, ...]
+    dtype: str
+    acc_dtype: str
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return without_axes(x, self.axes, self.dtype)
+
+    def reference(self, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.prod(np.where(x == 0, 1, x), axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
+
+    def _slopes(self, x: Variable) -> Variable:
+        """∂y/∂x, of the shape of x."""
+        wide = cast(x, self.dtype)
+        zero, one = constant(0, dtype=self.dtype), constant(1, dtype=self.dtype)
+        others = exclusive_products(switch(eq(wide, zero), one, wide), self.axes)
+        return switch(eq(wide, zero), zero, others)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (y,), (ct,) = inputs, outputs, cotangents
+        if dtypes.is_discrete(y.dtype):
+            return [zero_gradient(x)]
+        return [spread(ct, self.axes, x) * self._slopes(x)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (y,), (tx,) = inputs, outputs, tangents
+        if is_disconnected(tx):
+            return [tx]
+        if dtypes.is_discrete(y.dtype):
+            return [zero_gradient(y)]
+        return [sum_over(tx * self._slopes(x), axis=self.axes)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        def factor(s: ScalarVerbs, value: Scalar) -> Scalar:
+            return s.select(_is_zero(s, value), s.constant(1, x.dtype), value)
+
+        factors = b.map(factor, x, dtype=x.dtype)
+        return b.cast(b.reduce("mul", factors, self.axes, dtype=self.acc_dtype), self.dtype)

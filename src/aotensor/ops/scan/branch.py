@@ -1,0 +1,171 @@
+"""One of two: IfElse chooses between values, Branch between subgraphs, of which only the chosen one is computed.
+
+Programs are built and differentiated with IfElse; the compiler makes it a Branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.public import lookup
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import batch
+from aotensor.ops.batching import aligned, repeated
+from aotensor.ops.elementwise.compare import switch
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.scan.layout import common_dims, fitted
+
+
+@dataclass(frozen=True)
+class Branch(Op):
+    """The outputs of `then` where the condition holds, else those of `otherwise`: condition, *captured → *outputs.
+
+    Both subgraphs take all captured values, and their outputs have the same dtypes and ranks.
+    """
+
+    name: ClassVar[str] = "branch"
+    then: Subgraph = field(repr=False)
+    otherwise: Subgraph = field(repr=False)
+
+    def infer_type(self, condition: TensorType, *captured: TensorType) -> tuple[TensorType, ...]:
+        if (condition.dtype, condition.rank) != ("bool", 0):
+            raise GraphTypeError(f"a condition is a bool scalar, not {condition}")
+        for side in (self.then, self.otherwise):
+            for position, (slot, type) in enumerate(zip(side.inputs, captured, strict=True)):
+                fitted(f"captured value {position}", slot, type)
+        pairs = zip(self.then.outputs, self.otherwise.outputs, strict=True)
+        return tuple(either(one.tensor_type, other.tensor_type) for one, other in pairs)
+
+    def reference(self, condition: Array, *captured: Array) -> tuple[Array, ...]:
+        return tuple((self.then if condition else self.otherwise).evaluate(captured))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        return lookup("pulled_terms")(self._inlined(inputs), inputs, cotangents)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        return lookup("pushed_terms")(self._inlined(inputs), inputs, tangents)  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        pairs = zip(node.inputs, inputs, is_batched, strict=True)
+        values = self._inlined(node.inputs)
+        return batch(values, {x: new for x, new, on in pairs if on})
+
+    def _inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The outputs by a choice between both sides, each of them computed."""
+        condition, *captured = inputs
+        return chosen(condition, [*self.then.inlined(captured), *self.otherwise.inlined(captured)])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        sides = list(zip(self.then.influences, self.otherwise.influences, strict=True))
+        rows = [[position in one | other for one, other in sides] for position in range(len(node.inputs) - 1)]
+        return [[False] * len(node.outputs), *rows]
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return b.branch(self, inputs)
+
+
+@dataclass(frozen=True)
+class IfElse(Op):
+    """condition, a₁ … aₙ, b₁ … bₙ → a₁ … aₙ where the condition, a bool scalar, holds, else b₁ … bₙ.
+
+    The cotangents go to the values that were taken, exact zeros to the others; the condition is not differentiated.
+    """
+
+    name: ClassVar[str] = "ifelse"
+    count: int
+
+    def infer_type(self, condition: TensorType, *values: TensorType) -> tuple[TensorType, ...]:
+        if (condition.dtype, condition.rank) != ("bool", 0):
+            raise GraphTypeError(f"the condition is a bool scalar, not {condition}")
+        return tuple(either(*pair) for pair in zip(values[: self.count], values[self.count :], strict=True))
+
+    def reference(self, condition: Array, *values: Array) -> tuple[Array, ...]:
+        return tuple(values[: self.count] if condition else values[self.count :])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        places = range(self.count)
+        return [[False] * self.count, *([k == place for k in places] for place in (*places, *places))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        condition, *values = inputs
+        terms: list[Variable] = [disconnected() for _ in values]
+        live = [k for k, ct in enumerate(cotangents) if not is_disconnected(ct)]
+        for k in live:
+            for place in (k, k + self.count):
+                terms[place] = zero_gradient(values[place])
+        floats = [k for k in live if dtypes.is_float(outputs[k].dtype)]
+        if floats:
+            for places, is_then in ((floats, True), ([k + self.count for k in floats], False)):
+                given = [cotangents[k] for k in floats]
+                zeros = [terms[place] for place in places]
+                sides = [*given, *zeros] if is_then else [*zeros, *given]
+                for place, term in zip(places, chosen(condition, sides), strict=True):
+                    terms[place] = term
+        return [disconnected(), *terms]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        condition, *values = inputs
+        results: list[Variable] = []
+        for k, x in enumerate(outputs):
+            pair = [tangents[1 + k], tangents[1 + k + self.count]]
+            if all(map(is_disconnected, pair)):
+                results.append(disconnected())
+            elif not dtypes.is_float(x.dtype):
+                results.append(zero_gradient(x))
+            else:
+                both = (values[k], values[k + self.count])
+                sides = [zero_gradient(y) if is_disconnected(t) else t for t, y in zip(pair, both, strict=True)]
+                results += chosen(condition, sides)
+        return results
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
+        condition, *values = inputs
+        marks = is_batched[1:]
+        example = inputs[list(is_batched).index(True)]
+        results: list[Variable] = []
+        for k, x in enumerate(node.outputs):
+            sides = [values[k], values[k + self.count]]
+            known = [marks[k], marks[k + self.count]]
+            if not is_batched[0]:
+                if any(known):
+                    sides = [y if on else repeated(y, example) for y, on in zip(sides, known, strict=True)]
+                results += chosen(condition, sides)
+            else:
+                rank = x.ndim
+                sides = [aligned(y, rank) if on else y for y, on in zip(sides, known, strict=True)]
+                results.append(switch(aligned(condition, rank), *sides))
+        return results
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
+        types = [TensorType(x.dtype, tuple(n if isinstance(n, int) else None for n in x.extents)) for x in inputs[1:]]
+        slots = tuple(Variable(type) for type in types)
+        sides = (slots[: self.count], slots[self.count :])
+        return b.branch(Branch(*(Subgraph(slots, side) for side in sides)), inputs)
+
+
+def chosen(condition: Variable, sides: Sequence[Variable]) -> list[Variable]:
+    """The first half of the values, or the second."""
+    return list(IfElse(len(sides) // 2).apply(condition, *sides).outputs)
+
+
+def either(one: TensorType, other: TensorType) -> TensorType:
+    """The type of a value that is one of two.   Raises: GraphValueError if they differ in dtype or rank."""
+    if (one.dtype, one.rank) != (other.dtype, other.rank):
+        raise GraphValueError(f"one branch gives {one}, the other {other}")
+    return TensorType(one.dtype, common_dims(one.shape, other.shape))

@@ -1,0 +1,27 @@
+"""Which ops are computed again rather than stored."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aotensor.graph.op import Op
+from aotensor.ops.create import Alloc, FullLike
+from aotensor.ops.diagonal import Band
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.gradient_control import ViewOp
+from aotensor.ops.index import Subtensor
+from aotensor.ops.shape.axes import DimShuffle
+from aotensor.ops.shape.broadcast import SpecifyShape
+from aotensor.ops.shape.extents import Reshape, Shape, ShapeI
+
+_ARITHMETIC: Final = frozenset({
+    "abs", "add", "and_", "cast", "clip", "eq", "ge", "gt", "identity", "int_div", "invert", "isfinite", "isinf",
+    "isnan", "le", "lt", "maximum", "minimum", "mul", "neg", "neq", "or_", "reciprocal", "second", "sign", "sqr", "sub",
+    "switch", "true_div", "xor",
+})  # fmt: skip
+_MOVES: Final = (Alloc, Band, DimShuffle, FullLike, Reshape, Shape, ShapeI, SpecifyShape, Subtensor, ViewOp)
+
+
+def is_cheap(op: Op) -> bool:
+    """Does the op cost no more than reading a stored result would? Arithmetic and moves do not, functions do."""
+    return isinstance(op, _MOVES) or (isinstance(op, Elementwise) and op.name in _ARITHMETIC)

@@ -1,0 +1,107 @@
+"""Where the extents inside of a subgraph come from, without computing the values that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable, made_at
+from aotensor.ops.create import Alloc
+from aotensor.ops.shape.extents import Reshape, ShapeI, SymbolicExtent, is_extent
+
+Axis: TypeAlias = tuple[Variable, int]
+
+
+@runtime_checkable
+class KnowsExtents(Protocol):
+    """An op that says itself where the extents of its outputs come from."""
+
+    def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
+        """The extent of an output: a number, an integer scalar, the axis of an input it equals, or None."""
+        ...
+
+
+def source_of(x: Variable, axis: int, stop: Collection[Variable]) -> SymbolicExtent | Axis:
+    """The extent of x along an axis: a number, an integer scalar of the graph, or the axis of a variable it equals.
+
+    That variable is one in `stop` or a leaf, where the rules of types tell enough; else one on the way there.
+    """
+    while True:
+        extent = x.static_shape[axis]
+        if extent is not None:
+            return extent
+        if x.owner is None or x in stop:
+            return x, axis
+        found = _from_inputs(x.owner, x.index, axis)
+        if found is None:
+            return x, axis
+        if not isinstance(found, tuple):
+            return found
+        x, axis = found
+
+
+def spans(value: Variable, x: Variable) -> bool:
+    """Is it certain that an integer scalar is the number of rows of x?"""
+    one, other = _origin(value), _origin(source_of(x, 0, ()))
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return is_extent(ShapeI(one[1])(one[0]), *other)
+    return is_extent(value, x, 0) or (one is other if isinstance(one, Variable) else one == other)
+
+
+def _origin(found: SymbolicExtent | Axis) -> SymbolicExtent | Axis:
+    """An extent traced as far as it goes."""
+    while isinstance(found, Variable):
+        if isinstance(found, Constant):
+            return int(found.data)
+        if found.owner is None or not isinstance(found.owner.op, ShapeI):
+            return found
+        found = source_of(found.owner.inputs[0], found.owner.op.axis, ())
+    return found
+
+
+def _from_inputs(node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
+    """The extent of an output in terms of the inputs, as `infer_type` tells it when every unknown dim has a name."""
+    if isinstance(node.op, KnowsExtents):
+        return node.op.extent_source(node, output, axis)
+    if isinstance(node.op, Alloc | Reshape):
+        size = _given_size(node, node.op.dims, axis)
+        if size is not None:
+            return size
+    origins: dict[str, Axis] = {}
+    types = [_named(x, position, origins) for position, x in enumerate(node.inputs)]
+    try:
+        result = node.op.infer_type(*types)
+    except GraphError:
+        return None
+    dim = (result if isinstance(result, tuple) else (result,))[output].shape[axis]
+    if isinstance(dim, str):
+        return origins.get(dim)
+    return dim
+
+
+def _given_size(node: Apply, dims: Sequence[object], axis: int) -> Variable | None:
+    """The input that is the extent along an axis."""
+    sizes = [position for position, dim in enumerate(dims) if not isinstance(dim, int)]
+    return node.inputs[1 + sizes.index(axis)] if axis in sizes else None
+
+
+def _named(x: Variable, position: int, origins: dict[str, Axis]) -> TensorType:
+    """The type of x with a name of its own for every dim that is no number."""
+    dims: list[int | str] = []
+    for axis, extent in enumerate(x.static_shape):
+        name = f"__{position}_{axis}"
+        origins[name] = (x, axis)
+        dims.append(name if extent is None else extent)
+    return TensorType(x.dtype, tuple(dims))
+
+
+def rebuilt(node: Apply, known: Mapping[Variable, Variable]) -> dict[Variable, Variable]:
+    """The outputs of a node on inputs that may have been replaced, where any has."""
+    inputs = [known.get(x, x) for x in node.inputs]
+    if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
+        return {}
+    with made_at(node.outputs[0].site):
+        return dict(zip(node.outputs, node.op.apply(*inputs).outputs, strict=True))

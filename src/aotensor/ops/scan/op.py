@@ -1,0 +1,206 @@
+"""Scan: a loop whose body is a subgraph, with states that are carried from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.ops.scan.extents import Axis, source_of
+from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
+from aotensor.ops.scan.pull import pulled
+from aotensor.ops.scan.push import batched, pushed
+from aotensor.ops.scan.run import run
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, dim_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Scan(Op):
+    """n_steps steps of a body: n_steps, *sequences, *initial, *constants → *states, *mapped, steps taken.
+
+    body: (rows of the sequences, taps of the states, constants) → (new states, mapped values, "stop after this step").
+    sequences: their number; each has n_steps rows at least, of which a step reads one.
+    taps: for each state the steps that it looks back to, as −2, −1 in increasing order. Its `initial` has as many rows
+    as its oldest tap says, the oldest first.
+    is_stacked: for each state, are all its values an output, (steps, …), or the last one only, (…)?
+    mapped: the number of values that are stacked but not fed back.
+    has_condition: may the body stop the loop? Then the number of steps taken is the last output.
+    is_reversed: step t reads and writes row n_steps − 1 − t instead of row t.
+    label: the user's name of the loop.
+    truncate: the pullback runs over so many of the last steps only; −1 is all.
+    is_frugal: memory before time. The pullback stores nothing but the states and computes all else again, and nothing
+    is moved out of the loop that differs from step to step.
+    """
+
+    name: ClassVar[str] = "scan"
+    body: Subgraph = field(repr=False)
+    sequences: int
+    taps: tuple[tuple[int, ...], ...]
+    is_stacked: tuple[bool, ...]
+    mapped: int
+    has_condition: bool = False
+    is_reversed: bool = False
+    label: str = ""
+    truncate: int = -1
+    is_frugal: bool = False
+
+    @property
+    def depths(self) -> list[int]:
+        """For each state, how many steps it looks back: the rows of its initial value."""
+        return [-min(taps) for taps in self.taps]
+
+    def operands(self, items: Sequence[T]) -> Operands[T]:
+        """The inputs by their roles."""
+        first, states = 1 + self.sequences, len(self.taps)
+        return Operands(
+            items[0], list(items[1:first]), list(items[first : first + states]), list(items[first + states :])
+        )
+
+    def slots(self, items: Sequence[T]) -> Slots[T]:
+        """The inputs of the body by their roles."""
+        position = self.sequences
+        taps: list[list[T]] = []
+        for lags in self.taps:
+            taps.append(list(items[position : position + len(lags)]))
+            position += len(lags)
+        return Slots(list(items[: self.sequences]), taps, list(items[position:]))
+
+    def results(self, items: Sequence[T]) -> Results[T]:
+        """The outputs, or those of the body, by their roles."""
+        states, end = len(self.taps), len(self.taps) + self.mapped
+        return Results(list(items[:states]), list(items[states:end]), items[end] if self.has_condition else None)
+
+    def apply(self, *inputs: Any) -> Apply:
+        """The node of this op on these inputs; where the number of steps is known, the types of its outputs tell it."""
+        node = super().apply(*inputs)
+        steps = dim_of(as_extent(node.inputs[0]))
+        if steps is None or self.has_condition:
+            return node
+        stacked = [*self.is_stacked, *([True] * self.mapped)]
+        types = [
+            TensorType(x.dtype, (steps, *x.tensor_type.shape[1:])) if on else x.tensor_type
+            for x, on in zip(node.outputs, stacked, strict=True)
+        ]
+        return Apply(self, node.inputs, types)
+
+    def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
+        self._check_form()
+        given, slots = self.operands(types), self.slots(self.body.inputs)
+        if len(given.constants) != len(slots.constants):
+            raise GraphTypeError(f"{len(types)} inputs do not fit a body of {len(self.body.inputs)}")
+        if (given.n_steps.dtype, given.n_steps.rank) != ("int64", 0):
+            raise GraphTypeError(f"n_steps is an int64 scalar, not {given.n_steps}")
+        for position, (slot, type) in enumerate(zip(slots.sequences, given.sequences, strict=True)):
+            fitted(f"a row of sequence {position}", slot, _row(f"sequence {position}", type))
+        for position, (slot, type) in enumerate(zip(slots.constants, given.constants, strict=True)):
+            fitted(f"non-sequence {position}", slot, type)
+        states = [self._state(position, type) for position, type in enumerate(given.initial)]
+        made = self.results(self.body.outputs)
+        results = [
+            TensorType(state.dtype, (None, *state.shape)) if stacked else state
+            for state, stacked in zip(states, self.is_stacked, strict=True)
+        ]
+        results += [TensorType(x.dtype, (None, *x.tensor_type.shape)) for x in made.mapped]
+        return (*results, *([TensorType("int64")] if self.has_condition else []))
+
+    def _check_form(self) -> None:
+        made = self.results(self.body.outputs)
+        assert len(self.taps) == len(self.is_stacked)
+        assert len(made.flat()) == len(self.body.outputs)
+        assert all(taps and list(taps) == sorted(set(taps)) and taps[-1] < 0 for taps in self.taps), self.taps
+        assert not (self.is_reversed and self.has_condition)
+        if made.last is not None and (made.last.dtype, made.last.ndim) != ("bool", 0):
+            raise GraphTypeError("the condition of until is a bool scalar", lines=[made.last.describe()])
+
+    def _state(self, position: int, initial: TensorType) -> TensorType:
+        """The type of a state: what its initial rows and its new value have in common."""
+        what = f"state {position}"
+        row, depth = _row(f"the initial value of {what}", initial), self.depths[position]
+        if isinstance(initial.shape[0], int) and initial.shape[0] != depth:
+            raise GraphValueError(f"the initial value of {what} has {initial.shape[0]} rows instead of {depth}")
+        new = self.results(self.body.outputs).states[position]
+        if (new.dtype, new.ndim) != (row.dtype, row.rank):
+            raise GraphValueError(f"{what} starts as {row}, but its step gives {new.type}", lines=[new.describe()])
+        type = TensorType(row.dtype, merged_dims(what, row.shape, new.tensor_type.shape))
+        for slot in self.slots(self.body.inputs).taps[position]:
+            type = fitted(f"the initial value of {what}", slot, type)
+        return type
+
+    def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
+        """Rows are as many as the steps; the other extents are those of the initial value, or what the body says."""
+        states = len(self.taps)
+        is_stacked = output >= states or self.is_stacked[output]
+        if is_stacked and axis == 0:
+            return node.outputs[-1] if self.has_condition else node.inputs[0]
+        given = self.operands(node.inputs)
+        if output < states:
+            return given.initial[output], axis + (not is_stacked)
+        found = source_of(self.body.outputs[output], axis - 1, self.body.inputs)
+        if not isinstance(found, tuple):
+            return found if isinstance(found, int) else None
+        slots = self.slots(self.body.inputs)
+        for slot, x in zip(slots.constants, given.constants, strict=True):
+            if slot is found[0]:
+                return x, found[1]
+        wholes = [*zip(slots.sequences, given.sequences, strict=True)]
+        wholes += [(slot, x) for taps, x in zip(slots.taps, given.initial, strict=True) for slot in taps]
+        return next(((x, found[1] + 1) for slot, x in wholes if slot is found[0]), None)
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        return run(self, inputs)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return pulled(self, inputs, outputs, cotangents)
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return pushed(self, inputs, tangents)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return batched(self, inputs, is_batched)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        pattern = self.influences()
+        return [[position in sources for sources in pattern] for position in range(len(node.inputs))]
+
+    def influences(self) -> list[set[int]]:
+        """For each output, the positions of the inputs whose elements influence it in some step. None the last one."""
+        given = self.operands(range(1 + self.sequences + len(self.taps) + len(self._constants())))
+        slots = self.slots(range(len(self.body.inputs)))
+        direct = dict(zip([*slots.sequences, *slots.constants], [*given.sequences, *given.constants], strict=True))
+        owner = {slot: state for state, taps in enumerate(slots.taps) for slot in taps}
+        states = [{initial} for initial in given.initial]
+        made = self.results(self.body.influences)
+
+        def sources(found: frozenset[int]) -> set[int]:
+            return set().union(*({direct[slot]} if slot in direct else states[owner[slot]] for slot in found))
+
+        is_growing = True
+        while is_growing:
+            wider = [known | sources(found) for known, found in zip(states, made.states, strict=True)]
+            is_growing, states = wider != states, wider
+        return [*states, *(sources(found) for found in made.mapped), *([] if made.last is None else [set[int]()])]
+
+    def _constants(self) -> list[Variable]:
+        return self.slots(self.body.inputs).constants
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return b.scan(self, inputs)
+
+
+def _row(what: str, type: TensorType) -> TensorType:
+    """The type of one row.   Raises: GraphTypeError for a scalar."""
+    if type.rank == 0:
+        raise GraphTypeError(f"{what} is a scalar, which has no rows")
+    return TensorType(type.dtype, type.shape[1:])

@@ -1,0 +1,204 @@
+"""The pushforward of a loop, which carries tangents beside the states, and a loop for all samples of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING
+
+from aotensor.config import config
+from aotensor.core import dtypes
+from aotensor.core.types import TensorType
+from aotensor.errors import UnsupportedError
+from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.public import lookup
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import batch
+from aotensor.ops.batching import repeated
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.scan.layout import Operands, Results, Slots
+from aotensor.ops.shape.axes import moveaxis
+
+if TYPE_CHECKING:
+    from aotensor.ops.scan.op import Scan
+
+
+def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
+    """One tangent per output of a loop: from one loop for values and tangents.
+
+    The forward values are computed again by it, until the compiler makes one loop of the two that share them.
+    """
+    given, moving, slots = op.operands(inputs), op.operands(tangents), op.slots(op.body.inputs)
+    varying = _varying(op, moving)
+    initial = [
+        zero_gradient(x) if on and is_disconnected(tangent) else tangent
+        for x, tangent, on in zip(given.initial, moving.initial, varying, strict=True)
+    ]
+    directions = Slots(
+        [_direction(slot, tangent) for slot, tangent in zip(slots.sequences, moving.sequences, strict=True)],
+        [[_symbol(slot) if on else None for slot in taps] for taps, on in zip(slots.taps, varying, strict=True)],
+        [_direction(slot, tangent) for slot, tangent in zip(slots.constants, moving.constants, strict=True)],
+    )
+    made, results = op.results(op.body.outputs), _push_body(op, slots, directions)
+    nulls = _nulls(op, results, varying)
+    states = [_filled(x, t) for x, t, on in zip(made.states, results.states, varying, strict=True) if on]
+    mapped = [None if is_disconnected(t) or is_null(t) else t for t in results.mapped]
+    body = _joint_body(slots, directions, made, states, mapped)
+    stacked = [on for on, is_varying in zip(op.is_stacked, varying, strict=True) if is_varying]
+    lags = [taps for taps, on in zip(op.taps, varying, strict=True) if on]
+    joint = changed(
+        op,
+        body=body,
+        sequences=op.sequences + sum(x is not None for x in directions.sequences),
+        taps=(*op.taps, *lags),
+        is_stacked=(*op.is_stacked, *stacked),
+        mapped=op.mapped + sum(x is not None for x in mapped),
+    )
+    operands = Operands(
+        given.n_steps,
+        [*given.sequences, *_present(moving.sequences, directions.sequences)],
+        [*given.initial, *(x for x, on in zip(initial, varying, strict=True) if on)],
+        [*given.constants, *_present(moving.constants, directions.constants)],
+    )
+    outputs = joint.results(joint.apply(*operands.flat()).outputs)
+    state_tangents, mapped_tangents = iter(outputs.states[len(op.taps) :]), iter(outputs.mapped[op.mapped :])
+    found: list[Variable] = [next(state_tangents) if on else disconnected() for on in varying]
+    found += [disconnected() if t is None else next(mapped_tangents) for t in mapped]
+    found += [disconnected()] if op.has_condition else []
+    return [nulls.get(k, x) for k, x in enumerate(_with_zeros(op, tangents, outputs, found))]
+
+
+def _varying(op: Scan, moving: Operands[Variable]) -> list[bool]:
+    """The states that have a tangent: floating ones that something with a tangent influences."""
+    live = {k for k, tangent in enumerate(moving.flat()) if not is_disconnected(tangent)}
+    states = op.results(op.body.outputs).states
+    return [
+        dtypes.is_float(x.dtype) and bool(sources & live) for x, sources in zip(states, op.influences(), strict=False)
+    ]
+
+
+def _symbol(slot: Variable) -> Variable:
+    dtype = slot.dtype if dtypes.is_float(slot.dtype) else config.floatX
+    return Variable(TensorType(dtype, slot.tensor_type.shape))
+
+
+def _direction(slot: Variable, tangent: Variable) -> Variable | None:
+    """A symbol for the tangent of an input of the body, of the dtype that the tangent has."""
+    if is_disconnected(tangent):
+        return None
+    return Variable(TensorType(tangent.dtype, slot.tensor_type.shape))
+
+
+def _present(tangents: Sequence[Variable], directions: Sequence[Variable | None]) -> list[Variable]:
+    return [x for x, direction in zip(tangents, directions, strict=True) if direction is not None]
+
+
+def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | None]) -> Results[Variable]:
+    """The tangents of the outputs of the body."""
+    moving = {x: tangent for x, tangent in zip(slots.flat(), directions.flat(), strict=True) if tangent is not None}
+    return op.results(lookup("pushed_terms")(op.body.outputs, list(moving), list(moving.values())))
+
+
+def _filled(x: Variable, tangent: Variable) -> Variable:
+    """A tangent of a new state, zeros where it has none."""
+    return zero_gradient(x) if is_disconnected(tangent) or is_null(tangent) else tangent
+
+
+def _nulls(op: Scan, results: Results[Variable], varying: Sequence[bool]) -> dict[int, Variable]:
+    """Position of an output → the null tangent that reaches it."""
+    found = {k: t for k, t in enumerate([*results.states, *results.mapped]) if is_null(t)}
+    poisoned = {k: t for k, t in found.items() if k < len(op.taps) and varying[k]}
+    initial = op.operands(range(1 + op.sequences + len(op.taps))).initial
+    for state, null in poisoned.items():
+        for k, sources in enumerate(op.influences()):
+            if initial[state] in sources:
+                found.setdefault(k, null)
+    return found
+
+
+def _joint_body(
+    slots: Slots[Variable],
+    directions: Slots[Variable | None],
+    made: Results[Variable],
+    states: Sequence[Variable],
+    mapped: Sequence[Variable | None],
+) -> Subgraph:
+    inputs = Slots[Variable](
+        [*slots.sequences, *(x for x in directions.sequences if x is not None)],
+        [*slots.taps, *([x for x in taps if x is not None] for taps in directions.taps)],
+        [*slots.constants, *(x for x in directions.constants if x is not None)],
+    )
+    outputs = Results([*made.states, *states], [*made.mapped, *(x for x in mapped if x is not None)], made.last)
+    return Subgraph(tuple(inputs.flat()), tuple(outputs.flat()))
+
+
+def _with_zeros(
+    op: Scan, tangents: Sequence[Variable], outputs: Results[Variable], found: Sequence[Variable]
+) -> list[Variable]:
+    """The tangents, with exact zeros for discrete outputs that something with a tangent influences."""
+    live = {k for k, tangent in enumerate(tangents) if not is_disconnected(tangent)}
+    values = [*outputs.states[: len(op.taps)], *outputs.mapped[: op.mapped], outputs.last]
+    results: list[Variable] = []
+    for x, tangent, sources in zip(values, found, op.influences(), strict=False):
+        missing = x is not None and is_disconnected(tangent) and bool(sources & live)
+        results.append(zero_gradient(x) if missing and x is not None else tangent)
+    return results
+
+
+def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
+    """The outputs for all samples of a batch, along a leading axis; the loop carries that axis behind its steps.
+
+    Raises: UnsupportedError if the number of steps would differ from sample to sample.
+    """
+    given, marks, slots = op.operands(inputs), op.operands(is_batched), op.slots(op.body.inputs)
+    if marks.n_steps:
+        raise UnsupportedError("scan: a number of steps that differs from sample to sample")
+    states = list(marks.initial)
+    while True:
+        wide = Slots(
+            [_samples(x, on) for x, on in zip(slots.sequences, marks.sequences, strict=True)],
+            [[_samples(x, on) for x in taps] for taps, on in zip(slots.taps, states, strict=True)],
+            [_samples(x, on) for x, on in zip(slots.constants, marks.constants, strict=True)],
+        )
+        pairs = zip(slots.flat(), wide.flat(), strict=True)
+        made = op.results(batch(op.body.outputs, {x: new for x, new in pairs if new is not x}))
+        old = op.results(op.body.outputs)
+        grown = [on or new.ndim > x.ndim for on, new, x in zip(states, made.states, old.states, strict=True)]
+        if grown == states:
+            break
+        states = grown
+    if made.last is not None and made.last.ndim > 0:
+        raise UnsupportedError("scan: a condition that differs from sample to sample", hint="stop when all are done")
+    made.states = [
+        repeated(new, taps[0]) if on and new.ndim == x.ndim else new
+        for new, taps, on, x in zip(made.states, wide.taps, states, old.states, strict=True)
+    ]
+    example = inputs[list(is_batched).index(True)]
+    operands = Operands(
+        given.n_steps,
+        [moveaxis(x, 0, 1) if on else x for x, on in zip(given.sequences, marks.sequences, strict=True)],
+        [
+            moveaxis(x if known else repeated(x, example), 0, 1) if on else x
+            for x, known, on in zip(given.initial, marks.initial, states, strict=True)
+        ],
+        given.constants,
+    )
+    loop = changed(op, body=Subgraph(tuple(wide.flat()), tuple(made.flat())))
+    return _unmoved(op, loop.results(loop.apply(*operands.flat()).outputs), states, made, old)
+
+
+def _samples(x: Variable, on: bool) -> Variable:
+    """A symbol for all samples of an input of the body, or the input itself."""
+    return Variable(TensorType(x.dtype, (None, *x.tensor_type.shape)), name=x.name) if on else x
+
+
+def _unmoved(
+    op: Scan, outputs: Results[Variable], states: Sequence[bool], made: Results[Variable], old: Results[Variable]
+) -> list[Variable]:
+    """The outputs with the samples in front of the steps."""
+    stacked = [on and whole for on, whole in zip(states, op.is_stacked, strict=True)]
+    results = [moveaxis(x, 1, 0) if on else x for x, on in zip(outputs.states, stacked, strict=True)]
+    for x, new, one in zip(outputs.mapped, made.mapped, old.mapped, strict=True):
+        results.append(moveaxis(x, 1, 0) if new.ndim > one.ndim else x)
+    return [*results, *([] if outputs.last is None else [outputs.last])]

@@ -1,0 +1,206 @@
+"""Values of a loop's forward steps inside of its backward steps: stored where they are expensive, else made again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aotensor.core.types import TensorType
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable, constant
+from aotensor.graph.walk import replace, toposort
+from aotensor.ops.create import FullLike, alloc
+from aotensor.ops.scan.cost import is_cheap
+from aotensor.ops.scan.extents import Axis, rebuilt, source_of
+from aotensor.ops.shape.extents import ShapeI, SymbolicExtent
+
+_MANY = 16  # roots; a value that is made from more of them is stored itself
+Roots = dict[Variable, frozenset[Variable] | None]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """What the backward steps may use of the forward ones.
+
+    constants, rows: inputs of the body that are there again, the same for all steps or one for each.
+    stored: values that the loop stacks already.
+    is_frugal: make again whatever can be made from the inputs, at any cost.
+    """
+
+    inputs: Sequence[Variable]
+    constants: Collection[Variable]
+    rows: Collection[Variable]
+    stored: Collection[Variable]
+    is_frugal: bool = False
+
+
+@dataclass
+class Recovered:
+    """Terms of the backward body over symbols for what comes from outside.
+
+    saved: forward value → its symbol, a row per step; those in `Forward.stored` among them.
+    extents: (input of the body, axis) → the symbol of its extent, an int64 scalar.
+    """
+
+    terms: list[Variable] = field(default_factory=list)
+    saved: dict[Variable, Variable] = field(default_factory=dict)
+    extents: dict[tuple[Variable, int], Variable] = field(default_factory=dict)
+
+
+def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> Recovered:
+    """`terms`, which the pullback of a body made, free of forward values that are not there in the backward body.
+
+    replacements: cotangent of an output of the body → what takes its place.
+    """
+    result = Recovered()
+    origins: dict[Variable, Variable] = {}
+    lifted = _lift_extents(forward, terms, replacements, result.extents, origins)
+    symbols = list(result.extents.values())
+    nodes = toposort(lifted, stop=[*forward.inputs, *replacements, *symbols])
+    dependent = _dependents(nodes, replacements)
+    demanded = _demanded(nodes, lifted, dependent)
+    chosen = _choose(forward, [node for node in nodes if node.outputs[0] not in dependent], demanded, symbols)
+    rows = {x: Variable(x.tensor_type, name=x.name) for x in chosen}
+    result.saved = {origins.get(x, x): row for x, row in rows.items()}
+    result.terms = replace(lifted, {**replacements, **rows})
+    return result
+
+
+def _dependents(nodes: Iterable[Apply], sources: Iterable[Variable]) -> set[Variable]:
+    """The variables that depend on the sources."""
+    found = set(sources)
+    for node in nodes:
+        if any(x in found for x in node.inputs):
+            found.update(node.outputs)
+    return found
+
+
+def _lift_extents(
+    forward: Forward,
+    terms: Sequence[Variable],
+    cotangents: Collection[Variable],
+    extents: dict[tuple[Variable, int], Variable],
+    origins: dict[Variable, Variable],
+) -> list[Variable]:
+    """The terms with extents of forward values taken from the inputs of the body, so that the values are not needed.
+
+    extents: learns the symbols; origins: forward values that change by it → what they are in the forward body.
+    """
+    nodes = toposort(terms, stop=[*forward.inputs, *cotangents])
+    dependent = _dependents(nodes, cotangents)
+    known: dict[Variable, Variable] = {}
+
+    def extent(x: Variable, axis: int) -> SymbolicExtent:
+        found = source_of(x, axis, forward.inputs)
+        if isinstance(found, Variable):
+            return known.get(found, found)
+        if isinstance(found, int):
+            return found
+        if found[0] in forward.inputs:
+            return extents.setdefault(found, Variable(TensorType("int64")))
+        return ShapeI(found[1])(found[0])  # type: ignore[no-any-return]
+
+    for node in nodes:
+        if isinstance(node.op, ShapeI) and node.inputs[0] not in dependent:
+            size = extent(node.inputs[0], node.op.axis)
+            known[node.outputs[0]] = size if isinstance(size, Variable) else constant(size, dtype="int64")
+        elif isinstance(node.op, FullLike) and node.inputs[1] not in dependent:
+            value, like = node.inputs
+            known[node.outputs[0]] = alloc(known.get(value, value), [extent(like, a) for a in range(like.ndim)])
+        elif not any(x in forward.stored for x in node.outputs):
+            changed = rebuilt(node, known)
+            known.update(changed)
+            origins.update((new, old) for old, new in changed.items() if old not in dependent)
+    return [known.get(x, x) for x in terms]
+
+
+def _demanded(nodes: Sequence[Apply], terms: Sequence[Variable], dependent: Collection[Variable]) -> list[Variable]:
+    """Forward values that the backward steps read, in order."""
+    reading = [node for node in nodes if node.outputs[0] in dependent]
+    used = [*(x for node in reading for x in node.inputs), *terms]
+    return [x for x in dict.fromkeys(used) if x not in dependent and not isinstance(x, Constant)]
+
+
+def _choose(
+    forward: Forward, nodes: Sequence[Apply], demanded: Sequence[Variable], symbols: Collection[Variable]
+) -> list[Variable]:
+    """The values to store: those demanded that are expensive, and what the others are made from."""
+    steady = _Steadiness(forward, nodes, symbols)
+    roots = _roots(forward, nodes, symbols, steady)
+    order = [*forward.inputs, *(x for node in nodes for x in node.outputs)]
+    chosen = {x: None for x in demanded if roots[x] == frozenset([x])}
+    for x in demanded:
+        needed = roots[x]
+        missing = [x] if needed is None else [root for root in needed if root not in chosen]
+        if needed is not None and (forward.is_frugal or not steady(x)):
+            chosen.update((root, None) for root in order if root in missing)
+        elif len(missing) == 1 and _is_no_larger(missing[0], x):
+            chosen[missing[0]] = None
+        elif missing:
+            chosen[x] = None
+    there = {*forward.constants, *forward.rows, *symbols}
+    made = toposort(demanded, stop=[*chosen, *there])
+    used = [*(x for node in made for x in node.inputs), *demanded]
+    chosen.update({x: None for x in used if x in forward.stored and x not in there})
+    return list(chosen)
+
+
+class _Steadiness:
+    """Which values have the same extents in all steps, as far as types tell? Only these can be stacked."""
+
+    def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
+        self._inputs = forward.inputs
+        self._fixed = {*forward.constants, *symbols}
+        for node in nodes:
+            if all(x in self._fixed or isinstance(x, Constant) for x in node.inputs):
+                self._fixed.update(node.outputs)
+
+    def is_fixed(self, x: Variable) -> bool:
+        """Is it the same in all steps?"""
+        return x in self._fixed
+
+    def __call__(self, x: Variable) -> bool:
+        return all(self._is_steady(source_of(x, axis, self._inputs)) for axis in range(x.ndim))
+
+    def _is_steady(self, source: SymbolicExtent | Axis) -> bool:
+        while isinstance(source, Variable) and source not in self._fixed:
+            if isinstance(source, Constant):
+                return True
+            if source.owner is None or not isinstance(source.owner.op, ShapeI):
+                return False
+            source = source_of(source.owner.inputs[0], source.owner.op.axis, self._inputs)
+        return not isinstance(source, tuple) or source[0] in self._inputs or source[0] in self._fixed
+
+
+def _roots(forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable], steady: _Steadiness) -> Roots:
+    """For each value those that have to be stored before it can be made again by cheap ops; None for many.
+
+    What changes its extents from step to step cannot be stored, so it is made again at any cost.
+    """
+    roots: Roots = {x: frozenset() for x in (*forward.constants, *symbols, *forward.rows, *forward.stored)}
+    for x in forward.inputs:
+        roots.setdefault(x, frozenset([x]))
+    for node in nodes:
+        for x in node.outputs:
+            if steady.is_fixed(x):
+                roots[x] = frozenset()
+            elif x not in roots:
+                is_made_again = forward.is_frugal or is_cheap(node.op) or not steady(x)
+                roots[x] = _union(roots, node.inputs) if is_made_again else frozenset([x])
+    return roots
+
+
+def _union(roots: Roots, inputs: Iterable[Variable]) -> frozenset[Variable] | None:
+    total: frozenset[Variable] = frozenset()
+    for x in inputs:
+        found = frozenset[Variable]() if isinstance(x, Constant) else roots[x]
+        if found is None or len(total | found) > _MANY:
+            return None
+        total |= found
+    return total
+
+
+def _is_no_larger(x: Variable, y: Variable) -> bool:
+    return x.ndim <= y.ndim and np.dtype(x.dtype).itemsize <= np.dtype(y.dtype).itemsize

@@ -1,0 +1,1 @@
+"""Loops made faster before they are compiled: graph to graph."""

@@ -1,0 +1,136 @@
+"""Loops without what nobody reads.
+
+h, s = scan((f, g), x, y, h0, s0)       h = scan(f, x, h0)                     s, y unused
+h = scan(f, x, h0); h[-1]          →    h = scan(f, x, h0), the last value only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.walk import toposort
+from aotensor.ops.index import Subtensor
+from aotensor.ops.scan.extents import rebuilt
+from aotensor.ops.scan.layout import Results
+from aotensor.ops.scan.op import Scan
+from aotensor.ops.scan.rewrite.draft import Draft
+from aotensor.ops.window import Position
+
+
+def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The graph with every loop reduced to the outputs that are read, and to what these need."""
+    nodes = toposort(outputs, stop=stop)
+    readers = _readers(nodes, outputs)
+    known: dict[Variable, Variable] = {}
+    for node in nodes:
+        if not any(x in readers for x in node.outputs):
+            continue
+        if isinstance(node.op, Scan):
+            with made_at(node.outputs[0].site):
+                known.update(_pruned(node, readers, known))
+        elif not _is_last_row(node) or node.inputs[0] not in known or known[node.inputs[0]].ndim == node.inputs[0].ndim:
+            known.update(rebuilt(node, known))
+        else:
+            with made_at(node.outputs[0].site):
+                known[node.outputs[0]] = _rest(node, known)
+    return [known.get(x, x) for x in outputs]
+
+
+def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:
+    """For each value that is needed, the nodes that read it; None for the caller."""
+    readers: dict[Variable, list[Apply | None]] = {}
+    for x in outputs:
+        readers.setdefault(x, []).append(None)
+    for node in reversed(nodes):
+        if not any(x in readers for x in node.outputs):
+            continue
+        needed = _needed_inputs(node, readers) if isinstance(node.op, Scan) else node.inputs
+        for x in needed:
+            readers.setdefault(x, []).append(node)
+    return readers
+
+
+def _needed_inputs(node: Apply, readers: Mapping[Variable, object]) -> list[Variable]:
+    draft = Draft.of(node, {})
+    states, slots = _live(draft, draft.op.results(node.outputs), readers)
+    return [
+        draft.given.n_steps,
+        *(x for x, slot in zip(draft.given.sequences, draft.slots.sequences, strict=True) if slot in slots),
+        *(x for k, x in enumerate(draft.given.initial) if k in states),
+        *(x for x, slot in zip(draft.given.constants, draft.slots.constants, strict=True) if slot in slots),
+    ]
+
+
+def _live(
+    draft: Draft, results: Results[Variable], readers: Mapping[Variable, object]
+) -> tuple[set[int], set[Variable]]:
+    """The states that are needed, and the inputs of the body that are."""
+    owner = {slot: k for k, taps in enumerate(draft.slots.taps) for slot in taps}
+    states = {k for k, x in enumerate(results.states) if x in readers}
+    fixed = [new for new, x in zip(draft.made.mapped, results.mapped, strict=True) if x in readers]
+    fixed += [] if draft.made.last is None else [draft.made.last]
+    while True:
+        targets = [*fixed, *(draft.made.states[k] for k in sorted(states))]
+        read = {x for node in toposort(targets, stop=draft.op.body.inputs) for x in node.inputs} | set(targets)
+        wider = states | {k for slot, k in owner.items() if slot in read}
+        if wider == states:
+            return states, read & set(draft.op.body.inputs)
+        states = wider
+
+
+def _pruned(
+    node: Apply, readers: Mapping[Variable, Sequence[Apply | None]], known: Mapping[Variable, Variable]
+) -> dict[Variable, Variable]:
+    """Output → what takes its place; of a state whose last row alone is read, this row."""
+    draft = Draft.of(node, known)
+    outputs = draft.op.results(node.outputs)
+    states, slots = _live(draft, outputs, readers)
+    kept = sorted(states)
+    draft.keep_states(kept)
+    at_end = [_is_read_at_end(outputs.states[k], node, readers) for k in kept]
+    draft.is_stacked = [on and not last for on, last in zip(draft.is_stacked, at_end, strict=True)]
+    columns = _columns(draft, outputs, readers)
+    draft.made.mapped = list(columns)
+    _keep(draft.given.sequences, draft.slots.sequences, slots)
+    _keep(draft.given.constants, draft.slots.constants, slots)
+    results = draft.finished()
+    places = dict(zip(columns, results.mapped, strict=True))
+    found = {outputs.states[k]: x for k, x in zip(kept, results.states, strict=True)}
+    old = draft.op.results(draft.op.body.outputs).mapped
+    found.update((x, places[new]) for x, new in zip(outputs.mapped, old, strict=True) if x in readers)
+    if outputs.last is not None and results.last is not None:
+        found[outputs.last] = results.last
+    return found
+
+
+def _columns(draft: Draft, outputs: Results[Variable], readers: Mapping[Variable, object]) -> dict[Variable, None]:
+    """The mapped values that are read, each once."""
+    return {new: None for new, x in zip(draft.made.mapped, outputs.mapped, strict=True) if x in readers}
+
+
+def _keep(wholes: list[Variable], slots: list[Variable], used: Collection[Variable]) -> None:
+    pairs = [pair for pair in zip(wholes, slots, strict=True) if pair[1] in used]
+    wholes[:], slots[:] = [x for x, _ in pairs], [slot for _, slot in pairs]
+
+
+def _is_read_at_end(x: Variable, node: Apply, readers: Mapping[Variable, Sequence[Apply | None]]) -> bool:
+    """Is the row of the last step the only one that is read, if any? Rows are in the order of the steps then."""
+    assert isinstance(node.op, Scan)
+    return (
+        not node.op.is_reversed and all(reader is not None and _is_last_row(reader) for reader in readers.get(x, ()))
+    ) or x not in readers
+
+
+def _is_last_row(node: Apply) -> bool:
+    op = node.op
+    return isinstance(op, Subtensor) and bool(op.entries) and op.entries[0] == Position(-1)
+
+
+def _rest(node: Apply, known: Mapping[Variable, Variable]) -> Variable:
+    """x[-1, rest] where x has become its last row."""
+    assert isinstance(node.op, Subtensor)
+    x, *symbols = (known.get(one, one) for one in node.inputs)
+    entries = node.op.entries[1:]
+    return Subtensor(entries)(x, *symbols) if entries else x

@@ -1,0 +1,102 @@
+"""The NumPy meaning of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.errors import GraphValueError
+from aotensor.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from aotensor.ops.scan.op import Scan
+
+
+def run(op: Scan, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """The outputs of a loop.
+
+    Raises: GraphValueError for lengths that do not fit, or a state that changes its shape.
+    """
+    given = op.operands(inputs)
+    n_steps = int(given.n_steps)
+    _check_lengths(op, n_steps, given.sequences, given.initial)
+    histories = [list(initial) for initial in given.initial]
+    mapped: list[list[Array]] = [[] for _ in range(op.mapped)]
+    step = 0
+    while step < n_steps:
+        row = n_steps - 1 - step if op.is_reversed else step
+        made = op.results(_step(op, [x[row] for x in given.sequences], histories, given.constants))
+        for position, (history, value) in enumerate(zip(histories, made.states, strict=True)):
+            _check_state(position, history[-1], value)
+            history.append(value)
+        for column, value in zip(mapped, made.mapped, strict=True):
+            column.append(value)
+        step += 1
+        if made.last is not None and made.last:
+            break
+    results = _states(op, histories) + _mapped(op, inputs, histories, mapped)
+    return (*results, *([np.array(step)] if op.has_condition else []))
+
+
+def _step(
+    op: Scan, rows: Sequence[Array], histories: Sequence[Sequence[Array]], constants: Sequence[Array]
+) -> list[Array]:
+    taps = [history[lag] for history, lags in zip(histories, op.taps, strict=True) for lag in lags]
+    values = [*rows, *taps, *constants]
+    if len(histories[0] if histories else ()) == (op.depths[0] if histories else 0):
+        for slot, value in zip(op.body.inputs, values, strict=True):
+            _check_extents(slot, value)
+    return op.body.evaluate([np.asarray(value) for value in values])
+
+
+def _states(op: Scan, histories: Sequence[Sequence[Array]]) -> list[Array]:
+    results: list[Array] = []
+    for history, depth, stacked in zip(histories, op.depths, op.is_stacked, strict=True):
+        if not stacked:
+            results.append(np.array(history[-1]))
+            continue
+        values = list(history[depth:])
+        results.append(_stacked(op, values) if values else np.zeros((0, *np.shape(history[0]))))
+    return results
+
+
+def _mapped(
+    op: Scan, inputs: Sequence[Array], histories: Sequence[Sequence[Array]], columns: Sequence[list[Array]]
+) -> list[Array]:
+    """The stacked values; after no steps, of the extents that a step on zeros has."""
+    if all(columns):
+        return [_stacked(op, column) for column in columns]
+    given = op.operands(inputs)
+    rows = [np.zeros(x.shape[1:], x.dtype) for x in given.sequences]
+    with np.errstate(all="ignore"):
+        made = op.results(_step(op, rows, histories, given.constants))
+    return [np.zeros((0, *value.shape), value.dtype) for value in made.mapped]
+
+
+def _stacked(op: Scan, values: Sequence[Array]) -> Array:
+    return np.stack(values[::-1] if op.is_reversed else values)
+
+
+def _check_lengths(op: Scan, n_steps: int, sequences: Sequence[Array], initial: Sequence[Array]) -> None:
+    if n_steps < 0:
+        raise GraphValueError(f"scan: n_steps is {n_steps}")
+    for position, x in enumerate(sequences):
+        if len(x) < n_steps:
+            raise GraphValueError(f"scan: sequence {position} has {len(x)} rows for {n_steps} steps")
+    for position, (x, depth) in enumerate(zip(initial, op.depths, strict=True)):
+        if len(x) != depth:
+            raise GraphValueError(f"scan: the initial value of state {position} has {len(x)} rows instead of {depth}")
+
+
+def _check_state(position: int, old: Array, new: Array) -> None:
+    if np.shape(old) != np.shape(new):
+        raise GraphValueError(f"scan: state {position} of extents {np.shape(old)} becomes {np.shape(new)}")
+
+
+def _check_extents(slot: Variable, value: Array) -> None:
+    for axis, (wanted, found) in enumerate(zip(slot.static_shape, np.shape(value), strict=True)):
+        if wanted is not None and wanted != found:
+            raise GraphValueError(f"scan: {slot} has extent {found} instead of {wanted} along axis {axis}")

@@ -1,0 +1,75 @@
+"""The factorisation A = Q·R. Here LAPACK gets the matrix itself, column by column: it is transposed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.spectral import has_elements, identity
+
+_BLOCK = 64  # columns that LAPACK's blocked algorithms like to have room for
+
+
+def qr(job: Job) -> Scalar:
+    """A → Q with min(m, n) columns, and R."""
+    q, r = job.result(0), job.result(1)
+    turned, factors, failure = _factorised(job, job.operand(0).columns)
+    _upper(job, turned, r)
+    return job.b.maximum(failure, _orthogonal(job, turned, factors, q))
+
+
+def complete_qr(job: Job) -> Scalar:
+    """A → Q square, and R of as many rows as A. Without elements, A has the identity for Q."""
+    b, a, q, r = job.b, job.operand(0), job.result(0), job.result(1)
+
+    def nothing() -> Sequence[Scalar]:
+        identity(job, q)
+        return [b.constant(0, "int64")]
+
+    def factorise() -> Sequence[Scalar]:
+        turned, factors, failure = _factorised(job, b.imax(a.rows, a.columns))
+        _upper(job, turned, r)
+        return [b.maximum(failure, _orthogonal(job, turned, factors, q))]
+
+    return b.branch(has_elements(job, a), factorise, nothing)[0]
+
+
+def qr_r(job: Job) -> Scalar:
+    """A → R."""
+    turned, _, failure = _factorised(job, job.operand(0).columns)
+    _upper(job, turned, job.result())
+    return failure
+
+
+def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
+    """Memory for `lines` columns, with what geqrf makes of those of A in front; the factors of the reflections."""
+    b, a = job.b, job.operand(0)
+    turned, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
+    job.copy_transposed(a, turned)
+    room = b.imul(a.columns, _BLOCK)
+    return turned, factors, job.call("geqrf", a.rows, a.columns, turned, a.rows, factors, job.work(room), room)
+
+
+def _upper(job: Job, turned: Matrix, r: Matrix) -> None:
+    """r = the upper triangle of the matrix whose columns are the rows of `turned`."""
+    b = job.b
+    zero = b.constant(0.0, r.dtype)
+
+    def row(i: Scalar) -> None:
+        filled = b.imin(i, r.columns)
+        job.each(0, filled, lambda j: job.store(zero, r, i, j))
+        job.each(filled, r.columns, lambda j: job.store(job.load(turned, j, i), r, i, j))
+
+    job.each(0, r.rows, row)
+
+
+def _orthogonal(job: Job, turned: Matrix, factors: Matrix, q: Matrix) -> Scalar:
+    """q = the product of the reflections, as many columns as it has."""
+    b = job.b
+    rows, columns = q.rows, q.columns
+    room = b.imul(columns, _BLOCK)
+    failure = job.call("orgqr", rows, columns, factors.rows, turned, rows, factors, job.work(room), room)
+    job.copy_transposed(Matrix(turned.buffer, turned.start, (columns, rows), turned.dtype), q)
+    return failure

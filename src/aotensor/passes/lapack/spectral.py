@@ -1,0 +1,134 @@
+"""Eigenvalues and singular values.
+
+To LAPACK, a row-major symmetric matrix is itself with its triangles exchanged, and eigenvectors come as columns: here
+they are rows. A row-major A = U·S·Vᵀ is Aᵀ = V·S·Uᵀ to LAPACK: what it returns for V is Vᵀ here, and for Uᵀ it is U.
+
+A matrix that is not finite gives nan, and LAPACK is not called: it answers some of them with nan, others with an error,
+and some with a message on the screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.lapack.job import Job, Matrix
+
+_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+
+
+def eigh(job: Job) -> Scalar:
+    """A → the eigenvalues, ascending, and the eigenvectors as rows."""
+    vectors, b = job.result(1), job.b
+    n = vectors.rows
+    room = b.iadd(b.iadd(1, b.imul(n, 6 + _BLOCK)), b.imul(b.imul(n, n), 2))
+
+    def decompose() -> Scalar:
+        job.copy(job.operand(0), vectors)
+        return _syevd(job, "V", vectors, room, b.iadd(3, b.imul(n, 5)))
+
+    return _when_finite(job, _triangle(job), decompose)
+
+
+def eigvalsh(job: Job) -> Scalar:
+    """A → the eigenvalues, ascending."""
+    a, b = job.operand(0), job.b
+    copy = job.work(*a.extents)
+
+    def decompose() -> Scalar:
+        job.copy(a, copy)
+        return _syevd(job, "N", copy, b.iadd(1, b.imul(a.rows, 2 + _BLOCK)), 1)
+
+    return _when_finite(job, _triangle(job), decompose)
+
+
+def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) -> Scalar:
+    triangle = "U" if job.op.option("is_lower") else "L"
+    work, whole = job.work(room), job.work(integers, dtype="int32")
+    n = a.rows
+    return job.call("syevd", vectors, triangle, n, a, n, job.result(0), work, room, whole, integers)
+
+
+def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
+    """The columns of a row that are read."""
+    b, n = job.b, job.operand(0).columns
+    return (lambda i: (0, b.iadd(i, 1))) if job.op.option("is_lower") else (lambda i: (i, n))
+
+
+def _when_finite(job: Job, read: Callable[[Scalar], tuple[Extent, Extent]], decompose: Callable[[], Scalar]) -> Scalar:
+    """`decompose`, if every element of operand 0 in the columns that are `read` of each row is finite; else nan."""
+    b, a = job.b, job.operand(0)
+    greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
+
+    def row(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        def element(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+            return [b.and_(carried[0], b.compare("le", b.abs(job.load(a, i, j)), greatest))]
+
+        return b.loop(*read(i), carried, element)
+
+    def nothing() -> Sequence[Scalar]:
+        for k in range(len(job.op.tensors)):
+            job.fill(job.result(k), math.nan)
+        return [b.constant(0, "int64")]
+
+    (is_finite,) = b.loop(0, a.rows, [b.constant(True, "bool")], row)
+    return b.branch(is_finite, lambda: [decompose()], nothing)[0]
+
+
+def svd(job: Job) -> Scalar:
+    """A → U, S and Vᵀ of min(m, n) columns and rows."""
+    return _gesdd(job, "S", job.result(0), job.result(1), job.result(2))
+
+
+def full_svd(job: Job) -> Scalar:
+    """A → U and Vᵀ square, and S. Without elements, A has the identity for vectors."""
+    b, a = job.b, job.operand(0)
+    u, s, vt = (job.result(k) for k in range(3))
+
+    def identities() -> Sequence[Scalar]:
+        identity(job, u)
+        identity(job, vt)
+        return [b.constant(0, "int64")]
+
+    return b.branch(has_elements(job, a), lambda: [_gesdd(job, "A", u, s, vt)], identities)[0]
+
+
+def singular_values(job: Job) -> Scalar:
+    """A → S."""
+    nothing = job.work(1)
+    return _gesdd(job, "N", nothing, job.result(), nothing)
+
+
+def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
+    b, a = job.b, job.operand(0)
+    rows, columns = a.extents
+    k, most = b.imin(rows, columns), b.imax(rows, columns)
+    least = b.iadd(b.imul(b.imul(k, k), 4), b.iadd(b.imul(k, 10), most))  # for any of the three: LAPACK 3.6 and later
+    room = b.iadd(least, b.imul(b.iadd(rows, columns), _BLOCK))
+    copy, work, whole = job.work(*a.extents), job.work(room), job.work(b.imul(k, 8), dtype="int32")
+
+    def decompose() -> Scalar:
+        job.copy(a, copy)
+        return job.call(
+            "gesdd", vectors, columns, rows, copy, columns, s, vt, vt.columns, u, u.columns, work, room, whole
+        )  # fmt: skip
+
+    return _when_finite(job, lambda _: (0, columns), decompose)
+
+
+def has_elements(job: Job, x: Matrix) -> Scalar:
+    """Is no extent of x 0?"""
+    b = job.b
+    return b.compare("gt", b.index(b.imin(x.rows, x.columns)), b.index(0))
+
+
+def identity(job: Job, x: Matrix) -> None:
+    """x = 1 on the diagonal, 0 elsewhere."""
+    b = job.b
+    zero, one = b.constant(0.0, x.dtype), b.constant(1.0, x.dtype)
+    b.nest(x.extents, lambda at: job.store(b.select(b.compare("eq", *at), one, zero), x, *at))

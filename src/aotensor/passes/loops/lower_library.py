@@ -1,0 +1,76 @@
+"""Matrix products by a library kernel: `@aot_gemm.f64`, which calls BLAS if there is one and a tiled kernel if not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import AnyFloat, MemRefType, ModuleOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import SSAValue
+
+from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
+from aotensor.ir.types import i1, i8
+from aotensor.passes.loops.collapse import Buffers
+from aotensor.passes.loops.contraction import MatrixProduct
+
+PREFIX: Final = "aot_gemm"
+
+
+def lower_product(
+    b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: linalg.GenericOp, product: MatrixProduct, blas: SSAValue
+) -> None:
+    """C = op(A)·op(B), all row-major: one call, with flags for operands that are stored transposed.
+
+    A kernel takes whole buffers; what is a row of one, in a loop over steps, passes through a buffer of its own.
+    """
+    out = op.results[0]
+    place, shape = buffers.buffer(out), buffers.shape(out)
+    result = b.own_buffer(place, shape)
+    matrices = [
+        *(_whole(b, buffers, v) for v in (product.a, product.b)),
+        b.reinterpret(result, list(map(b.index, shape))),
+    ]
+    call_product(b, module, matrices, blas, (product.transpose_a, product.transpose_b))
+    b.copy(result, place, shape)
+
+
+def call_product(
+    b: LoopBuilder,
+    module: ModuleOp,
+    matrices: Sequence[SSAValue],
+    blas: SSAValue,
+    transposed: tuple[bool, bool] = (False, False),
+) -> None:
+    """C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
+    kind = matrices[-1].type
+    assert isinstance(kind, MemRefType) and isinstance(kind.element_type, AnyFloat)
+    symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
+    flags = [b.constant(flag, "bool").ssa for flag in transposed]
+    _declare(module, symbol, kind)
+    b.builder.insert(func.CallOp(symbol, [*flags, *matrices, blas], []))
+
+
+def calls_product(module: ModuleOp, name: str) -> bool:
+    """True if the kernel of function `name` calls a matrix product."""
+    kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    kernel = next(op for op in kernels if op.sym_name.data == f"{name}.kernel")
+    calls = (op for op in kernel.walk() if isinstance(op, func.CallOp))
+    return any(op.callee.string_value().startswith(PREFIX) for op in calls)
+
+
+def _whole(b: LoopBuilder, buffers: Buffers, x: SSAValue) -> SSAValue:
+    """The buffer of an operand with both extents dynamic, so that one kernel serves all products."""
+    buffer, shape = buffers.buffer(x), buffers.shape(x)
+    own = b.own_buffer(buffer, shape)
+    b.copy(buffer, own, shape)
+    return b.reinterpret(own, [b.index(n) for n in shape])
+
+
+def _declare(module: ModuleOp, symbol: str, kind: MemRefType[AnyFloat]) -> None:
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
+            return
+    arguments = [i1, i1, kind, kind, kind, memref_type_of(i8, [1])]
+    module.body.block.add_op(func.FuncOp.external(symbol, arguments, []))

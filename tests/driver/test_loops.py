@@ -1,0 +1,151 @@
+"""What the compiler makes of loops and branches before the import: how many there are, and what is left in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core.types import Array
+from aotensor.driver.prepare import prepare
+from aotensor.gradient import Rop
+from aotensor.graph.op import Apply
+from aotensor.graph.subgraph import all_nodes
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import evaluate_all, toposort
+from aotensor.ops.contract import Contract
+from aotensor.ops.scan.branch import Branch
+from aotensor.ops.scan.op import Scan
+
+RNG = np.random.default_rng(0)
+x, h, w, u = at.tensor3("x"), at.matrix("h"), at.matrix("w"), at.matrix("u")
+VALUES = {
+    x: RNG.normal(size=(4, 2, 3)), h: RNG.normal(size=(2, 3)), w: RNG.normal(size=(3, 3)), u: RNG.normal(size=(3, 3)),
+}  # fmt: skip
+
+
+def net() -> Variable:
+    """The states of a recurrent net over a batch."""
+    states: Variable = aot.scan(lambda row, old: at.tanh(row @ u + old @ w), x, h, return_updates=False)
+    return states
+
+
+def prepared(outputs: Sequence[Variable], values: Mapping[Variable, Array] = VALUES) -> list[Variable]:
+    """The outputs as they are compiled, which must have the same values."""
+    found = prepare(outputs, list(values))
+    for one, other in zip(evaluate_all(outputs, values), evaluate_all(found, values), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-12)
+    return found
+
+
+def loops(outputs: Sequence[Variable]) -> list[Apply]:
+    """The loops of a graph, in order."""
+    return [node for node in toposort(outputs) if isinstance(node.op, Scan)]
+
+
+def products(node: Apply) -> int:
+    """The contractions in the body of a loop."""
+    assert isinstance(node.op, Scan)
+    return sum(isinstance(one.op, Contract) for one in node.op.body.nodes)
+
+
+def test_a_loss_and_its_gradients_are_two_loops() -> None:
+    """However often they are asked for; the products with weights are outside, but for that with the state."""
+    loss = at.sqr(net()).sum()
+    found = loops(prepared([loss, aot.grad(loss, w), *aot.grad(loss, [u, h, x])]))
+    assert [node.op.is_reversed for node in found] == [False, True]  # type: ignore[attr-defined]
+    assert [products(node) for node in found] == [1, 1]
+
+
+def test_a_tangent_is_in_the_same_loop() -> None:
+    states = net()
+    assert len(loops(prepared([states, Rop(states, w, VALUES[w])]))) == 1
+
+
+def test_a_hessian_vector_product_is_two_loops() -> None:
+    loss = at.sqr(net()).sum()
+    slopes = aot.grad(loss, [w, u])
+    assert len(loops(prepared([loss, *slopes, *Rop(slopes, [w, u], [VALUES[w], VALUES[u]])]))) == 2
+
+
+def test_only_the_last_state_is_kept() -> None:
+    (node,) = loops(prepared([net()[-1]]))
+    assert node.op.is_stacked == (False,)  # type: ignore[attr-defined]
+    (node,) = loops(prepared([net()[-1, 0], net().sum()]))
+    assert node.op.is_stacked == (True,)  # type: ignore[attr-defined]
+
+
+def test_a_map_is_no_loop() -> None:
+    y = aot.map(lambda row: at.tanh(row @ u).sum(axis=0), x, return_updates=False)
+    assert loops(prepared([y, aot.grad(y.sum(), u)])) == []
+
+
+def test_a_sum_of_products_is_one_product() -> None:
+    """Without an array of all of them: (rows of) outer products, and sums over rows beside them."""
+    y = at.matrix("y")
+    values = {y: RNG.normal(size=(5, 3))}
+    for step in (lambda row, old: old + at.outer(row, row), lambda row, old: old + at.outer(row, row).T * 1.0):
+        total = aot.reduce(step, y, at.zeros((3, 3)), return_updates=False)
+        (found,) = prepared([total], values)
+        assert all(one.ndim <= 2 for node in toposort([found]) for one in node.outputs) or loops([found])
+    batch = aot.reduce(lambda row, old: old + row.T @ row, x, at.zeros((3, 3)), return_updates=False)
+    (found,) = prepared([batch])
+    assert loops([found]) == []
+    assert [node.op.name for node in toposort([found])].count("dot") == 1
+
+
+def test_what_nobody_reads_is_gone() -> None:
+    first, second = aot.scan(lambda row, a, b: [a + row, at.exp(b)], x, [h, h], return_updates=False)
+    (node,) = loops(prepared([first]))
+    assert len(node.op.taps) == 1  # type: ignore[attr-defined]
+    assert len(loops(prepared([first, second]))) == 1
+
+
+def test_states_that_start_alike_are_told_apart() -> None:
+    """Equal as long as their steps are equal: the third is the first under another name."""
+
+    def step(a: Variable, b: Variable, c: Variable) -> list[Variable]:
+        return [at.sin(a), at.cos(b), at.sin(c)]
+
+    found = aot.scan(step, None, [h, h, h], n_steps=3, return_updates=False)
+    again = aot.scan(lambda a: at.sin(a), None, h, n_steps=3, return_updates=False)
+    (node,) = loops(prepared([*found, again]))
+    assert len(node.op.taps) == 2  # type: ignore[attr-defined]
+
+
+def test_loops_that_stop_by_themselves_are_merged_if_they_stop_alike() -> None:
+    def growing(limit: float) -> Variable:
+        found: Variable = aot.scan(
+            lambda a: (a * 2, aot.until(a.sum() > limit)), None, h, n_steps=9, return_updates=False
+        )
+        return found
+
+    values = {h: np.abs(VALUES[h])}
+    assert len(loops(prepared([growing(50.0), growing(50.0).sum()], values))) == 1
+    assert len(loops(prepared([growing(50.0), growing(500.0)], values))) == 2
+    cost = growing(50.0).sum()
+    assert len(loops(prepared([cost, aot.grad(cost, h)], values))) == 2
+
+
+def test_checkpoints_keep_the_work_inside() -> None:
+    """The outer loops stack states alone; what the inner ones stack lives for one of its steps."""
+    last = aot.scan_checkpoints(
+        lambda row, old: at.tanh(row @ u + old @ w), x, h, save_every_N=2, return_updates=False
+    )[-1]
+    found = loops(prepared([aot.grad(last.sum(), w)]))
+    assert [node.op.mapped for node in found] == [1, 0]  # type: ignore[attr-defined]
+    assert sum(isinstance(node.op, Scan) for node in all_nodes([found[-1].outputs[0]])) == 5
+
+
+def test_what_one_branch_needs_goes_into_it() -> None:
+    c = at.scalar("c")
+    shared = at.exp(h)
+    result = aot.ifelse(c > 0, net()[-1] + shared, at.cos(shared) @ w)
+    (found,) = prepared([result], VALUES | {c: np.float64(1)})
+    node = next(node for node in toposort([found]) if isinstance(node.op, Branch))
+    assert loops([found]) == []
+    assert any(isinstance(one.op, Scan) for one in node.op.then.nodes)  # type: ignore[attr-defined]
+    assert [one.op.name for one in node.op.otherwise.nodes] == ["cos", "dot"]  # type: ignore[attr-defined]
+    assert [one.op.name for one in toposort([found])] == ["gt", "exp", "branch"]

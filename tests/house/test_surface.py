@@ -1,0 +1,51 @@
+"""docs/surface: every promise has a test, every mark names a promise, and the pages are current."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import pytest
+from sources import ROOT
+
+
+@pytest.fixture(scope="module")
+def surface() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        return importlib.import_module("surface_pages")
+
+
+def test_every_mark_names_a_row(surface: ModuleType) -> None:
+    known = {row.id for row in surface.rows()}
+    assert [mark for mark in surface.marks() if mark.row not in known] == []
+    assert [x.id for x in surface.exercises() if not known.issuperset(x.shows)] == []
+
+
+def test_every_row_is_shown(surface: ModuleType) -> None:
+    marked = {mark.row for mark in surface.marks()}
+    bare = [row.id for row in surface.rows() if row.id not in marked and not surface.exercises_of(row)]
+    assert bare == [], "rows that no test shows"
+
+
+def test_every_name_of_a_row_is_known(surface: ModuleType) -> None:
+    """A class of ops or a beginning of case ids that nothing has any more is a mistake."""
+    classes = {name for x in surface.exercises() for name in x.classes}
+    assert {name for row in surface.rows() for name in row.ops} - classes == set()
+    starts = {start for row in surface.rows() for start in row.cases}
+    assert {s for s in starts if not any(f"{x.id}-".startswith(f"{s}-") for x in surface.exercises())} == set()
+
+
+def test_ops_are_shown_in_both_modes_and_compiled(surface: ModuleType) -> None:
+    """A row about an op needs a differentiated and compiled row of the op tables, unless a test is marked for it."""
+    marked = {mark.row for mark in surface.marks()}
+    for row in surface.rows():
+        found = surface.exercises_of(row) if row.id not in marked else []
+        if found:
+            assert any(x.is_differentiated and x.is_compiled for x in found), row.id
+
+
+def test_the_pages_are_current(surface: ModuleType) -> None:
+    for path, text in surface.pages().items():
+        assert path.exists(), "run python docs/build.py"
+        assert path.read_text(encoding="utf-8") == text, "run python docs/build.py"
