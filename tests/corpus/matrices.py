@@ -47,3 +47,41 @@ def batched_factors() -> InOut:
     solution = at.solve_triangular(factor, b, trans=1)
     packed, exchanges = at.lu_factor(_positive(x))
     return [x, b], [factor, solution, at.lu_solve((packed, exchanges), b), exchanges, grad(at.sum(solution), x)]
+
+
+@program
+def eigenvectors() -> InOut:
+    x = matrix("x", "n", "n")
+    a = x + at.matrix_transpose(x) + at.diag(10.0 * at.arange(at.shape_i(x, 0)))
+    w, v = at.eigh(a, "U")
+    return [x], [w, v, grad(at.sum(at.exp(-w)) + at.sum(v[:1] ** 3), x), at.eigvalsh(a)]
+
+
+@program
+def singular_vectors() -> InOut:
+    x = matrix("x", "l", "n", "m")
+    u, s, vt = at.svd(x, full_matrices=False)
+    full = at.svd(x)
+    return [x], [u, s, vt, full[1], grad(at.sum(s * s), x), at.norm(x, "nuc", axis=(1, 2)), at.pinv(x, 1e-9)]
+
+
+@program
+def orthogonal_factors() -> InOut:
+    x = matrix("x", "n", "m", dtype="float32")
+    q, r = at.qr(x)
+    complete = at.qr(x, "complete")
+    return [x], [q, r, complete[1], at.qr(x, "r")]
+
+
+@program
+def exponentials() -> InOut:
+    x = matrix("x", "l", "n", "n")
+    power = at.expm(x)
+    return [x], [power, at.matrix_power(x, 3), grad(at.sum(at.expm(x[0])), x)]
+
+
+@program
+def tensor_networks() -> InOut:
+    x, y, z = matrix("x", "l", "n", "m"), matrix("y", "m", "k", "n"), matrix("z", "k", "k")
+    chain = at.einsum("lnm,mkn,kj->jl", x, y, z)
+    return [x, y, z], [chain, at.einsum("jj", z), at.kron(x[0], z), at.block_diag(x[0], z), *grad(chain.sum(), [x, y])]

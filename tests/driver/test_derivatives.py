@@ -66,6 +66,13 @@ def test_wrong_slopes(slope: float) -> None:
     assert "but the function says 1" in differences.detail
 
 
+def test_curvature_at_few_steps_is_no_wrong_slope() -> None:
+    """Two steps stand above this much rounding, with errors of opposite signs."""
+    rungs, slope = ladder(lambda h: h + 0.5 * h**2 - 0.4 * h**3, noise=4e-4), Slope(1.0, 1e-4, 1.0)
+    assert judge_order(rungs, slope).verdict is not WRONG
+    assert judge_order(rungs, Slope(1.5, 1e-4, 1.5)).verdict is WRONG
+
+
 def test_wrong_slopes_of_steep_and_flat_functions() -> None:
     assert both(lambda h: 5.0, 1.0)[0].verdict is WRONG
     assert both(lambda h: np.sin(1e5 * h), 1.1e5)[0].verdict is WRONG
@@ -209,6 +216,12 @@ def test_extents_that_depend_on_values_are_noise() -> None:
     assert judged == Judgement(
         NOISY, "the function is not defined, or has other extents, where values are off by an ulp"
     )
+
+
+def test_slopes_that_cancel_are_not_wrong() -> None:
+    """A softmax of large differences: what is left of its slopes has lost half of its digits."""
+    x = at.vector("x")
+    assert _gradient(aot.function([x], at.softmax(x * 30), name="f")).verdict is RIGHT
 
 
 def test_gradients_changed_on_purpose_are_not_wrong() -> None:

@@ -127,6 +127,23 @@ def test_bound_buffers_hold_what_they_were_made_for(library: Library) -> None:
         bound()
 
 
+def test_what_is_zero_but_for_rounding_decides_alike_twice() -> None:
+    """Extents are computed before and again with the elements: in other loops, but with the same rounding.
+
+    The products are large enough for the BLAS of the caller, which sums in another order than we do.
+    """
+    x, y, v = at.dmatrix("x"), at.dmatrix("y"), at.dvector("v")
+    product = at.dot(x, y)
+    outputs = [product[product > 0], product, v[v >= v.mean()], at.sum(v * v)]
+    f = aot.function([x, y, v], outputs, name="decided")
+    for seed in range(3):
+        left, right = np.random.default_rng(seed).normal(size=(2, 200, 100))
+        chosen, whole, above, _ = f(np.hstack([left, -left]), np.vstack([right.T, right.T]), np.full(37 + seed, 0.1))
+        assert np.abs(whole).max() < 1e-12
+        np.testing.assert_array_equal(chosen, whole[whole > 0])
+        assert above.size in (0, 37 + seed)
+
+
 @pytest.mark.parametrize("count", [2**40, 2**58, 2**61, 2**62])
 def test_a_buffer_inside_that_finds_no_memory_is_an_error(count: int) -> None:
     """More bytes than there are, than 63 bits count, and just as many as 64 bits count as none."""

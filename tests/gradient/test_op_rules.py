@@ -320,6 +320,34 @@ def test_results_of_the_reference_are_checked(result: Any, text: str) -> None:
         Odd()(X).eval({X: 1.0})
 
 
+def test_types_and_results_may_come_in_lists() -> None:
+    class Both(Op):
+        def infer_type(self, x: TensorType) -> Any:
+            return [x, x]
+
+        def reference(self, x: Any) -> Any:
+            return [x, 2 * x]
+
+    assert [y.eval({X: 3.0}) for y in Both()(X)] == [3.0, 6.0]
+    assert Cube()(at.constant([1.0, 2.0])).eval({}).tolist() == [1.0, 8.0]
+
+
+@pytest.mark.parametrize("given", [None, "float64", (3,), at.dscalar("t")])
+def test_types_are_checked(given: Any) -> None:
+    class Odd(Cube):
+        def infer_type(self, x: TensorType) -> TensorType:
+            return given  # type: ignore[no-any-return]
+
+    with pytest.raises(TypeError, match="Odd: infer_type gave"):
+        Odd()(X)
+
+
+def test_infer_type_and_reference_must_be_given() -> None:
+    for missing in (Op, type("Half", (Op,), {"infer_type": Cube.infer_type})):
+        with pytest.raises(TypeError, match="abstract"):
+            missing()
+
+
 class Scaled(Op):
     """c·x, lowered with the verbs of the compiler; c is state that the text of the graph does not show."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.gradient import grad
@@ -113,6 +114,15 @@ def test_errors_name_the_operands() -> None:
     with pytest.raises(ValueError) as caught:
         at.dot(symbol(3, 4), symbol(5))
     assert str(caught.value).startswith("dot: inner dimensions differ, 4 and 5\n  x: float64[3, 4]   made at ")
+
+
+@pytest.mark.parametrize("formula", ["abc,cd->abd", "abc,bd->adc", "abc,dcb->ad", "abc,cbd->da", "cab,bc->a"])
+def test_groups_of_axes_make_a_product_of_matrices(formula: str) -> None:
+    """Kernels, and BLAS, see them as one axis; there is none where a group is empty."""
+    left, right = formula.split("->")[0].split(",")
+    x, y = symbol(*left), symbol(*right)
+    loops = aot.function([x, y], at.einsum(formula, x, y), name="grouped").ir("loops")
+    assert ("aot_gemm" in loops) == (formula != "cab,bc->a")
 
 
 def test_gradients_of_products_are_products() -> None:

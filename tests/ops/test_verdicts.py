@@ -19,6 +19,10 @@ OP_SETS = ("dot", "exp", "softmax", "sum", "prod", "cumsum", "join", "reshape", 
 """Beginnings of row ids that the complex step must reach."""
 
 
+CANCELLING = {"eigh-slopes", "svd-slopes"}
+"""Rows whose values rest on numbers that are equal: moving each by an ulp does not tell how far rounding carries."""
+
+
 def _findings(case: Case, rng: np.random.Generator) -> list[Finding]:
     arrays = case.draw(rng)
     variables = case.variables(arrays)
@@ -44,7 +48,7 @@ def test_no_row_is_called_wrong(case: Case, rng: np.random.Generator) -> None:
     with np.errstate(all="ignore"):
         found = _findings(case, rng)
     assert [str(x) for x in found if x.verdict is Verdict.WRONG] == []
-    if case.numeric:
+    if case.numeric and case.id not in CANCELLING:
         for pair in {(x.output, x.input) for x in found}:
             verdict, detail = concluded([x for x in found if (x.output, x.input) == pair])
             assert verdict is Verdict.RIGHT, detail

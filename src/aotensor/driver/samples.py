@@ -140,8 +140,10 @@ def nearby_values(f: Function, arrays: Mapping[str, Array], rng: np.random.Gener
     return nearby(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()}, rng)
 
 
-def nearby(targets: Sequence[Variable], values: Mapping[Variable, Array], rng: np.random.Generator) -> list[Array]:
-    """Values of `targets` with every leaf and every intermediate value off by one ulp.   Raises: as the reference
+def nearby(
+    targets: Sequence[Variable], values: Mapping[Variable, Array], rng: np.random.Generator, only_leaves: bool = False
+) -> list[Array]:
+    """Values of `targets` with every leaf, and every intermediate value, off by one ulp.   Raises: as the reference
 
     What is compared stays as it was computed: a maximum is to equal one of its elements.
     """
@@ -153,7 +155,7 @@ def nearby(targets: Sequence[Variable], values: Mapping[Variable, Array], rng: n
         for node in nodes:
             results = node.op.evaluate(node, [known[x] for x in node.inputs])
             for x, value in zip(node.outputs, results, strict=True):
-                known[x] = value if x in compared else _nudged(value, rng)
+                known[x] = value if only_leaves or x in compared else _nudged(value, rng)
     return [known[x] for x in targets]
 
 

@@ -60,7 +60,10 @@ def pushforward(
     results: list[Variable | None] = []
     for x, tangent in zip(outputs, tangents, strict=True):
         if is_null(tangent):
-            raise NullTypeGradError(f"the derivative of {x} has no value: {tangent.type.why_null}")
+            raise NullTypeGradError(
+                f"the derivative of {x} has no value: {tangent.type.why_null}",
+                lines=[line for line in (x.describe(), tangent.type.where) if line],
+            )
         if is_disconnected(tangent):
             report_disconnection(policy, f"Rop: {x} does not depend on any wrt, or only on its shape", x)
             results.append(stand_in(kind, x))

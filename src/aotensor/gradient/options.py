@@ -32,11 +32,11 @@ def disconnected_value(value: object) -> str:
     return one_of("return_disconnected", spelling, ("zero", "none", "disconnected"))
 
 
-def report_disconnection(policy: str, message: str, x: Variable) -> None:
+def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence[str] = ()) -> None:
     """Raise, warn or keep silent about a derivative that does not exist.   Raises: DisconnectedInputError"""
     error = DisconnectedInputError(
         message,
-        lines=[x.describe()],
+        lines=[x.describe(), *lines],
         hint="pass disconnected_inputs='ignore' to get zeros, if that is meant" if "input" in message else None,
     )
     if policy == "raise":

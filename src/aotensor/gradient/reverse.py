@@ -54,7 +54,7 @@ class Sweep:
         stop: Collection[Variable],
         cost: Variable | None = None,
     ) -> None:
-        sources = [x for x, _ in seeds] + list(known)
+        self._sources = sources = [x for x, _ in seeds] + list(known)
         self._known = known
         self._stop = set(stop)
         self._order = toposort(sources, stop=self._stop)
@@ -72,6 +72,19 @@ class Sweep:
     def is_connected(self, x: Variable) -> bool:
         """Do elements of x influence a seeded variable? Known before `run`."""
         return x in self._connected
+
+    def obstacle(self, x: Variable) -> Variable | None:
+        """The first variable on the way from a disconnected x to the sources at which its influence ends, if any."""
+        influenced = {x}
+        for node in toposort(self._sources):
+            rows = [row for y, row in zip(node.inputs, connection_pattern(node), strict=True) if y in influenced]
+            if not rows:
+                continue
+            passed = {y for position, y in enumerate(node.outputs) if any(row[position] for row in rows)} - self._stop
+            if not passed:
+                return node.outputs[0]
+            influenced |= passed
+        return None
 
     def run(self) -> None:
         """Call the pullbacks of all nodes between the sources and wrt, last ones first."""
@@ -257,24 +270,31 @@ def _collected(
     """The cotangents of the targets, with what the options say for the disconnected and the null ones."""
     for x in dict.fromkeys(targets):
         if not sweep.is_connected(x):
-            _report(policy, x)
+            _report(policy, x, sweep)
     sweep.run()
     results: list[Variable | None] = []
     for x in targets:
         total = sweep.total(x)
         if is_null(total) and nulls == "raise":
-            raise NullTypeGradError(f"the gradient with respect to {x} has no value: {total.type.why_null}")
+            raise NullTypeGradError(
+                f"the gradient with respect to {x} has no value: {total.type.why_null}",
+                lines=[line for line in (x.describe(), total.type.where) if line],
+            )
         if is_disconnected(total):
             if sweep.is_connected(x):
-                _report(policy, x)
+                _report(policy, x, sweep)
             results.append(stand_in(kind, x))
         else:
             results.append(total)
     return results
 
 
-def _report(policy: str, x: Variable) -> None:
-    report_disconnection(policy, f"grad: the cost does not depend on the input {x}, or only on its shape", x)
+def _report(policy: str, x: Variable, sweep: Sweep) -> None:
+    if policy == "ignore":
+        return
+    end = sweep.obstacle(x)
+    lines = [] if end is None else [f"influence ends at {end.describe()}"]
+    report_disconnection(policy, f"grad: the cost does not depend on the input {x}, or only on its shape", x, lines)
 
 
 def pullback(

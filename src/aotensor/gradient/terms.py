@@ -12,6 +12,7 @@ from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
+from aotensor.graph.placeholder import NullType
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
 
@@ -63,12 +64,23 @@ def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Seq
     """
     where = _rule_name(node.op, rules)
     if not isinstance(found, list | tuple):
-        raise GraphTypeError(f"{where} returned {type(found).__name__} instead of a list")
+        raise GraphTypeError(
+            f"{where} returned {type(found).__name__} instead of a list", lines=[node.outputs[0].describe()]
+        )
     if len(found) != len(expected):
-        raise GraphValueError(f"{where} returned {len(found)} terms for {len(expected)} variables")
+        raise GraphValueError(
+            f"{where} returned {len(found)} terms for {len(expected)} variables", lines=[node.outputs[0].describe()]
+        )
     for position, (term, x) in enumerate(zip(found, expected, strict=True)):
         _check_term(f"{where}: term {position}", term, x)
-    return list(found)
+    return [_located(term, node) for term in found]
+
+
+def _located(term: Variable, node: Apply) -> Variable:
+    """A null term that knows where it comes from; others as they are."""
+    if not is_null(term) or term.type.where:
+        return term
+    return Variable(NullType(term.type.why_null, node.outputs[0].describe()))
 
 
 def _rule_name(op: Op, rules: tuple[str, ...]) -> str:
@@ -78,10 +90,14 @@ def _rule_name(op: Op, rules: tuple[str, ...]) -> str:
 def _check_term(what: str, term: Any, x: Variable) -> None:
     if term is None:
         raise GraphTypeError(
-            f"{what} is None", hint="return zeros_like(x), disconnected_type() or a variable of NullType"
+            f"{what} is None",
+            lines=[x.describe()],
+            hint="return zeros_like(x), disconnected_type() or a variable of NullType",
         )
     if not isinstance(term, Variable):
-        raise GraphTypeError(f"{what} is {type(term).__name__} {term!r:.40}, which is no variable")
+        raise GraphTypeError(
+            f"{what} is {type(term).__name__} {term!r:.40}, which is no variable", lines=[x.describe()]
+        )
     if is_disconnected(term) or is_null(term):
         return
     if not dtypes.is_float(term.dtype):

@@ -56,13 +56,19 @@ class Op(ABC):
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
     def apply(self, *inputs: Any) -> Apply:
-        """The node of this op on these inputs.   Raises: GraphError with the names and types of the inputs."""
+        """The node of this op on these inputs.
+
+        Raises: GraphError with the names and types of the inputs; GraphTypeError for what infer_type may not give.
+        """
         variables = self.convert_inputs(inputs)
         try:
             types = self.infer_type(*(x.tensor_type for x in variables))
         except GraphError as error:
             raise _with_operands(error, self, variables) from error
-        return Apply(self, variables, types if isinstance(types, tuple) else (types,))
+        found = types if isinstance(types, tuple | list) else (types,)
+        if not all(isinstance(type, TensorType) for type in found):
+            raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is no TensorType, nor several")
+        return Apply(self, variables, found)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         """Inputs as variables; ops with weak literals override it."""
@@ -152,7 +158,8 @@ class Op(ABC):
         Raises: GraphValueError for another number of results, or another rank.
         """
         results = self.reference(*inputs)
-        results = results if isinstance(results, tuple) else (results,)
+        is_several = isinstance(results, tuple) or (isinstance(results, list) and len(node.outputs) != 1)
+        results = results if is_several else (results,)
         if len(results) != len(node.outputs):
             raise GraphValueError(f"{self.name}: reference gave {len(results)} results instead of {len(node.outputs)}")
         arrays = tuple(np.asarray(x, dtype=out.dtype) for x, out in zip(results, node.outputs, strict=True))
@@ -195,7 +202,11 @@ def call_pullback(
         case "grad":
             return op.grad(inputs, cotangents)
         case _:
-            raise MissingRuleError(f"{op.name} has no derivative", hint="give the op pullback, L_op or grad")
+            raise MissingRuleError(
+                f"{op.name} has no derivative",
+                lines=[x.describe() for x in outputs],
+                hint="give the op pullback, L_op or grad",
+            )
 
 
 def call_pushforward(
@@ -210,7 +221,11 @@ def call_pushforward(
             is_sequence = isinstance(found, list | tuple)
             return [disconnected() if x is None else x for x in found] if is_sequence else found
         case _:
-            raise MissingRuleError(f"{op.name} has no forward derivative", hint="give the op pushforward or R_op")
+            raise MissingRuleError(
+                f"{op.name} has no forward derivative",
+                lines=[x.describe() for x in outputs],
+                hint="give the op pushforward or R_op",
+            )
 
 
 def _with_operands(error: GraphError, op: Op, variables: Sequence[Variable]) -> GraphError:

@@ -33,10 +33,13 @@ class DisconnectedType:
 
 
 class NullType:
-    """Type of a gradient that is undefined or not implemented; `why_null` is the reason, told when it is used."""
+    """Type of a gradient that is undefined or not implemented; `why_null` is the reason, told when it is used.
 
-    def __init__(self, why_null: str = "(no explanation given)") -> None:
-        self.why_null = why_null
+    where: the variable whose op is responsible, and the line that made it.
+    """
+
+    def __init__(self, why_null: str = "(no explanation given)", where: str = "") -> None:
+        self.why_null, self.where = why_null, where
 
     def filter(self, data: object, strict: bool = False, allow_downcast: bool | None = None) -> NoReturn:
         """Raises: ValueError"""

@@ -117,10 +117,13 @@ class Variable(TensorOperators):
         """`a: float64[3, 4]   made at model.py:12`, as error messages list it."""
         return f"{self}: {self.type}" + (f"   made at {self.site}" if self.site else "")
 
-    def eval(self, inputs_to_values: Mapping[Variable, object] | None = None) -> Array:
-        """The value by the NumPy reference, given the values of the leaves it depends on.
+    def eval(
+        self, inputs_to_values: Mapping[Variable | str, object] | Mapping[Variable, object] | None = None
+    ) -> Array:
+        """The value by the NumPy reference, given the values of the leaves it depends on, by variable or by name.
 
-        Raises: MissingInputError for a leaf without a value, GraphTypeError for a value of another type.
+        Raises: MissingInputError for a leaf without a value, GraphTypeError for a value of another type,
+        GraphValueError for a name that none or several have.
         """
         return lookup("evaluate")(self, inputs_to_values or {})  # type: ignore[no-any-return]
 

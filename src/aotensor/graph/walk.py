@@ -90,9 +90,20 @@ def evaluate_all(outputs: Sequence[Variable], values: Mapping[Variable, object])
 
 
 @public
-def evaluate(x: Variable, values: Mapping[Variable, object]) -> Array:
-    """The value of one variable by the reference."""
-    return evaluate_all([x], values)[0]
+def evaluate(x: Variable, values: Mapping[Variable | str, object]) -> Array:
+    """The value of one variable by the reference; inputs may be given by name.
+
+    Raises: GraphValueError for a name that no input has, or several; the errors of `evaluate_all`.
+    """
+    known = {_input_named(x, key) if isinstance(key, str) else key: value for key, value in values.items()}
+    return evaluate_all([x], known)[0]
+
+
+def _input_named(x: Variable, name: str) -> Variable:
+    found = [leaf for leaf in leaves([x]) if leaf.name == name and not isinstance(leaf, Constant)]
+    if len(found) != 1:
+        raise GraphValueError(f"{len(found)} inputs of {x} have the name {name}", lines=[y.describe() for y in found])
+    return found[0]
 
 
 def _filtered(x: Variable, value: object) -> Array:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.core.types import Dim
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
-from aotensor.ir.extents import depends_on_arguments_only, extents_function
+from aotensor.ir.extents import depends_on_arguments_only, extents_function, follow_from_arguments
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import declare_special_functions
@@ -103,6 +103,9 @@ class _FunctionImporter:
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
         main.attributes["dims"] = self._dim_names()
+        if not follow_from_arguments(extents):
+            self.builder.checks.append(("value", COMPUTED_TWICE))
+            main.attributes["sizes_check"] = IntegerAttr(len(self.builder.checks), i64)
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
         self.module.body.block.add_op(main)
         self.module.body.block.add_op(extents_function(main, extents))
@@ -138,6 +141,7 @@ def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
 
 
 LONGEST_FORMULA = 80  # characters
+COMPUTED_TWICE = "an output has extent {found}, but {expected} was computed before, by other rounding"
 _INFIX = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//"}
 _CALLS = {"arith.minsi": "min", "arith.maxsi": "max"}
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects import func, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from aotensor.ir.dialect import CheckOp
@@ -67,9 +67,27 @@ def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue])
     return needed
 
 
+def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
+    """Let what computed extents are made of round the same wherever it stands: in this order, nothing contracted.
+
+    `@f` and `@f.extents` compute such an extent both, in different loops. Gives the operations that are pinned.
+    """
+    pinned = _closure(block, (), [x for x in extents if not follow_from_arguments([x])])
+    for op in pinned:
+        for inner in op.walk():
+            if "fastmath" in inner.properties:
+                inner.properties["fastmath"] = arith.FastMathFlagsAttr("none")
+    return pinned
+
+
 def depends_on_arguments_only(op: Operation) -> bool:
     """True if an operation follows from the inputs by scalar arithmetic alone."""
-    pending, seen = list(op.operands), set[SSAValue]()
+    return follow_from_arguments(op.operands)
+
+
+def follow_from_arguments(values: Iterable[SSAValue]) -> bool:
+    """True if values follow from the inputs by scalar arithmetic alone."""
+    pending, seen = list(values), set[SSAValue]()
     while pending:
         x = pending.pop()
         if x in seen or isinstance(x, BlockArgument):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
@@ -112,7 +114,59 @@ class Contract(Op):
         if common == "bool":
             counts = b.contract(self.spec, b.cast(x, "int64"), b.cast(y, "int64"))
             return b.cast(counts, "bool")
-        return b.contract(self.spec, b.cast(x, common), b.cast(y, common))
+        groups = self._groups() if dtypes.is_float(common) else None
+        x, y = b.cast(x, common), b.cast(y, common)
+        sizes = dict(zip(right + left, [*y.extents, *x.extents], strict=True))
+        if groups is None or _is_small(list(sizes.values())):
+            return b.contract(self.spec, x, y)
+        return self._lower_as_matrices(b, x, y, groups, sizes)
+
+    def _groups(self) -> tuple[str, str, str] | None:
+        """(rows, inner, columns), the letters of each as one axis, if that makes a product of matrices of this."""
+        left, right, out = self.parts()
+        rows = "".join(letter for letter in left if letter not in right)
+        inner = "".join(letter for letter in left if letter not in out)
+        columns = "".join(letter for letter in right if letter not in left)
+        has_batch = len(rows + inner) < len(left)
+        is_matrix = len(rows) == len(inner) == len(columns) == 1
+        return None if has_batch or is_matrix or not (rows and inner and columns) else (rows, inner, columns)
+
+    def _lower_as_matrices(
+        self, b: TensorBuilder, x: Tensor, y: Tensor, groups: tuple[str, str, str], extents: Mapping[str, Extent]
+    ) -> Tensor:
+        """The same as a product of matrices, for which there are kernels: reshapes are free, only axes that lie
+        elsewhere than in their group are moved first."""
+        rows, inner, columns = groups
+        left, right, out = self.parts()
+        first, is_first_turned = _as_matrix(b, x, left, (rows, inner), extents)
+        second, is_second_turned = _as_matrix(b, y, right, (inner, columns), extents)
+        is_turned = out == columns + rows
+        spec = (
+            f"{'ki' if is_first_turned else 'ik'},{'jk' if is_second_turned else 'kj'}->{'ji' if is_turned else 'ij'}"
+        )
+        letters = columns + rows if is_turned else rows + columns
+        result = b.reshape(b.contract(spec, first, second), [extents[letter] for letter in letters])
+        return b.permute(result, [letters.index(letter) for letter in out])
+
+
+_SMALL = 4096  # multiplications up to which plain loops, which fuse with others, are as fast as a product of matrices
+
+
+def _is_small(extents: Sequence[Extent]) -> bool:
+    """Is the contraction known to take few multiplications?"""
+    return math.prod(n if isinstance(n, int) else _SMALL + 1 for n in extents) <= _SMALL
+
+
+def _as_matrix(
+    b: TensorBuilder, x: Tensor, letters: str, groups: tuple[str, str], extents: Mapping[str, Extent]
+) -> tuple[Tensor, bool]:
+    """x with one axis for each of two groups of letters, and whether the second group is in front."""
+    first, second = groups
+    is_turned = letters == second + first
+    if not is_turned:
+        x = b.permute(x, [letters.index(letter) for letter in first + second])
+    sides = [reduce(b.scalars.imul, [extents[letter] for letter in group]) for group in groups]
+    return b.reshape(x, sides[::-1] if is_turned else sides), is_turned
 
 
 @public

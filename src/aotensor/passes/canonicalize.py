@@ -3,7 +3,7 @@
     %t = linalg.generic {(i,j) -> (j,i)} ins(%x) { yield %in }
     %r = linalg.generic {(i,j) -> (i,j)} ins(%t) { … }          →    %r = linalg.generic {(i,j) -> (j,i)} ins(%x) { … }
 
-and drop what nothing uses any more.
+and drop what nothing uses any more, be it a result of a factorisation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
+from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import index
+from aotensor.passes.lapack.unused import drop_unused_results
 
 
 def canonicalize(module: ModuleOp) -> None:
@@ -210,6 +212,8 @@ def _erase_dead(block: Block) -> None:
         if op.results and not any(r.uses for r in op.results) and _has_no_effect(op):
             op.detach()
             op.erase()
+        elif isinstance(op, LapackOp):
+            drop_unused_results(op)
 
 
 def _has_no_effect(op: Operation) -> bool:

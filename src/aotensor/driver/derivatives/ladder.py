@@ -142,7 +142,8 @@ def _order(error: Array, floor: Array) -> float | None:
         return None
     shown = np.append(error[:end], floor[end : end + 1])
     local = np.log(shown[:-1] / shown[1:]) / np.log(RATIO)
-    fitted = [float(np.median(local[: end - 1][-3:]))] if end > 1 else []
+    above = local[: end - 1]
+    fitted = [float(np.median(above[-3:]) if len(above) > 2 else above.max())] if len(above) else []
     return max(fitted + [float(local[-1])] * (low.size > 0))
 
 
@@ -157,6 +158,8 @@ def _judged_at(ladder: Ladder, slope: Slope, k: int, prefix: str, numeric: float
         if gap > 2 * gap_before and larger != k:
             return Judgement(Verdict.NOISY, "discontinuity: the function jumps at the point")
         return Judgement(Verdict.NOISY, f"kink: slope {ahead:.4g} on one side, {behind:.4g} on the other")
+    if numeric is None and gap > 2 * abs(found - slope.value):
+        return Judgement(Verdict.NOISY, "curvature hides the order at the steps that rounding allows")
     before, here = float(ladder.central[larger]), float(ladder.central[k])
     is_settled = abs(before - here) <= 0.1 * max(abs(before), abs(here)) + rounding or abs(here) < 0.5 * abs(before)
     if not is_settled:

@@ -32,6 +32,11 @@ _ROUNDED_SLOPE: Final = 1e-3
 _COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3}
 """Relative, of the complex step to a slope in this dtype: no difference is taken, so nothing cancels."""
 
+_ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4}
+"""Relative to the terms of a slope: what cancellation on the way may leave of its digits. More is measured by moving
+every value by an ulp; where that leaves nothing of the slope, only its inputs are moved: rules rely on values that are
+equal, such as the difference of an eigenvalue to itself."""
+
 _COMPLEX_STEP: Final = 1e-30
 
 _COMPLEX_ERROR: Final = 1e-25
@@ -86,7 +91,7 @@ def findings_at(point: Point, reference: Reference, execution: Execution) -> Ite
             continue
         ladders = _ladders(point, reference, execution, name, x)
         for key in outputs:
-            slope, given = slopes.of[key, name], slopes.dtypes[key, name]
+            slope, given = slopes.of[key, name], slopes.dtypes[key]
             tested = reference.dtype(key) if execution is reference else given
             judged = [("duality", _judge_duality(slope, slopes.forward[key, name], _DUALITY[given]))]
             judged.append(("Taylor order", judge_order(ladders[key], slope)))
@@ -100,23 +105,21 @@ def findings_at(point: Point, reference: Reference, execution: Execution) -> Ite
 
 
 class _Slopes:
-    """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: their least precise dtype"""
+    """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: least precise per output"""
 
     def __init__(self, point: Point, reference: Reference, execution: Execution) -> None:
         d = execution.derivatives
         values = point.extended(d)
         pulled, _ = execution.slopes(values)
-        off = [_nearby(d.pulled, values, point.seed + draw) for draw in range(_DRAWS)]
+        off = [[_nearby(d.pulled, values, point.seed + k, only) for k in range(_DRAWS)] for only in (False, True)]
         self.of: dict[Pair, Slope] = {}
-        self.dtypes: dict[Pair, str] = {}
+        self.dtypes = {key: d.dtype(key) for key in d.outputs}
         for pair, slope in pulled.items():
             direction = point.directions[pair[1]]
             total, scale = _along(slope, direction), _along(np.abs(slope), np.abs(direction))
-            moved = [_along(other[pair], direction) for other in off]
-            dtype = min(d.outputs[pair[0]].dtype, d.inputs[pair[1]].dtype)
-            noise = 16 * (max(moved) - min(moved)) + 8 * float(np.finfo(dtype).eps) * scale
-            self.of[pair] = Slope(total, noise, scale)
-            self.dtypes[pair] = dtype
+            inside, outside = (_spread([_along(other[pair], direction) for other in draws]) for draws in off)
+            noise = inside if 16 * inside <= 1e-2 * scale else outside
+            self.of[pair] = Slope(total, 16 * noise + _ROUNDING[self.dtypes[pair[0]]] * scale, scale)
         self.forward = self._forward(point, execution)
 
     @staticmethod
@@ -136,10 +139,18 @@ def _along(x: Array | None, direction: Array) -> float:
     return float(np.sum(x.astype(float) * direction))
 
 
-def _nearby(targets: Mapping[Key, Variable], values: Values, seed: int) -> dict[Key, Array | None]:
+def _spread(values: list[float]) -> float:
+    return float(np.ptp(values))
+
+
+def _nearby(
+    targets: Mapping[Key, Variable], values: Values, seed: int, only_leaves: bool = False
+) -> dict[Key, Array | None]:
     """The targets with every value off by one ulp, None where that does not exist: extents may depend on values."""
     try:
-        found: list[Array] | list[None] = nearby(list(targets.values()), values, np.random.default_rng(seed))
+        found: list[Array] | list[None] = nearby(
+            list(targets.values()), values, np.random.default_rng(seed), only_leaves
+        )
     except (AotensorError, ValueError, IndexError):
         found = [None] * len(targets)
     return dict(zip(targets, found, strict=True))
@@ -184,10 +195,10 @@ def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str
     draws = [_nearby(targets, known, point.seed + draw) for draw in range(_DRAWS)]
     noise = {}
     for key, y in targets.items():
-        sums = [_along(draw[key], point.cotangents[key]) for draw in draws]
+        spread = _spread([_along(draw[key], point.cotangents[key]) for draw in draws])
         first = draws[0][key]
         size = _along(None if first is None else np.abs(first), point.cotangents[key])
-        noise[key] = (16 if is_compiled else 8) * (max(sums) - min(sums)) + 4 * float(np.finfo(y.dtype).eps) * size
+        noise[key] = (16 if is_compiled else 8) * spread + 4 * float(np.finfo(y.dtype).eps) * size
     return noise
 
 

@@ -56,6 +56,10 @@ class Derivatives:
         self.pulled.update({(key, name): slope for name, x, slope in pairs if x in reached})
         self.pushed[key] = tangent
 
+    def dtype(self, output: str) -> str:
+        """The least precise dtype on the way to an output."""
+        return _coarsest(self.outputs[output])
+
     def function(self, arguments: Mapping[str, Variable], name: str) -> Function:
         """Σ over all outputs of ȳᵀ·∂y/∂x per input, then `pushed`, as a Function; state becomes inputs.
 

@@ -11,6 +11,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.ops.linalg.eigen import TRIANGLES
 from aotensor.ops.linalg.shapes import of_finite
+from aotensor.ops.linalg.signs import paired_signs, signs_of
 
 Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
 
@@ -28,7 +29,7 @@ def _converged(
 def _eigh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
     uplo = "L" if is_lower else "U"
     (w, v), failed = _converged(partial(np.linalg.eigh, UPLO=uplo), a, [a.shape[:1], a.shape], TRIANGLES[uplo])
-    return [w, v.T], failed
+    return [w, (v * signs_of(v)).T], failed
 
 
 def _eigvalsh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
@@ -38,12 +39,18 @@ def _eigvalsh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
 
 def _svd(a: Array) -> tuple[Sequence[Array], int]:
     (rows, columns), k = a.shape, min(a.shape)
-    return _converged(partial(np.linalg.svd, full_matrices=False), a, [(rows, k), (k,), (k, columns)])
+    return _with_signs(*_converged(partial(np.linalg.svd, full_matrices=False), a, [(rows, k), (k,), (k, columns)]))
 
 
 def _full_svd(a: Array) -> tuple[Sequence[Array], int]:
     (rows, columns), k = a.shape, min(a.shape)
-    return _converged(np.linalg.svd, a, [(rows, rows), (k,), (columns, columns)])
+    return _with_signs(*_converged(np.linalg.svd, a, [(rows, rows), (k,), (columns, columns)]))
+
+
+def _with_signs(factors: Sequence[Array], failed: int) -> tuple[Sequence[Array], int]:
+    u, s, vt = factors
+    left, right = paired_signs(u, vt)
+    return [u * left, s, vt * right[:, None]], failed
 
 
 def _singular_values(a: Array) -> tuple[Sequence[Array], int]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
@@ -22,7 +22,7 @@ from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.matrices import check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
-from aotensor.ops.linalg.signs import lower_signs, signs_of
+from aotensor.ops.linalg.signs import signs_of
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 
 FAILED: Final = "the eigenvalues did not converge"
@@ -92,46 +92,8 @@ class Eigh(TrailingOp):
         extents = lowered_square(b, x)
         results = [(x.dtype, extents[:-1]), (x.dtype, extents)]
         w, rows = b.lapack("eigh", [x], results, FAILED, is_lower=self.uplo == "L")
-        signs = lower_signs(b, rows, len(extents) - 1)
-
-        def element(s: ScalarVerbs, *at: Scalar) -> Scalar:
-            *outer, i, j = at
-            return s.mul(s.load(rows, *outer, j, i), s.load(signs, *outer, j))
-
-        return w, b.tabulate(rows.extents, x.dtype, element)
-
-
-@dataclass(frozen=True)
-class Eigvalsh(TrailingOp):
-    """The eigenvalues w of Eigh alone.   (…, n, n) → (…, n)"""
-
-    name: ClassVar[str] = "eigvalsh"
-    uplo: str
-
-    def infer_type(self, x: TensorType) -> TensorType:
-        square = square_type(x)
-        return TensorType(square.dtype, square.shape[:-1])
-
-    def reference(self, x: Array) -> Array:
-        check_square(self.name, x)
-        eigvalsh = partial(np.linalg.eigvalsh, UPLO=self.uplo)
-        return converged(self.name, FAILED, eigvalsh, x, read=TRIANGLES[self.uplo])  # type: ignore[no-any-return]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        pair = Eigh(self.uplo).apply(*inputs)
-        return pair.op.pullback(inputs, pair.outputs, [cotangents[0], disconnected()])
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        pair = Eigh(self.uplo).apply(*inputs)
-        return pair.op.pushforward(inputs, pair.outputs, tangents)[:1]
-
-    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        results = [(x.dtype, lowered_square(b, x)[:-1])]
-        return b.lapack("eigvalsh", [x], results, FAILED, is_lower=self.uplo == "L")[0]
+        axes = range(len(extents))
+        return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
 
 
 @public
@@ -150,8 +112,8 @@ def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
 
 @public
 def eigvalsh(a: Any, UPLO: str = "L") -> Variable:
-    """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   Else as eigh."""
-    return Eigvalsh(_triangle("eigvalsh", UPLO))(floating(a))  # type: ignore[no-any-return]
+    """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without its vectors."""
+    return Eigh(_triangle("eigvalsh", UPLO))(floating(a))[0]  # type: ignore[no-any-return]
 
 
 def _triangle(name: str, uplo: str) -> str:

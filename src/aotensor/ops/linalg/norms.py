@@ -16,7 +16,7 @@ from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.compare import cast, eq, neq, switch
 from aotensor.ops.index import subtensor
-from aotensor.ops.linalg.svd import SingularValues
+from aotensor.ops.linalg.svd import singular_values
 from aotensor.ops.reduce.extremum import max as max_over
 from aotensor.ops.reduce.extremum import min as min_over
 from aotensor.ops.reduce.moments import root
@@ -88,7 +88,7 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
 
 
 def _spectral_norm(x: Variable, ord: Any) -> Variable:
-    s = SingularValues()(x)
+    s = singular_values(x)
     positive = switch(eq(s, 0), 0, s)  # a zero has no slope
     if ord == "nuc":
         return sum_over(positive, axis=-1)

@@ -20,7 +20,7 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.linalg.eigen import symmetric
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import as_square, converged, lowered_product, matrix_type
-from aotensor.ops.linalg.svd import FAILED, lower_thin_svd
+from aotensor.ops.linalg.svd import FAILED, lower_svd
 from aotensor.ops.shape.axes import matrix_transpose
 
 
@@ -66,7 +66,7 @@ class Pinv(TrailingOp):
         return [left + right - inside]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        u, s, vt = lower_thin_svd(b, x)
+        u, s, vt = lower_svd(b, x, full_matrices=False)
         axis = len(s.extents) - 1
         largest = b.permute(b.reduce("maximum", s, [axis]), [*range(axis), None])
 

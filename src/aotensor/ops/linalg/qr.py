@@ -81,36 +81,6 @@ class Qr(TrailingOp):
         return q, r
 
 
-@dataclass(frozen=True)
-class TriangularFactor(TrailingOp):
-    """The r of Qr alone.   (…, m, n) → (…, k, n), k = min(m, n)"""
-
-    name: ClassVar[str] = "qr_r"
-
-    def infer_type(self, x: TensorType) -> TensorType:
-        *batch, rows, columns = matrix_type(x).shape
-        return TensorType(x.dtype, (*batch, smaller(rows, columns), columns))
-
-    def reference(self, x: Array) -> Array:
-        return np.asarray(np.linalg.qr(x, mode="r"))
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        pair = Qr(is_complete=False).apply(*inputs)
-        return pair.op.pullback(inputs, pair.outputs, [disconnected(), cotangents[0]])
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        pair = Qr(is_complete=False).apply(*inputs)
-        return pair.op.pushforward(inputs, pair.outputs, tangents)[1:]
-
-    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        *batch, rows, columns = x.extents
-        return b.lapack("qr_r", [x], [(x.dtype, [*batch, b.scalars.imin(rows, columns), columns])])[0]
-
-
 def _thin(x: Variable, q: Variable) -> Variable:
     """The columns of q that the reduced factors have; slices are clipped, so there are no more than x has rows."""
     return subtensor(q, (..., slice(None, extent_of(x, -1))))
@@ -194,6 +164,6 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in _MODES:
         raise GraphValueError(f"qr: mode={mode!r}", hint=f"one of {', '.join(map(repr, _MODES))}")
     if _MODES[mode] == "r":
-        return TriangularFactor()(a)
+        return Qr(is_complete=False)(a)[1]
     has_no_more_rows = a.ndim > 1 and is_at_least(*a.tensor_type.shape[:-3:-1])
     return Qr(_MODES[mode] == "complete" and not has_no_more_rows)(a)

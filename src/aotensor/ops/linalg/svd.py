@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
 from aotensor.graph.public import public
@@ -22,7 +22,7 @@ from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import converged, is_at_least, matrix_type, smaller
-from aotensor.ops.linalg.signs import lower_signs, signs_of
+from aotensor.ops.linalg.signs import paired_signs
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 
@@ -51,9 +51,8 @@ class Svd(TrailingOp):
     def reference(self, x: Array) -> tuple[Array, Array, Array]:
         svd = partial(np.linalg.svd, full_matrices=self.full_matrices)
         u, s, vt = converged(self.name, FAILED, svd, x)
-        signs, right = signs_of(u), signs_of(np.swapaxes(vt, -1, -2))
-        right[..., : s.shape[-1]] = signs[..., : s.shape[-1]]
-        return u * signs[..., None, :], s, vt * right[..., :, None]
+        left, right = paired_signs(u, vt)
+        return u * left[..., None, :], s, vt * right[..., :, None]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -78,15 +77,11 @@ class Svd(TrailingOp):
         return [null, diagonal(matmul(matmul(matrix_transpose(u), tx), matrix_transpose(vt)), 0, -2, -1), null]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return _lower_signed_svd(b, x, self.full_matrices)
+        return lower_svd(b, x, self.full_matrices)
 
 
-def lower_thin_svd(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """(u, s, vt) with the signs that LAPACK gave.   (…, m, n) → (…, m, k), (…, k), (…, k, n)"""
-    return _lower_svd(b, x, full_matrices=False)
-
-
-def _lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
+def lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """(u, s, vt), as the op gives them."""
     *batch, rows, columns = x.extents
     k = b.scalars.imin(rows, columns)
     width, height = (rows, columns) if full_matrices else (k, k)
@@ -94,37 +89,6 @@ def _lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor
     results = [(x.dtype, shape) for shape in shapes]
     u, s, vt = b.lapack("full_svd" if full_matrices else "svd", [x], results, FAILED)
     return u, s, vt
-
-
-def _lower_signed_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """(u, s, vt) with the signs of `signs`."""
-    u, s, vt = _lower_svd(b, x, full_matrices)
-    signs = lower_signs(b, u, len(s.extents) - 1)
-    right = _paired_signs(b, vt, signs, s.extents[-1]) if full_matrices else signs
-
-    def column(v: ScalarVerbs, *at: Scalar) -> Scalar:
-        return v.mul(v.load(u, *at), v.load(signs, *at[:-2], at[-1]))
-
-    def row(v: ScalarVerbs, *at: Scalar) -> Scalar:
-        return v.mul(v.load(vt, *at), v.load(right, *at[:-1]))
-
-    return b.tabulate(u.extents, x.dtype, column), s, b.tabulate(vt.extents, x.dtype, row)
-
-
-def _paired_signs(b: TensorBuilder, vt: Tensor, signs: Tensor, k: Extent) -> Tensor:
-    """The signs of the rows of vt: those of their columns of u for the first k, their own for the others."""
-    *batch, width = signs.extents
-    own = lower_signs(b, vt, len(batch) + 1)
-    one = b.broadcast(b.constant(1, vt.dtype), [*batch, 1])
-    padded = b.concatenate([signs, one], len(batch))
-
-    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
-        *outer, i = at
-        is_paired = v.compare("lt", i, v.index(k))
-        place = v.select(is_paired, i, v.index(width))
-        return v.select(is_paired, v.load(padded, *outer, place), v.load(own, *at))
-
-    return b.tabulate(own.extents, vt.dtype, element)
 
 
 def _thin(outputs: Sequence[Variable]) -> list[Variable]:
@@ -192,38 +156,12 @@ def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> lis
     return [t_u, diagonal(inner, 0, -2, -1), matrix_transpose(t_v)]
 
 
-@dataclass(frozen=True)
-class SingularValues(TrailingOp):
-    """The singular values of x, descending.   (…, m, n) → (…, k), k = min(m, n)
+def singular_values(x: Variable) -> Variable:
+    """The singular values of x, descending; the vectors are computed where a gradient needs them.   → (…, k)
 
     At a zero the derivative is that of one choice of vectors: U·Vᵀ is a subgradient of the sum.
     """
-
-    name: ClassVar[str] = "singular_values"
-
-    def infer_type(self, x: TensorType) -> TensorType:
-        *batch, rows, columns = matrix_type(x).shape
-        return TensorType(x.dtype, (*batch, smaller(rows, columns)))
-
-    def reference(self, x: Array) -> Array:
-        return converged(self.name, FAILED, partial(np.linalg.svd, compute_uv=False), x)  # type: ignore[no-any-return]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        triple = Svd(full_matrices=False).apply(*inputs)
-        return triple.op.pullback(inputs, triple.outputs, [disconnected(), cotangents[0], disconnected()])
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
-        triple = Svd(full_matrices=False).apply(*inputs)
-        return triple.op.pushforward(inputs, triple.outputs, tangents)[1:2]
-
-    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        *batch, rows, columns = x.extents
-        k = b.scalars.imin(rows, columns)
-        return b.lapack("singular_values", [x], [(x.dtype, (*batch, k))], FAILED)[0]
+    return Svd(full_matrices=False)(x)[1]  # type: ignore[no-any-return]
 
 
 @public
@@ -238,6 +176,6 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """
     a = floating(a)
     if not compute_uv:
-        return SingularValues()(a)
+        return singular_values(a)
     is_square = a.ndim > 1 and is_at_least(*a.tensor_type.shape[-2:]) and is_at_least(*a.tensor_type.shape[:-3:-1])
     return Svd(bool(full_matrices) and not is_square)(a)

@@ -25,12 +25,16 @@ from aotensor.passes.loops.lower_library import call_product
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A row-major matrix, or a vector, without gaps: the elements of `buffer` (memref<?xT>) from `start` on."""
+    """A row-major matrix, or a vector: the elements of `buffer` (memref<?xT>) from `start` on.
+
+    stride: elements from one row to the next, where that is not the number of columns.
+    """
 
     buffer: SSAValue
     start: Extent
     extents: tuple[Extent, ...]
     dtype: str
+    stride: Extent | None = None
 
     @property
     def rows(self) -> Extent:
@@ -40,6 +44,11 @@ class Matrix:
     def columns(self) -> Extent:
         """Of a vector: 1."""
         return self.extents[1] if len(self.extents) > 1 else 1
+
+    @property
+    def lead(self) -> Extent:
+        """What LAPACK calls the leading dimension: elements from one row to the next."""
+        return self.columns if self.stride is None else self.stride
 
 
 class Job:
@@ -53,9 +62,10 @@ class Job:
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
         self.batch = buffers.shape(op.arguments[0])[:-2]
         self.entry: Extent = 0
+        self._flats: dict[SSAValue, SSAValue] = {}
         operands = [(buffers.buffer(x), buffers.shape(x)) for x in (*op.arguments, *op.tensors)]
-        self._homes = [b.own_buffer(home, shape) for home, shape in operands]
-        self._rows = [(own, home, shape) for own, (home, shape) in zip(self._homes, operands, strict=True)]
+        homes = [b.own_buffer(home, shape) for home, shape in operands]
+        self._rows = [(own, home, shape) for own, (home, shape) in zip(homes, operands, strict=True)]
         self._wholes = [self._whole(own, shape) for own, _, shape in self._rows]
         for own, home, shape in self._rows[: len(op.arguments)]:
             b.copy(home, own, shape)
@@ -65,10 +75,12 @@ class Job:
         return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), _dtype_of(home))
 
     def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-        total: Extent = 1
-        for n in shape:
-            total = self.b.imul(total, n)
-        return self.b.reinterpret(buffer, [self.b.index(total)])
+        if buffer not in self._flats:
+            total: Extent = 1
+            for n in shape:
+                total = self.b.imul(total, n)
+            self._flats[buffer] = self.b.reinterpret(buffer, [self.b.index(total)])
+        return self._flats[buffer]
 
     def finish(self) -> None:
         """Write the results that are rows of larger buffers to their places."""
@@ -147,10 +159,13 @@ class Job:
         self.b.store(value, x.buffer, [self._place(x, at)])
 
     def _place(self, x: Matrix, at: Sequence[Extent]) -> Extent:
-        place = at[0]
-        for i, n in zip(at[1:], x.extents[1:], strict=True):
-            place = self.b.iadd(self.b.imul(place, n), i)
+        place = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
         return self.b.iadd(x.start, place)
+
+    def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
+        """x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
+        extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
+        return Matrix(x.buffer, self._place(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
     def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
         """for i = start … stop: body(i)"""
@@ -195,8 +210,7 @@ class Job:
 
     def is_same(self, x: Matrix, y: Matrix) -> bool:
         """Do an operand and a result share their memory?"""
-        homes = {whole.buffer: home for whole, home in zip(self._wholes, self._homes, strict=True)}
-        return x.buffer in homes and homes[x.buffer] is homes.get(y.buffer)
+        return x.buffer is y.buffer
 
 
 _TILE = 16  # rows and columns: 2 KiB of each matrix

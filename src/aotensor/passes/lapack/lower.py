@@ -23,6 +23,7 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
+from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
@@ -40,6 +41,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "eigh": eigh,
     "eigvalsh": eigvalsh,
     "full_svd": full_svd,
+    "cholesky_pullback": cholesky_pullback,
     "lu": lu,
     "lu_adjugate": lu_adjugate,
     "lu_inverse": lu_inverse,

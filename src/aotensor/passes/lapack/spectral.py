@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
+from aotensor.ops.linalg.signs import NOT_SMALL
 from aotensor.passes.lapack.job import Job, Matrix
 
 _BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
@@ -30,7 +32,9 @@ def eigh(job: Job) -> Scalar:
 
     def decompose() -> Scalar:
         job.copy(job.operand(0), vectors)
-        return _syevd(job, "V", vectors, room, b.iadd(3, b.imul(n, 5)))
+        failure = _syevd(job, "V", vectors, room, b.iadd(3, b.imul(n, 5)))
+        job.each(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
+        return failure
 
     return _when_finite(job, _triangle(job), decompose)
 
@@ -82,7 +86,8 @@ def _when_finite(job: Job, read: Callable[[Scalar], tuple[Extent, Extent]], deco
 
 def svd(job: Job) -> Scalar:
     """A → U, S and Vᵀ of min(m, n) columns and rows."""
-    return _gesdd(job, "S", job.result(0), job.result(1), job.result(2))
+    u, s, vt = (job.result(k) for k in range(3))
+    return _gesdd(job, "S", u, s, vt)
 
 
 def full_svd(job: Job) -> Scalar:
@@ -114,11 +119,82 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
 
     def decompose() -> Scalar:
         job.copy(a, copy)
-        return job.call(
+        failure = job.call(
             "gesdd", vectors, columns, rows, copy, columns, s, vt, vt.columns, u, u.columns, work, room, whole
         )  # fmt: skip
+        if vectors != "N":
+            _fix_signs(job, u, vt, k)
+        return failure
 
     return _when_finite(job, lambda _: (0, columns), decompose)
+
+
+# --- signs, as in ops.linalg.signs -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a matrix, or a column."""
+
+    matrix: Matrix
+    number: Extent
+    is_column: bool = False
+
+    @property
+    def length(self) -> Extent:
+        return self.matrix.rows if self.is_column else self.matrix.columns
+
+    def place(self, position: Extent) -> tuple[Extent, Extent]:
+        """Row and column of an element."""
+        return (position, self.number) if self.is_column else (self.number, position)
+
+
+def _fix_signs(job: Job, u: Matrix, vt: Matrix, k: Extent) -> None:
+    """The columns of u decide for their rows of vt, and the other rows for themselves."""
+    job.each(0, k, lambda j: _fix_sign(job, Line(u, j, True), [Line(vt, j)]), is_vectorisable=False)
+    job.each(k, u.columns, lambda j: _fix_sign(job, Line(u, j, True), []), is_vectorisable=False)
+    job.each(k, vt.rows, lambda j: _fix_sign(job, Line(vt, j), []), is_vectorisable=False)
+
+
+def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
+    """Negate the line, and its partners, if its first element that is not small is negative."""
+    b = job.b
+
+    def size(position: Scalar) -> Scalar:
+        return b.abs(job.load(line.matrix, *line.place(position)))
+
+    def larger(position: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        return [b.maximum(carried[0], size(position))]
+
+    (largest,) = b.loop(0, line.length, [b.constant(0.0, job.dtype)], larger)
+    limit = b.mul(largest, b.constant(NOT_SMALL, job.dtype))
+
+    def search(position: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        is_found, is_negative = carried
+        is_here = b.and_(b.not_(is_found), b.compare("ge", size(position), limit))
+        is_below = b.compare("lt", job.load(line.matrix, *line.place(position)), b.constant(0.0, job.dtype))
+        return [b.or_(is_found, is_here), b.select(is_here, is_below, is_negative)]
+
+    no = b.constant(False, "bool")
+    _, is_negative = b.loop(0, line.length, [no, no], search, is_vectorisable=False)
+
+    def negate() -> Sequence[Scalar]:
+        for one in (line, *partners):
+            _negate(job, one)
+        return ()
+
+    b.branch(is_negative, negate, lambda: ())
+
+
+def _negate(job: Job, line: Line) -> None:
+    def element(position: Scalar) -> None:
+        place = line.place(position)
+        job.store(job.b.neg(job.load(line.matrix, *place)), line.matrix, *place)
+
+    job.each(0, line.length, element)
+
+
+# --- what is empty ---------------------------------------------------------------------------------------------------
 
 
 def has_elements(job: Job, x: Matrix) -> Scalar:

@@ -71,16 +71,13 @@ class _Item:
     is_deferred: bool = False  # placed where it is needed first: it may join a loop that it shares nothing with
 
 
-def fuse_loops(function: func.FuncOp, extents: Extents, uses_library: bool = True) -> list[Node]:
-    """The loop structure of a function at tensor level, in an order that respects every dependence.
-
-    uses_library: matrix products stay operations, to become calls.
-    """
+def fuse_loops(function: func.FuncOp, extents: Extents) -> list[Node]:
+    """The loop structure of a function at tensor level, in an order that respects every dependence."""
     items: list[_Item] = []
     for op in function.body.block.ops:
         if isinstance(op, func.ReturnOp | tensor.EmptyOp | tensor.SplatOp) and not _is_materialised(op):
             continue
-        if isinstance(op, linalg.GenericOp) and not (uses_library and is_library_product(op)):
+        if isinstance(op, linalg.GenericOp) and not is_library_product(op):
             order = preferred_order(op)
             items.append(_Item(op, Statement(op, extents.iteration_space(op), order), order))
         else:
@@ -216,7 +213,7 @@ def _common_dim(item: _Item, statement: Statement, slot: _Slot, loop: Loop, read
         return None
     candidates = [d for d in item.free if statement.extents[d] == loop.extent]
     if len(item.free) > 1:  # the loop along memory stays innermost
-        candidates = [d for d in candidates if d != item.free[-1]]
+        candidates = [d for d in candidates if d != item.free[-1] and not _buries(item, statement, d)]
     for dim in candidates:
         if flows:
             if all(_flows_within(producer, x, loop.dims[producer], statement, dim) for producer, x in flows):
@@ -224,6 +221,15 @@ def _common_dim(item: _Item, statement: Statement, slot: _Slot, loop: Loop, read
         elif item.is_deferred or _shares_operand(statement, dim, loop):
             return dim
     return None
+
+
+def _buries(item: _Item, statement: Statement, dim: int) -> bool:
+    """True if a loop of known, so small extent would come to stand around one of unknown extent.
+
+    Values of the inner loop would then be kept for all its iterations, where those of the small one fit the cache.
+    """
+    outer = item.free[: item.free.index(dim)]
+    return isinstance(statement.extents[dim], int) and any(not isinstance(statement.extents[d], int) for d in outer)
 
 
 def _flows_within(producer: Statement, x: SSAValue, produced: int, consumer: Statement, dim: int) -> bool:

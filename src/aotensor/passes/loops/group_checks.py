@@ -24,15 +24,18 @@ from aotensor.passes.loops.fuse_loops import Node, Plain
 _DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 
-def group_length(nodes: Sequence[Node]) -> int:
-    """How many nodes from the start belong together: checks and what is harmless between them, up to a check."""
+def group_length(nodes: Sequence[Node], is_apart: Callable[[Operation], bool]) -> int:
+    """How many nodes from the start belong together: checks and what is harmless between them, up to a check.
+
+    is_apart: operations that end a group.
+    """
     length = 0
     for position, node in enumerate(nodes):
         if not isinstance(node, Plain):
             break
         if isinstance(node.op, CheckOp):
             length = position + 1
-        elif not is_harmless(node.op):
+        elif is_apart(node.op) or not is_harmless(node.op):
             break
     return length
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    MemRefType,
+    IntegerAttr,
     ModuleOp,
-    StringAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -21,6 +18,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from aotensor.errors import UnsupportedError
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.extents import follow_from_arguments, pin_rounding
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
@@ -31,7 +29,7 @@ from aotensor.passes.loops.contraction import matrix_product
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.loops.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
-from aotensor.passes.loops.lower_library import lower_product
+from aotensor.passes.loops.lower_library import constant_buffer, lower_product, no_blas
 from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
 from aotensor.passes.loops.lower_window import (
     lower_cumulate,
@@ -82,12 +80,24 @@ class FunctionLowering(Buffers):
         self.arguments = arguments
         self.outputs = outputs
         self.extents = Extents(function)
-        fused = fuse_loops(function, self.extents, outside.blas is not None)
+        self.sizes = self._computed_sizes() if "sizes_check" in function.attributes else {}
+        returned = returned_values(function)
+        self.pinned = pin_rounding(function.body.block, returned if is_extents else self.sizes)
+        fused = fuse_loops(function, self.extents)
         self.nodes = block_rows(fused, plan_storage(function, fused))
         self.storage: Storage = plan_storage(function, self.nodes)
         self.root = Instance({}, {})
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.nest = NestEmitter(b, self.storage, self)
+
+    def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
+        """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
+        found: dict[SSAValue, list[tuple[int, int]]] = {}
+        for number, x in enumerate(returned_values(self.function)):
+            for axis, n in enumerate(self.extents.shape(x) if isinstance(x.type, TensorType) else ()):
+                if isinstance(n, SSAValue) and not follow_from_arguments([n]):
+                    found.setdefault(n, []).append((number, axis))
+        return found
 
     def run(self) -> list[Scalar]:
         """Emit the function: its status, then the scalars that it hands back."""
@@ -198,6 +208,8 @@ class FunctionLowering(Buffers):
                     status = lower_scan(self.b, self, op) if isinstance(op, ScanOp) else lower_branch(self.b, self, op)
                     if status is not None:
                         return self._pass_on(status, nodes[position + 1 :])
+                case Plain(op) if self._sizes_output(op):
+                    return self._emit_size_check(op, nodes[position + 1 :])
                 case Plain(op):
                     self._emit_plain(op)
                 case Loop() | Leaf():
@@ -207,7 +219,7 @@ class FunctionLowering(Buffers):
 
     def _emit_checks(self, nodes: Sequence[Node]) -> list[Scalar]:
         """One branch for the checks in front, and all that follows in it."""
-        count = group_length(nodes)
+        count = group_length(nodes, self._sizes_output)
         checks: list[CheckOp] = []
         for node in nodes[:count]:
             assert isinstance(node, Plain)
@@ -224,6 +236,26 @@ class FunctionLowering(Buffers):
 
         ok = all_hold(self.b, [self.scalar(check.condition) for check in checks])
         return self._guarded(ok, nodes[count:], fail)
+
+    def _sizes_output(self, op: Operation) -> bool:
+        """True if an output has an extent that this operation computes."""
+        return any(x in self.sizes for x in op.results)
+
+    def _emit_size_check(self, op: Operation, rest: Sequence[Node]) -> list[Scalar]:
+        """An extent that `@f.extents` has computed before must come out the same: nobody writes beyond an output."""
+        self._emit_plain(op)
+        number, axes = self.function.attributes["sizes_check"], self.sizes[op.results[0]]
+        assert isinstance(number, IntegerAttr)
+        found = Scalar(self.scalar(op.results[0]).ssa, "index")
+        buffers = [(self.outputs[k], axis) for k, axis in axes]
+        given = [self.b.index(self.b.extent_of(x, axis)) for x, axis in buffers if x is not None]
+
+        def fail() -> Scalar:
+            for slot, value in enumerate((found, given[0])):
+                self.b.store(self.b.cast(value, "int64"), self.outside.detail, [slot])
+            return self.b.constant(number.value.data, "int32")
+
+        return self._guarded(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), rest, fail)
 
     def _pass_on(self, status: Scalar, rest: Sequence[Node]) -> list[Scalar]:
         """The rest of the function if a loop or branch has not failed."""
@@ -281,10 +313,13 @@ class FunctionLowering(Buffers):
                 lower_sort(self.b, self, op)
             case linalg.GenericOp():
                 product = matrix_product(op)
-                assert product is not None and self.outside.blas is not None
-                lower_product(self.b, self, self.module, op, product, self.outside.blas)
+                assert product is not None
+                blas = self.outside.blas
+                if blas is None or op in self.pinned:
+                    blas = no_blas(self.b)
+                lower_product(self.b, self, self.module, op, product, blas)
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
-                self.buffers[op.result] = self._constant(op)
+                self.buffers[op.result] = constant_buffer(self.b, self.module, op)
             case _:
                 copy = op.clone({x: self.scalar(x).ssa for x in op.operands})
                 self.b.builder.insert(copy)
@@ -306,18 +341,6 @@ class FunctionLowering(Buffers):
             self._copy(op.source, self.b.reinterpret(self.buffer(op.result), self.shape(op.source)))
             return self.buffer(op.result)
         return self.b.reinterpret(self.buffer(op.source), self.shape(op.result))
-
-    def _constant(self, op: arith.ConstantOp) -> SSAValue:
-        """A constant tensor as a global of the module."""
-        assert isinstance(op.value, DenseIntOrFPElementsAttr) and isinstance(op.result.type, TensorType)
-        kind: MemRefType[Attribute] = MemRefType(op.result.type.element_type, op.result.type.get_shape())
-        names = [g.sym_name.data for g in self.module.body.block.ops if isinstance(g, memref.GlobalOp)]
-        name = f"constant.{len(names)}"
-        value = memref.GlobalOp.get(StringAttr(name), kind, op.value, StringAttr("private"), constant=UnitAttr())
-        self.module.body.block.insert_op_before(value, self.module.body.block.first_op)  # type: ignore[arg-type]
-        read = memref.GetGlobalOp(name, kind)
-        self.b.builder.insert(read)
-        return read.memref
 
     def _emit_outputs(self) -> list[Scalar]:
         """What is not in its place yet: scalars, inputs that are outputs, one value returned twice.

@@ -1,14 +1,22 @@
-"""Matrix products by a library kernel: `@aot_gemm.f64`, which calls BLAS if there is one and a tiled kernel if not."""
+"""What stands outside of a kernel: `@aot_gemm.f64`, which calls BLAS or our tiled kernel, and constant tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import AnyFloat, MemRefType, ModuleOp
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.types import i1, i8
@@ -52,6 +60,13 @@ def call_product(
     b.builder.insert(func.CallOp(symbol, [*flags, *matrices, blas], []))
 
 
+def no_blas(b: LoopBuilder) -> SSAValue:
+    """A table that says of itself that it ends before its first function."""
+    table = b.allocate(i8, [8])
+    b.nest([8], lambda where: b.store(b.constant(0, "int8"), table, where))
+    return b.reinterpret(table, [1])
+
+
 def calls_product(module: ModuleOp, name: str) -> bool:
     """True if the kernel of function `name` calls a matrix product."""
     kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
@@ -74,3 +89,16 @@ def _declare(module: ModuleOp, symbol: str, kind: MemRefType[AnyFloat]) -> None:
             return
     arguments = [i1, i1, kind, kind, kind, memref_type_of(i8, [1])]
     module.body.block.add_op(func.FuncOp.external(symbol, arguments, []))
+
+
+def constant_buffer(b: LoopBuilder, module: ModuleOp, op: arith.ConstantOp) -> SSAValue:
+    """A constant tensor as a global of the module."""
+    assert isinstance(op.value, DenseIntOrFPElementsAttr) and isinstance(op.result.type, TensorType)
+    kind: MemRefType[Attribute] = MemRefType(op.result.type.element_type, op.result.type.get_shape())
+    names = [g.sym_name.data for g in module.body.block.ops if isinstance(g, memref.GlobalOp)]
+    name = f"constant.{len(names)}"
+    value = memref.GlobalOp.get(StringAttr(name), kind, op.value, StringAttr("private"), constant=UnitAttr())
+    module.body.block.insert_op_before(value, module.body.block.first_op)  # type: ignore[arg-type]
+    read = memref.GetGlobalOp(name, kind)
+    b.builder.insert(read)
+    return read.memref

@@ -95,8 +95,12 @@ def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAV
 def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
     """positions[axis][p] = the coordinate of true element number p along each axis; one sweep in C order that counts.
 
-    p = 0; for i: for j:  if mask[i, j]: rows[p], columns[p] = i, j;  p += mask[i, j]
+    p = 0; for i: for j:  if p < count: rows[p], columns[p] = i, j;  p += mask[i, j]
+
+    What is stored for an element that is false is overwritten by the next true one. A branch on the mask itself would
+    be mispredicted all the time; that on the count goes one way until the last true element.
     """
+    count = b.index(buffers.scalar(op.count))
     shape, source = buffers.shape(op.source), buffers.buffer(op.source)
     targets = [buffers.buffer(x) for x in op.positions]
 
@@ -114,7 +118,7 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
                 b.store(b.cast(counter, "int64"), target, [position])
             return ()
 
-        b.branch(is_set, store, lambda: ())
+        b.branch(b.compare("lt", position, count), store, lambda: ())
         return b.add(position, b.cast(is_set, "index"))
 
     over([], b.index(0))

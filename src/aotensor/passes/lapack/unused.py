@@ -1,0 +1,41 @@
+"""Factorisations of which only a part is used: the kinds that compute this part alone, with far less work.
+
+    %w, %rows, %f = aot.lapack "eigh" %a …   →   %w, %f = aot.lapack "eigvalsh" %a …      where nothing reads %rows
+
+So an op gives all that its gradient needs, and a program that asks for the values alone does not pay for the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.dialect import LapackOp
+
+PARTS: Final[Mapping[str, tuple[str, int]]] = {
+    "eigh": ("eigvalsh", 0),
+    "full_svd": ("singular_values", 1),
+    "qr": ("qr_r", 1),
+    "svd": ("singular_values", 1),
+}
+"""Kind → the kind that gives one of its results alone, and the number of that result."""
+
+
+def drop_unused_results(op: LapackOp) -> None:
+    """Replace the operation by one that gives less, if only that is used."""
+    kind, number = PARTS.get(op.kind.data, ("", 0))
+    if not kind or any(x.uses for k, x in enumerate(op.tensors) if k != number):
+        return
+    dynamic = [x.type.get_shape().count(DYNAMIC_INDEX) for x in op.tensors if isinstance(x.type, TensorType)]
+    start = sum(dynamic[:number])
+    options = {name: op.option(name) for name in op.options.data}
+    kept = op.tensors[number]
+    part = LapackOp(kind, list(op.arguments), op.sizes[start : start + dynamic[number]], [kept.type], options)
+    assert op.parent is not None
+    op.parent.insert_op_before(part, op)
+    kept.replace_all_uses_with(part.tensors[0])
+    op.failure.replace_all_uses_with(part.failure)
+    Rewriter.erase_op(op)
