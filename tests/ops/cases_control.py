@@ -180,7 +180,14 @@ BRANCHES = [
     Case(id="ifelse-of-ifelse", build=nested_choice, inputs=lambda rng: [TRUE, rng.normal(size=3)], wrt=(1,)),
 ]  # fmt: skip
 
+
+def delayed(x: Variable, h: Variable, g: Variable) -> list[Variable]:
+    """Rows and states that are passed on as they are."""
+    return list(scan(lambda row, a, b: [row, a, b], x, [h, g, None]))
+
+
 PARTS = [
+    Case(id="scan-delay", build=delayed, inputs=normal((4, 2), (2,), (2,))),
     Case(
         id="scan-rows", build=lambda x, n: FirstRows()(x, n), inputs=lambda rng: [rng.normal(size=(4, 2)), np.int64(3)]
     ),
