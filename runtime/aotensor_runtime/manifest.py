@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, get_args
 
-from aotensor_runtime.abi import DTYPE_SIZES, LAPACK_FUNCTIONS, Status
+from aotensor_runtime.abi import BLAS_FUNCTIONS, DTYPE_SIZES, LAPACK_FUNCTIONS, Status
 from aotensor_runtime.json_node import ManifestError, Node, require
 
 __all__ = [
@@ -247,7 +247,7 @@ def validate(spec: FunctionSpec) -> None:
     _distinct(where, "output", [value.name for value in spec.outputs])
     _distinct(where, "dim", spec.dims)
     for name in spec.lapack:
-        require(name in LAPACK_FUNCTIONS, where, f"the LAPACK function {name} is unknown")
+        require(name in BLAS_FUNCTIONS + LAPACK_FUNCTIONS, where, f"the LAPACK function {name} is unknown")
     states = [value.default is not None for value in spec.inputs]
     require(states == sorted(states), where, "an input without a default follows one with")
     used = dict.fromkeys(n for value in spec.inputs for n in value.shape if isinstance(n, str))

@@ -25,6 +25,10 @@ def _vector(name: str) -> Variable:
     return at.vector(name, shape=("n",))
 
 
+def _square(name: str) -> Variable:
+    return at.matrix(name, shape=("n", "n"))
+
+
 CASES: dict[str, tuple[Callable[[], tuple[list[Variable], Variable]], str]] = {
     "add": (lambda: (lambda x, y: ([x, y], x + y))(_vector("x"), _vector("y")), "n"),
     "two ops in one loop": (lambda: (lambda x, y: ([x, y], x * y - x))(_vector("x"), _vector("y")), "2*n"),
@@ -42,6 +46,16 @@ CASES: dict[str, tuple[Callable[[], tuple[list[Variable], Variable]], str]] = {
         "2*k*m*n",
     ),
     "static": (lambda: (lambda x: ([x], x + 1))(at.vector("x", shape=(12,))), "12"),
+    "triangular system": (
+        lambda: (lambda X, Y: ([X, Y], at.solve_triangular(X, Y)))(_square("X"), at.matrix("Y", shape=("n", "k"))),
+        "k*n*n",
+    ),
+    "triangular system of a vector": (
+        lambda: (lambda X, y: ([X, y], at.solve_triangular(X, y)))(_square("X"), _vector("y")),
+        "n*n",
+    ),
+    "Cholesky factor": (lambda: (lambda X: ([X], at.cholesky(X)))(_square("X")), "0.333333333333*n*n*n"),
+    "inverse": (lambda: (lambda X: ([X], at.inv(X)))(_square("X")), "2*n*n*n"),
     "copy": (lambda: (lambda X: ([X], X.T))(at.matrix("X", shape=("m", "n"))), "0"),
 }
 

@@ -99,6 +99,7 @@ CASES = [
         build=lambda x: at.cholesky(at.matrix_transpose(x), lower=False),
         inputs=drawn((positive, (3, 4, 4))),
     ),
+    Case(id="cholesky-blocks", build=at.cholesky, inputs=drawn((positive, (2, 75, 75))), rtol=1e-10, atol=1e-12),
     Case(id="cholesky-integers", build=at.cholesky, inputs=[np.array([[4, 0], [2, 3]])]),
     Case(
         id="cholesky-nan",

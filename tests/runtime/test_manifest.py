@@ -82,6 +82,7 @@ F = ("functions", 1)  # affine
         (_set(*F, "output_kind", value="single"), "function affine: 2 outputs do not fit the output kind 'single'"),
         (_set(*F, "updates", value=[["w", "y"]]), "function affine: the update w = y names no such values"),
         (_set(*F, "updates", value=[["w"]]), "manifest.functions[1].updates[0]: expected two names"),
+        (_set(*F, "lapack", value=["dmagic"]), "the LAPACK function dmagic is unknown"),
         (_set(*F, "calls_blas", value=1), "manifest.functions[1].calls_blas: expected true or false"),
         (_set(*F, "checks", value=[{"kind": "x"}]), "manifest.functions[1].checks[0]: missing or unknown: message"),
     ],

@@ -162,8 +162,8 @@ class ScatterOp(IRDLOperation):
 
 
 IN_PLACE: Final = {
-    "cholesky": 0, "lu": 0, "lu_adjugate": 0, "lu_inverse": 0, "lu_solve": 2, "multiply_triangular": 1,
-    "solve_triangular": 1, "square_repeatedly": 0,
+    "cholesky": 0, "cholesky_pullback": 1, "lu": 0, "lu_adjugate": 0, "lu_inverse": 0, "lu_solve": 2,
+    "multiply_triangular": 1, "solve_triangular": 1, "square_repeatedly": 0,
 }  # fmt: skip
 """Kind of aot.lapack → the operand that it overwrites with its first result, where that is free."""
 

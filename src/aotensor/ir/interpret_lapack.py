@@ -2,6 +2,7 @@
 
 kind                 operands → results                       options
 cholesky             A → L                                    L·Lᵀ = A, of the lower triangle; zeros above
+cholesky_pullback    L, L̄ → Ā                                 the cotangent of the lower triangle of A; zeros above
 lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
@@ -27,6 +28,7 @@ Every rule gives its results and a failure: 0, or LAPACK's info.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -83,6 +85,13 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
 
 
+def _cholesky_pullback(factor: Array, slope: Array) -> tuple[Sequence[Array], int]:
+    inner = np.tril(factor.T @ np.tril(slope)) * (1 - 0.5 * np.eye(len(factor), dtype=factor.dtype))
+    left = _solve_triangular(factor, inner, is_left=True, is_lower=True, is_transposed=True, is_unit=False)[0][0]
+    both = _solve_triangular(factor, left, is_left=False, is_lower=True, is_transposed=False, is_unit=False)[0][0]
+    return [np.tril(both) + np.tril(both.T, -1)], 0
+
+
 def _lu(a: Array) -> tuple[Sequence[Array], int]:
     if not a.size:
         return [a.copy(), np.zeros(min(a.shape), np.int32)], 0
@@ -102,7 +111,7 @@ def _lu_solve(factors: Array, pivots: Array, b: Array, *, is_transposed: bool) -
     lower, upper, exchanged = _lower_upper_exchanged(factors, pivots)
     if not b.size:
         return [b.copy()], 0
-    solve = scipy_linalg().solve_triangular
+    solve = partial(scipy_linalg().solve_triangular, check_finite=False)
     if is_transposed:
         return [solve(lower, solve(upper, exchanged @ b, trans=1), lower=True, trans=1)], 0
     return [exchanged.T @ solve(upper, solve(lower, b, lower=True))], 0
@@ -129,7 +138,7 @@ def _lu_adjugate(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
     least = max(np.abs(diagonal).max() * info.eps, np.sqrt(info.tiny))
     diagonal = np.where(np.abs(diagonal) < least, least, diagonal)
     np.fill_diagonal(lower, diagonal)
-    solve = scipy_linalg().solve_triangular
+    solve = partial(scipy_linalg().solve_triangular, check_finite=False)
     inverse = exchanged.T @ solve(upper, solve(lower, np.eye(len(lower), dtype=lower.dtype), lower=True))
     sign = (-1) ** int(np.sum(pivots != np.arange(len(pivots)) + 1))
     return [inverse * (np.prod(diagonal) * sign)], 0
@@ -168,6 +177,7 @@ def _multiply_triangular(
 RULES: Final[Mapping[str, Rule]] = {
     **SPECTRAL_RULES,
     "cholesky": _cholesky,
+    "cholesky_pullback": _cholesky_pullback,
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
     "lu_inverse": _lu_inverse,

@@ -19,7 +19,10 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from aotensor.errors import InternalError
 from aotensor.ir.context import parse_module
+from aotensor.ir.types import index
 from aotensor.passes.expand_math import expand_math
+from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
+from aotensor.passes.lapack.routines import WORK
 from aotensor.passes.lower_library import PREFIX as PRODUCT_PREFIX
 
 Shape: TypeAlias = Sequence[int | str | None]
@@ -196,6 +199,8 @@ class _Counter:
         name = op.callee.root_reference.data
         if name.startswith(f"{PRODUCT_PREFIX}."):
             return self._product(op)
+        if name.startswith(LAPACK_PREFIX):
+            return self._linear_algebra(name, op)
         function = self.functions.get(name)
         if function is None or function.is_declaration:
             self.is_exact = False
@@ -203,6 +208,22 @@ class _Counter:
         if name not in self._called:
             self._called[name] = self.block(function.body.block)
         return self._called[name]
+
+    def _linear_algebra(self, name: str, op: func.CallOp) -> Polynomial:
+        """Of a call of LAPACK, by its integers; of a triangular solve, by its side too."""
+        routine = name.removeprefix(LAPACK_PREFIX).split(".")[0]
+        if routine in ("trsm", "trmm"):
+            routine += " from the left" if self._value(op.arguments[0]).number() == ord("L") else " from the right"
+        if routine not in WORK:
+            self.is_exact = False
+            return Polynomial()
+        factor, exponents = WORK[routine]
+        total = Polynomial({(): factor})
+        integers = (x for x in op.arguments if x.type == index)
+        for x, exponent in zip(integers, exponents, strict=False):
+            for _ in range(exponent):
+                total *= self._value(x)
+        return total
 
     def _product(self, op: func.CallOp) -> Polynomial:
         """2·m·n·k of a matrix product."""

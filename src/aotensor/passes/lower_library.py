@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects import func
@@ -22,24 +21,14 @@ def lower_product(
     b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: linalg.GenericOp, product: MatrixProduct, blas: SSAValue
 ) -> None:
     """C = op(A)·op(B), all row-major: one call, with flags for operands that are stored transposed."""
-    matrices = [_dynamic(b, buffers, v) for v in (product.a, product.b, op.results[0])]
-    call_product(b, module, matrices, blas, (product.transpose_a, product.transpose_b))
-
-
-def call_product(
-    b: LoopBuilder,
-    module: ModuleOp,
-    matrices: Sequence[SSAValue],
-    blas: SSAValue,
-    transposed: tuple[bool, bool] = (False, False),
-) -> None:
-    """C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
-    kind = matrices[-1].type
-    assert isinstance(kind, MemRefType) and isinstance(kind.element_type, AnyFloat)
-    symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
-    flags = [b.constant(flag, "bool").ssa for flag in transposed]
-    _declare(module, symbol, kind)
-    b.builder.insert(func.CallOp(symbol, [*flags, *matrices, blas], []))
+    out = op.results[0]
+    a, x, c = (_dynamic(b, buffers, v) for v in (product.a, product.b, out))
+    assert isinstance(c.type, MemRefType) and isinstance(c.type.element_type, AnyFloat)
+    symbol = f"{PREFIX}.f{c.type.element_type.bitwidth}"
+    flags = [b.constant(flag, "bool").ssa for flag in (product.transpose_a, product.transpose_b)]
+    operands = [*flags, a, x, c, blas]
+    _declare(module, symbol, c.type)
+    b.builder.insert(func.CallOp(symbol, operands, []))
 
 
 def calls_product(module: ModuleOp, name: str) -> bool:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import TrailingOp
+from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.diagonal import Triangle
+from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.matrices import (
+    NOT_SQUARE,
     ON_ERROR,
     both_floating,
     check_option,
     check_square,
+    common_batch,
+    common_dim,
     failed,
     floating_matrix,
     lowered_square,
@@ -66,11 +72,7 @@ class Cholesky(TrailingOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        (factor,), (ct,) = outputs, cotangents
-        inner = _half_diagonal(MultiplyTriangular(True, True)(factor, _lower(ct)))
-        left = SolveTriangular(True, True, on_error="nan")(factor, inner)
-        both = SolveTriangular(True, False, is_left=False, on_error="nan")(factor, left)
-        return [fold_lower(both)]
+        return [CholeskyPullback()(outputs[0], cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -78,8 +80,7 @@ class Cholesky(TrailingOp):
         (factor,), (tangent,) = outputs, tangents
         if is_disconnected(tangent):
             return [disconnected()]
-        symmetric = _lower(tangent) + matrix_transpose(_strictly_lower(tangent))
-        left = SolveTriangular(True, False, on_error="nan")(factor, symmetric)
+        left = SolveTriangular(True, False, on_error="nan")(factor, symmetric_of_lower(tangent))
         both = SolveTriangular(True, True, is_left=False, on_error="nan")(factor, left)
         return [_lower(MultiplyTriangular(True)(factor, _half_diagonal(both)))]
 
@@ -89,6 +90,72 @@ class Cholesky(TrailingOp):
         return b.lapack("cholesky", [a], results, error, nan_on_failure=not error)[0]
 
 
+@dataclass(frozen=True)
+class CholeskyPullback(Op):
+    """L, L̄ → Ā = fold(S) with S = L⁻ᵀ·Φ(Lᵀ·L̄)·L⁻¹, all lower triangles; computed block by block.   (…, n, n)
+
+    Its own slopes are those of the formula, step by step.
+    """
+
+    name: ClassVar[str] = "cholesky_pullback"
+
+    def infer_type(self, factor: TensorType, slope: TensorType) -> TensorType:
+        n = common_dim(NOT_SQUARE, square_dim(factor), square_dim(slope))
+        batch = common_batch(factor.shape[:-2], slope.shape[:-2])
+        return TensorType(dtypes.promote(factor.dtype, slope.dtype), (*batch, n, n))
+
+    def reference(self, factor: Array, slope: Array) -> Array:
+        common = np.result_type(factor, slope)
+        operands = [factor.astype(common), slope.astype(common)]
+        return per_matrix(self._pulled, operands, [np.empty(factor.shape, common)])  # type: ignore[no-any-return]
+
+    def _pulled(self, factor: Array, slope: Array) -> Array:
+        if not factor.size:
+            return slope
+        solve = partial(scipy_linalg().solve_triangular, factor, lower=True, trans=1, check_finite=False)
+        inner = np.tril(factor.T @ np.tril(slope))
+        inner[np.diag_indices_from(inner)] /= 2
+        both = solve(solve(inner).T).T
+        return np.asarray(np.tril(both) + np.tril(both.T, -1))
+
+    def _steps(self, factor: Variable, slope: Variable) -> tuple[Apply, Apply, Apply]:
+        """Lᵀ·L̄; L⁻ᵀ·Φ(…); (…)·L⁻¹"""
+        times = MultiplyTriangular(True, True).apply(factor, _lower(slope))
+        left = SolveTriangular(True, True, on_error="nan").apply(factor, _half_diagonal(times.outputs[0]))
+        both = SolveTriangular(True, is_left=False, on_error="nan").apply(factor, left.outputs[0])
+        return times, left, both
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        times, left, both = self._steps(*inputs)
+        terms, ct = [], symmetric_of_lower(cotangents[0])
+        for node in (both, left, times):
+            term, ct = node.op.pullback(node.inputs, node.outputs, [ct])
+            terms.append(term)
+            ct = ct if node is both else _half_diagonal(ct) if node is left else _lower(ct)
+        return [sum_terms(terms, add), ct]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        for_factor, tangent = tangents
+        tangent = tangent if is_disconnected(tangent) else _lower(tangent)
+        times, left, both = self._steps(*inputs)
+        for node in (times, left, both):
+            (tangent,) = node.op.pushforward(node.inputs, node.outputs, [for_factor, tangent])
+            tangent = _half_diagonal(tangent) if node is times else tangent
+        return [fold_lower(tangent)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+    def lower(self, b: TensorBuilder, factor: Tensor, slope: Tensor) -> Tensor:
+        common = dtypes.promote(factor.dtype, slope.dtype)
+        operands = [b.cast(factor, common), b.cast(slope, common)]
+        return b.lapack("cholesky_pullback", operands, [(common, factor.extents)])[0]
+
+
 def _lower(x: Variable) -> Variable:
     return Triangle(True, 0)(x)  # type: ignore[no-any-return]
 
@@ -96,6 +163,11 @@ def _lower(x: Variable) -> Variable:
 def fold_lower(x: Variable) -> Variable:
     """The cotangent of a lower triangle from that of the symmetric matrix which is made of it."""
     return _lower(x) + _strictly_lower(matrix_transpose(x))
+
+
+def symmetric_of_lower(a: Variable) -> Variable:
+    """The symmetric matrix that has this lower triangle."""
+    return _lower(a) + matrix_transpose(_strictly_lower(a))
 
 
 def _strictly_lower(x: Variable) -> Variable:

@@ -20,11 +20,10 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
-from aotensor.ops.linalg.cholesky import fold_lower
+from aotensor.ops.linalg.cholesky import fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.matrices import check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
 from aotensor.ops.linalg.signs import signs_of
-from aotensor.ops.linalg.solve import symmetric_of_lower
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 
 FAILED: Final = "the eigenvalues did not converge"

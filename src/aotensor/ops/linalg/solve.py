@@ -15,9 +15,8 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
-from aotensor.ops.diagonal import Triangle
 from aotensor.ops.elementwise.arithmetic import add
-from aotensor.ops.linalg.cholesky import Cholesky, fold_lower
+from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import (
     ON_ERROR,
@@ -175,11 +174,6 @@ class CholeskySolve(FactoredOp):
         options: dict[str, Any] = {"is_left": True, "is_lower": True, "is_unit": False, "nan_on_failure": True}
         (inner,) = b.lapack("solve_triangular", [factor, x], results, is_transposed=False, **options)
         return b.lapack("solve_triangular", [factor, inner], results, is_transposed=True, **options)[0]
-
-
-def symmetric_of_lower(a: Variable) -> Variable:
-    """The symmetric matrix that has this lower triangle."""
-    return Triangle(True, 0)(a) + matrix_transpose(Triangle(True, -1)(a))  # type: ignore[no-any-return]
 
 
 _ASSUMPTIONS = {

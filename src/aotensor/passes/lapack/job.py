@@ -20,17 +20,20 @@ from aotensor.ir.types import element_type, i32
 from aotensor.ir.verbs import Extent
 from aotensor.passes.collapse import Buffers
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES
-from aotensor.passes.lower_library import call_product
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A row-major matrix, or a vector, without gaps: the elements of `buffer` (memref<?xT>) from `start` on."""
+    """A row-major matrix, or a vector: the elements of `buffer` (memref<?xT>) from `start` on.
+
+    stride: elements from one row to the next, where that is not the number of columns.
+    """
 
     buffer: SSAValue
     start: Extent
     extents: tuple[Extent, ...]
     dtype: str
+    stride: Extent | None = None
 
     @property
     def rows(self) -> Extent:
@@ -40,6 +43,11 @@ class Matrix:
     def columns(self) -> Extent:
         """Of a vector: 1."""
         return self.extents[1] if len(self.extents) > 1 else 1
+
+    @property
+    def lead(self) -> Extent:
+        """What LAPACK calls the leading dimension: elements from one row to the next."""
+        return self.columns if self.stride is None else self.stride
 
 
 class Job:
@@ -53,21 +61,20 @@ class Job:
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
         self.batch = buffers.shape(op.arguments[0])[:-2]
         self.entry: Extent = 0
-        self._homes = [buffers.buffer(x) for x in (*op.arguments, *op.tensors)]
-        self._wholes = [
-            self._whole(home, buffers.shape(x))
-            for home, x in zip(self._homes, (*op.arguments, *op.tensors), strict=True)
-        ]
+        self._flats: dict[SSAValue, SSAValue] = {}
+        self._wholes = [self._whole(buffers.buffer(x), buffers.shape(x)) for x in (*op.arguments, *op.tensors)]
 
     def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
         """All matrices of a tensor, in one flat buffer; the extents are those of one matrix."""
         return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), _dtype_of(home))
 
     def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-        total: Extent = 1
-        for n in shape:
-            total = self.b.imul(total, n)
-        return self.b.reinterpret(buffer, [self.b.index(total)])
+        if buffer not in self._flats:
+            total: Extent = 1
+            for n in shape:
+                total = self.b.imul(total, n)
+            self._flats[buffer] = self.b.reinterpret(buffer, [self.b.index(total)])
+        return self._flats[buffer]
 
     def operand(self, position: int) -> Matrix:
         """The matrix or vector of an operand in this entry."""
@@ -124,12 +131,6 @@ class Job:
                 return
         self._module.body.block.add_op(func.FuncOp.external(symbol, list(arguments), [i32]))
 
-    def multiply(self, x: Matrix, y: Matrix, result: Matrix) -> None:
-        """result = x·y for matrices from `work`, by the kernel of matrix products."""
-        b = self.b
-        views = [b.reinterpret(m.buffer, [b.index(n) for n in m.extents]) for m in (x, y, result)]
-        call_product(b, self._module, views, self._blas)
-
     # --- elements ------------------------------------------------------------------------------------------------
 
     def load(self, x: Matrix, *at: Extent) -> Scalar:
@@ -141,10 +142,13 @@ class Job:
         self.b.store(value, x.buffer, [self._place(x, at)])
 
     def _place(self, x: Matrix, at: Sequence[Extent]) -> Extent:
-        place = at[0]
-        for i, n in zip(at[1:], x.extents[1:], strict=True):
-            place = self.b.iadd(self.b.imul(place, n), i)
+        place = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
         return self.b.iadd(x.start, place)
+
+    def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
+        """x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
+        extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
+        return Matrix(x.buffer, self._place(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
     def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
         """for i = start … stop: body(i)"""
@@ -189,8 +193,7 @@ class Job:
 
     def is_same(self, x: Matrix, y: Matrix) -> bool:
         """Do an operand and a result share their memory?"""
-        homes = {whole.buffer: home for whole, home in zip(self._wholes, self._homes, strict=True)}
-        return x.buffer in homes and homes[x.buffer] is homes.get(y.buffer)
+        return x.buffer is y.buffer
 
 
 _TILE = 16  # rows and columns: 2 KiB of each matrix

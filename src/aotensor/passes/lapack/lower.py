@@ -24,6 +24,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
 from aotensor.passes.collapse import Buffers
+from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
@@ -36,6 +37,7 @@ Rule: TypeAlias = "Callable[[Job], Scalar]"
 
 RULES: Final[Mapping[str, Rule]] = {
     "cholesky": cholesky,
+    "cholesky_pullback": cholesky_pullback,
     "complete_qr": complete_qr,
     "eigh": eigh,
     "eigvalsh": eigvalsh,

@@ -11,11 +11,13 @@ array of it, p an array of 32-bit integers; an array is a buffer and the positio
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Final
 
 PREFIX: Final = "aot_lapack_"
 
 ROUTINES: Final[Mapping[str, str]] = {
+    "gemm": "cciiifaiaifai",
     "trsm": "cccciifaiai",
     "trmm": "cccciifaiai",
     "potrf": "ciaiI",
@@ -26,6 +28,22 @@ ROUTINES: Final[Mapping[str, str]] = {
     "geqrf": "iiaiaaiI",
     "orgqr": "iiiaiaaiI",
 }
+
+WORK: Final[Mapping[str, tuple[Fraction, tuple[int, ...]]]] = {
+    "gemm": (Fraction(2), (1, 1, 1)),
+    "trsm from the left": (Fraction(1), (2, 1)),
+    "trsm from the right": (Fraction(1), (1, 2)),
+    "trmm from the left": (Fraction(1), (2, 1)),
+    "trmm from the right": (Fraction(1), (1, 2)),
+    "potrf": (Fraction(1, 3), (3,)),
+    "getrf": (Fraction(2, 3), (1, 2)),
+    "getri": (Fraction(4, 3), (3,)),
+    "geqrf": (Fraction(4, 3), (1, 2)),
+    "orgqr": (Fraction(4, 3), (1, 2)),
+}
+"""Floating point operations of a call: a factor, and the exponents of its first integers; for square matrices, where
+the function takes others too. Lower powers do not count. What is not here depends on values.
+"""
 
 TOO_LARGE: Final = (1 << 31) - 1
 """The result of a call with an extent that does not fit a Fortran integer."""

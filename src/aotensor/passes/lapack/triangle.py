@@ -56,11 +56,9 @@ def call_triangular(
     uplo, diagonal = "U" if is_lower else "L", "U" if is_unit else "N"
     if len(x.extents) == 1:
         transposition = "N" if is_transposed else "T"
-        return job.call(routine, "L", uplo, transposition, diagonal, x.rows, 1, 1.0, a, a.columns, x, x.rows)
+        return job.call(routine, "L", uplo, transposition, diagonal, x.rows, 1, 1.0, a, a.lead, x, x.rows)
     side, transposition = "R" if is_left else "L", "T" if is_transposed else "N"
-    return job.call(
-        routine, side, uplo, transposition, diagonal, x.columns, x.rows, 1.0, a, a.columns, x, x.columns
-    )  # fmt: skip
+    return job.call(routine, side, uplo, transposition, diagonal, x.columns, x.rows, 1.0, a, a.lead, x, x.lead)
 
 
 def first_on_diagonal(job: Job, a: Matrix, is_meant: Callable[[Scalar], Scalar]) -> Scalar:

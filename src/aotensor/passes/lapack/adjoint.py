@@ -1,0 +1,130 @@
+"""The pullback of a Cholesky factor, block by block: 2/3·n³ operations, where the formula takes 3·n³.
+
+A diagonal block D of L with the blocks around it, from the last one to the first, and L̄ becomes Ā in place:
+
+    R D        C̄ ← C̄·D⁻¹           B̄ ← B̄ − C̄·R
+    B C        D̄ ← D̄ − C̄ᵀ·C        D̄ ← fold(D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹)
+               R̄ ← R̄ − C̄ᵀ·B − (D̄ + D̄ᵀ)·R
+
+Source: Murray, Differentiation of the Cholesky decomposition (2016), algorithm for blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.triangle import call_triangular
+
+_BLOCK: Final = 32  # rows of a diagonal block: smaller ones leave too little to each product
+
+
+def cholesky_pullback(job: Job) -> Scalar:
+    """L, L̄ → Ā, both of lower triangles; zeros above."""
+    b = job.b
+    factor, given, slope = job.operand(0), job.operand(1), job.result()
+    n = factor.rows
+    zero = b.constant(0.0, job.dtype)
+
+    def row(i: Scalar) -> None:
+        above = b.iadd(i, 1)
+        if not job.is_same(given, slope):
+            job.each(0, above, lambda j: job.store(job.load(given, i, j), slope, i, j))
+        job.each(above, n, lambda j: job.store(zero, slope, i, j))
+
+    job.each(0, n, row)
+    width = b.imin(n, _BLOCK)
+    work = job.work(width, width)
+    count = b.ifloordiv(b.iadd(n, _BLOCK - 1), _BLOCK)
+
+    def step(k: Scalar) -> None:
+        start = b.imul(b.isub(b.isub(count, 1), k), _BLOCK)
+        _pull_block(job, factor, slope, work, (start, b.imin(b.iadd(start, _BLOCK), n)))
+
+    job.each(0, count, step, is_vectorisable=False)
+    return b.constant(0, "int64")
+
+
+def _pull_block(job: Job, factor: Matrix, slope: Matrix, work: Matrix, rows: tuple[Extent, Extent]) -> None:
+    """What one diagonal block of L passes on to the blocks left of it and above."""
+    n, before = factor.rows, (0, rows[0])
+    below = (rows[1], n)
+    d, c, r, left = (
+        job.block(factor, *where) for where in ((rows, rows), (below, rows), (rows, before), (below, before))
+    )
+    d_, c_, r_, left_ = (
+        job.block(slope, *where) for where in ((rows, rows), (below, rows), (rows, before), (below, before))
+    )
+    has_left, has_below = (_is_some(job, x) for x in (rows[0], c.rows))
+    both = job.b.and_(has_left, has_below)
+
+    def from_below() -> None:
+        call_triangular(job, "trsm", d, c_, is_left=False, is_lower=True)
+        _subtract_product(job, d_, c_, c, is_transposed=True)
+
+    _when(job, has_below, from_below)
+    _when(job, both, lambda: _subtract_product(job, left_, c_, r))
+    size = (0, d.rows)
+    symmetric = _pull_diagonal(job, d, d_, job.block(work, size, size))
+    _when(job, both, lambda: _subtract_product(job, r_, c_, left, is_transposed=True))
+    _when(job, has_left, lambda: _subtract_product(job, r_, symmetric, r))
+
+
+def _pull_diagonal(job: Job, d: Matrix, slope: Matrix, work: Matrix) -> Matrix:
+    """D̄ ← fold(S) with S = D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹, zeros above; gives S + Sᵀ, which is D̄ + D̄ᵀ."""
+    b = job.b
+    zero, half = b.constant(0.0, job.dtype), b.constant(0.5, job.dtype)
+
+    def lower_part(source: Matrix, diagonal: Callable[[Scalar], Scalar]) -> None:
+        def row(i: Scalar) -> None:
+            job.each(0, i, lambda j: job.store(job.load(source, i, j), work, i, j))
+            job.store(diagonal(job.load(source, i, i)), work, i, i)
+            job.each(b.iadd(i, 1), d.rows, lambda j: job.store(zero, work, i, j))
+
+        job.each(0, d.rows, row)
+
+    lower_part(slope, lambda x: x)
+    call_triangular(job, "trmm", d, work, is_lower=True, is_transposed=True)
+    lower_part(work, lambda x: b.mul(x, half))
+    call_triangular(job, "trsm", d, work, is_lower=True, is_transposed=True)
+    call_triangular(job, "trsm", d, work, is_left=False, is_lower=True)
+
+    def fold(i: Scalar) -> None:
+        def element(j: Scalar) -> None:
+            total = b.add(job.load(work, i, j), job.load(work, j, i))
+            for target, at in ((work, (i, j)), (work, (j, i)), (slope, (i, j))):
+                job.store(total, target, *at)
+            job.store(zero, slope, j, i)
+
+        job.each(0, i, element, is_vectorisable=False)
+        diagonal = job.load(work, i, i)
+        job.store(diagonal, slope, i, i)
+        job.store(b.add(diagonal, diagonal), work, i, i)
+
+    job.each(0, d.rows, fold)
+    return work
+
+
+def _subtract_product(job: Job, c: Matrix, a: Matrix, x: Matrix, is_transposed: bool = False) -> None:
+    """c ← c − op(a)·x"""
+    inner = a.rows if is_transposed else a.columns
+    job.call(
+        "gemm", "N", "T" if is_transposed else "N", c.columns, c.rows, inner, -1.0, x, x.lead, a, a.lead, 1.0, c, c.lead
+    )  # fmt: skip
+
+
+def _is_some(job: Job, n: Extent) -> Scalar:
+    return job.b.compare("gt", job.b.index(n), job.b.index(0))
+
+
+def _when(job: Job, condition: Scalar, body: Callable[[], None]) -> None:
+    """if condition: body()"""
+
+    def branch() -> Sequence[Scalar]:
+        body()
+        return ()
+
+    job.b.branch(condition, branch, lambda: ())
