@@ -12,8 +12,9 @@ from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.gradient import DisconnectedInputError, grad
 from aotensor.graph.variable import Variable
+from aotensor.ops.linalg.norms import norm
 from aotensor.ops.reduce.extremum import argmax, max, min
-from aotensor.ops.reduce.moments import norm, std, var
+from aotensor.ops.reduce.moments import std, var
 from aotensor.ops.reduce.normalise import logsumexp, softmax
 from aotensor.ops.reduce.sort import median, sort
 

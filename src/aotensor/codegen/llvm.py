@@ -108,6 +108,15 @@ def splat(builder: Builder, value: Value, count: int) -> Value:
     return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), constant(vector(i32, count), 0))
 
 
+def hidden(builder: Builder, value: Value) -> Value:
+    """The same integer by `freeze`, behind which analyses do not look for a formula."""
+    if isinstance(value, ir.Constant):
+        return value
+    frozen = ir.Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(frozen)  # llvmlite has no verb for it
+    return frozen
+
+
 # --- functions -------------------------------------------------------------------------------------------------------
 
 

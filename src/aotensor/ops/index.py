@@ -60,6 +60,8 @@ class Subtensor(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         x, *symbols = inputs
+        if self._is_whole():
+            return cotangent
         zeros = zeros_like(x, cotangent.dtype)
         return IncSubtensor(self.entries, is_set=True)(zeros, cotangent, *symbols)  # type: ignore[no-any-return]
 
@@ -70,7 +72,11 @@ class Subtensor(LinearOp):
         return Subtensor((Slice(), *self.entries)).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *symbols: Tensor) -> Tensor:
-        return gather(b, x, lower_window(b, self.entries, x, symbols))
+        return x if self._is_whole() else gather(b, x, lower_window(b, self.entries, x, symbols))
+
+    def _is_whole(self) -> bool:
+        """Does the window hold every element in its place, as that of x[:, None]?"""
+        return all(isinstance(entry, Slice) and entry.is_whole() and entry.step == 1 for entry in self.entries)
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ def _common_dim(item: _Item, statement: Statement, slot: _Slot, loop: Loop, read
         return None
     candidates = [d for d in item.free if statement.extents[d] == loop.extent]
     if len(item.free) > 1:  # the loop along memory stays innermost
-        candidates = [d for d in candidates if d != item.free[-1]]
+        candidates = [d for d in candidates if d != item.free[-1] and not _buries(item, statement, d)]
     for dim in candidates:
         if flows:
             if all(_flows_within(producer, x, loop.dims[producer], statement, dim) for producer, x in flows):
@@ -221,6 +221,15 @@ def _common_dim(item: _Item, statement: Statement, slot: _Slot, loop: Loop, read
         elif item.is_deferred or _shares_operand(statement, dim, loop):
             return dim
     return None
+
+
+def _buries(item: _Item, statement: Statement, dim: int) -> bool:
+    """True if a loop of known, so small extent would come to stand around one of unknown extent.
+
+    Values of the inner loop would then be kept for all its iterations, where those of the small one fit the cache.
+    """
+    outer = item.free[: item.free.index(dim)]
+    return isinstance(statement.extents[dim], int) and any(not isinstance(statement.extents[d], int) for d in outer)
 
 
 def _flows_within(producer: Statement, x: SSAValue, produced: int, consumer: Statement, dim: int) -> bool:

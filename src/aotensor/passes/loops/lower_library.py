@@ -1,4 +1,4 @@
-"""What stands outside of a kernel: `@aot_gemm.f64`, which calls BLAS or a tiled kernel of ours, and constant tensors."""
+"""What stands outside of a kernel: `@aot_gemm.f64`, which calls BLAS or our tiled kernel, and constant tensors."""
 
 from __future__ import annotations
 
