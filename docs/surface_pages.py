@@ -81,30 +81,28 @@ def _row(id: str, value: str | dict[str, Any]) -> Row:
 @cache
 def marks() -> tuple[Mark, ...]:
     """All marks of all tests, in the order of files and lines.   Raises: ValueError for one that belongs to no test"""
-    return tuple(mark for path in sorted(TESTS.rglob("test_*.py")) for mark in _marks_in(path))
+    return tuple(mark for path in sorted(TESTS.rglob("test_*.py")) for mark in marks_in(path))
 
 
-def _marks_in(path: Path) -> Iterator[Mark]:
+def marks_in(path: Path) -> Iterator[Mark]:
+    """The marks of one file.   Raises: ValueError for one that belongs to no test, or whose rows are no strings"""
     text = path.read_text(encoding="utf-8")
     if "mark.shows(" not in text:
         return
     tree, where = ast.parse(text), path.relative_to(TESTS).as_posix()
-    found = 0
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            for row in _shown(node.decorator_list):
-                found += 1
-                yield Mark(row, where, node.name)
-    if found != len(list(_shown([tree]))):
+    tests = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    found = [Mark(row, where, test.name) for test in tests for row in _shown(test.decorator_list) if row is not None]
+    if len(found) != len(list(_shown([tree]))):
         raise ValueError(f"{where}: mark.shows decorates tests, and its arguments are literal strings")
+    yield from found
 
 
-def _shown(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The arguments of `pytest.mark.shows(…)` anywhere inside."""
+def _shown(nodes: Iterable[ast.AST]) -> Iterator[str | None]:
+    """The arguments of `pytest.mark.shows(…)` anywhere inside, None for one that is no literal string."""
     for inner in (inner for node in nodes for inner in ast.walk(node)):
         if isinstance(inner, ast.Call) and ast.unparse(inner.func).endswith("mark.shows"):
             for argument in inner.args:
-                yield argument.value if isinstance(argument, ast.Constant) else ast.unparse(argument)
+                yield argument.value if isinstance(argument, ast.Constant) else None
 
 
 # --- op tables -----------------------------------------------------------------------------------------------------

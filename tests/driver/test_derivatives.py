@@ -10,6 +10,7 @@ from user_ops import Cube, Jittery, LogCosh
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor import OpFromGraph
 from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.derivatives.check import GradientChecks
 from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
@@ -189,6 +190,15 @@ def test_complex_step_finds_what_is_wrong_by_little(monkeypatch: pytest.MonkeyPa
     assert checks.row("differences") == "2 of 2 slopes right"
     with pytest.raises(CheckFailed, match="complex step gives"):
         checks.row("complex step")
+
+
+def test_complex_step_looks_inside_of_composites() -> None:
+    a, b, x = at.scalar("a"), at.scalar("b"), at.scalar("x")
+    inner = OpFromGraph([a, b], [at.sin(a) * b])
+    outer = OpFromGraph([a], [inner(a, a * 2) + 1.0])
+    gradient = _gradient(aot.function([x], at.exp(outer(x)), name="f"))
+    assert gradient.verdict is RIGHT
+    assert "complex step" in gradient.detail
 
 
 def test_a_noisy_function_is_no_wrong_one() -> None:

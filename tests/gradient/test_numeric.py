@@ -10,8 +10,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GradientError, NullTypeGradError
-from aotensor.gradient import GradScale, grad_scale, numeric_grad, undefined_grad, verify_grad
-from aotensor.gradient.numeric import check_duality
+from aotensor.gradient import grad_scale, numeric_grad, undefined_grad, verify_grad
 
 
 @pytest.mark.shows("gradient/1-numeric-grad", "gradient/8.1-method", "gradient/8.1-point", "gradient/8.1-integer")
@@ -88,19 +87,3 @@ def test_verify_grad_finds_what_is_wrong(rng: np.random.Generator) -> None:
 def test_verify_grad_checks_its_arguments(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
-
-
-def test_duality_tells_right_from_wrong(rng: np.random.Generator) -> None:
-    x, y = at.dmatrix("x"), at.dvector("y")
-    values = {x: rng.normal(size=(3, 4)), y: rng.normal(size=4)}
-    left, right = check_duality([at.dot(x, at.exp(y)), at.sum(x, axis=0) * y], values, [x, y], rng)
-    assert left == pytest.approx(right, rel=1e-13)
-
-    class OneSided(GradScale):
-        """A scale that tangents do not see."""
-
-        def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> Any:
-            return [tangents[0]]
-
-    left, right = check_duality([OneSided()(y, 2.0)], values, [y], rng)
-    assert left == pytest.approx(right / 2)

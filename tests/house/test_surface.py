@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -43,6 +44,29 @@ def test_ops_are_shown_in_both_modes_and_compiled(surface: ModuleType) -> None:
         found = surface.exercises_of(row) if row.id not in marked else []
         if found:
             assert any(x.is_differentiated and x.is_compiled for x in found), row.id
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("import pytest\n@pytest.mark.shows('a/1-b', 'a/1-c')\ndef test_x(): ...\n", True),
+        ("import pytest\n@pytest.mark.shows('a/1-b')\ndef helper(): ...\n", False),
+        ("import pytest\nmarks = [pytest.mark.shows('a/1-b')]\n", False),
+        ("import pytest\n@pytest.mark.shows(*ROWS)\ndef test_x(): ...\n", False),
+    ],
+)
+def test_marks_are_read_from_the_source(
+    surface: ModuleType, text: str, is_found: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(surface, "TESTS", tmp_path)
+    path = tmp_path / "test_some.py"
+    path.write_text(text)
+    if is_found:
+        found = [(mark.row, mark.path, mark.test) for mark in surface.marks_in(path)]
+        assert found == [("a/1-b", "test_some.py", "test_x"), ("a/1-c", "test_some.py", "test_x")]
+    else:
+        with pytest.raises(ValueError, match=r"decorates tests, and its arguments are literal strings"):
+            list(surface.marks_in(path))
 
 
 def test_the_pages_are_current(surface: ModuleType) -> None:

@@ -194,6 +194,7 @@ def test_checkpoints_without_padding_divide_the_steps() -> None:
         total.eval({x: X})
 
 
+@pytest.mark.shows("gradient/6-vectorize", "gradient/6-agree")
 @pytest.mark.parametrize("wrt", ["x", "w"])
 def test_jacobians_by_a_loop_are_the_same(wrt: str) -> None:
     variables = {"x": at.vector("x"), "w": at.matrix("w")}
@@ -204,6 +205,7 @@ def test_jacobians_by_a_loop_are_the_same(wrt: str) -> None:
     np.testing.assert_allclose(looped.eval(values), jacobian(y, variables[wrt]).eval(values))
 
 
+@pytest.mark.shows("gradient/6-vectorize", "gradient/6-agree")
 def test_hessians_by_a_loop_are_the_same() -> None:
     x = at.vector("x")
     cost = at.exp(x).prod() + scan(lambda row, old: at.sin(row * old), x, 1.0)[-1]

@@ -1,4 +1,4 @@
-"""Derivatives checked by numbers: finite differences, and the inner products of the two modes."""
+"""Derivatives checked by numbers: finite differences."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GradientError, GraphTypeError, GraphValueError
-from aotensor.gradient.forward import push
-from aotensor.gradient.reverse import grad, pullback
-from aotensor.graph.op import is_disconnected
+from aotensor.gradient.reverse import grad
 from aotensor.graph.public import lookup
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
 
 _STEPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
@@ -197,24 +195,3 @@ def _compare(numeric: numeric_grad, analytic: list[Array], abs_tol: float, rel_t
             abs_tol,
             rel_tol,
         )
-
-
-def check_duality(
-    outputs: Sequence[Variable], values: dict[Variable, Array], wrt: Sequence[Variable], rng: np.random.Generator
-) -> tuple[float, float]:
-    """⟨ȳ, J·ẋ⟩ and ⟨Jᵀ·ȳ, ẋ⟩ for random ẋ and ȳ at `values`: they agree if both modes are right; no step size."""
-    results = evaluate_all(outputs, values)
-    directions = [rng.uniform(-1, 1, values[x].shape) for x in wrt]
-    weights = [rng.uniform(-1, 1, array.shape) for array in results]
-    slopes = pullback(list(outputs), list(wrt), weights, disconnected_inputs="ignore")
-    tangents = push(outputs, wrt, [as_tensor(direction) for direction in directions])
-    pulled = evaluate_all(slopes, values)
-    pushed = [
-        np.zeros(array.shape) if is_disconnected(tangent) else evaluate_all([tangent], values)[0]
-        for tangent, array in zip(tangents, results, strict=True)
-    ]
-    return _inner(weights, pushed), _inner(pulled, directions)
-
-
-def _inner(xs: Sequence[Array], ys: Sequence[Array]) -> float:
-    return sum(float(np.sum(np.asarray(x, "float64") * y)) for x, y in zip(xs, ys, strict=True))

@@ -14,7 +14,7 @@ from aotensor.graph.walk import leaves, toposort
 
 
 def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) -> list[Array]:
-    """Values of `outputs` where some leaves are complex, by the analytic continuation of each op.
+    """Values of `outputs` where some leaves are complex, by the analytic continuation of each op, or of its expansion.
 
     Raises: UnsupportedError naming the first op that is not analytic and depends on a complex value.
     """
@@ -36,6 +36,9 @@ def _continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
     if not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):
         return node.op.evaluate(node, [x.real if on else x for x, on in zip(inputs, is_complex, strict=True)])
     if not node.op.is_analytic:
+        expanded = node.op.expand(node.inputs)
+        if expanded is not None:
+            return tuple(continue_all(expanded, dict(zip(node.inputs, inputs, strict=True))))
         raise UnsupportedError(f"{node.op.name} is not analytic, or has no complex reference", lines=[repr(node)])
     results = node.op.continued(*(x.astype("complex128") if x.dtype.kind == "f" else x for x in inputs))
     return tuple(np.asarray(x) for x in (results if isinstance(results, tuple) else (results,)))
