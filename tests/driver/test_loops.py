@@ -149,3 +149,15 @@ def test_what_one_branch_needs_goes_into_it() -> None:
     assert any(isinstance(one.op, Scan) for one in node.op.then.nodes)  # type: ignore[attr-defined]
     assert [one.op.name for one in node.op.otherwise.nodes] == ["cos", "dot"]  # type: ignore[attr-defined]
     assert [one.op.name for one in toposort([found])] == ["gt", "exp", "branch"]
+
+
+def test_a_long_step_is_no_danger() -> None:
+    """A thousand ops in the body: differentiated and prepared without recursion, in time linear in their number."""
+
+    def step(row: Variable, old: Variable) -> Variable:
+        for k in range(500):
+            old = at.tanh(old + row) if k % 2 else old * row
+        return old
+
+    y = aot.scan(step, x, h, return_updates=False)
+    assert len(loops(prepare([y, *aot.grad(y.sum(), [x, h])], [x, h]))) == 2

@@ -12,6 +12,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
+from aotensor.ops.scan.rows import FirstRows
 
 
 def scan(*args: Any, **options: Any) -> Any:
@@ -179,4 +180,18 @@ BRANCHES = [
     Case(id="ifelse-of-ifelse", build=nested_choice, inputs=lambda rng: [TRUE, rng.normal(size=3)], wrt=(1,)),
 ]  # fmt: skip
 
-CASES = [*VALUES, *SMOOTH, *BRANCHES]
+
+def delayed(x: Variable, h: Variable, g: Variable) -> list[Variable]:
+    """Rows and states that are passed on as they are."""
+    return list(scan(lambda row, a, b: [row, a, b], x, [h, g, None]))
+
+
+PARTS = [
+    Case(id="scan-delay", build=delayed, inputs=normal((4, 2), (2,), (2,))),
+    Case(
+        id="scan-rows", build=lambda x, n: FirstRows()(x, n), inputs=lambda rng: [rng.normal(size=(4, 2)), np.int64(3)]
+    ),
+    Case(id="scan-columns", build=lambda x: FirstRows(1)(x, np.int64(0)), inputs=normal((4, 2))),
+]
+
+CASES = [*VALUES, *SMOOTH, *BRANCHES, *PARTS]

@@ -42,6 +42,7 @@ class Recipe:
 
     def step(self, *arguments: Variable) -> list[Variable]:
         *values, w = arguments
+        given = len(values)
         for kind, function, one, other in self.steps:
             x, y = values[one % len(values)], values[other % len(values)]
             if kind == 0:
@@ -50,7 +51,8 @@ class Recipe:
                 values.append(BINARY[function % len(BINARY)](x, y))
             else:
                 values.append(at.tanh((w if function % 2 else w.T) @ x))
-        fed = [at.tanh(values[k % len(values)]) + 0.1 * values[-1] for k in self.results]
+        chosen = [k % len(values) for k in self.results]  # what the step was given may be passed on as it is
+        fed = [values[k] if k < given else at.tanh(values[k]) + 0.1 * values[-1] for k in chosen]
         return [*fed, *(values[k % len(values)] for k in self.mapped)]
 
 

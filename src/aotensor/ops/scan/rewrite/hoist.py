@@ -26,6 +26,7 @@ from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.scan.rewrite.product import as_products
 from aotensor.ops.scan.rewrite.sums import accumulators, is_product, product_node
+from aotensor.ops.scan.rows import FirstRows
 from aotensor.ops.shape.extents import Shape, ShapeI
 
 _MADE_IN_PLACE: Final = (Alloc, Band, FullLike, Shape, ShapeI)
@@ -69,7 +70,7 @@ def for_all_rows(
 
 def cut(x: Variable, steps: Variable) -> Variable:
     """The rows of a sequence that a loop of so many steps reads."""
-    return x if spans(steps, x) else x[:steps]
+    return x if spans(steps, x) else FirstRows()(x, steps)
 
 
 def body_nodes(draft: Draft) -> list[Apply]:

@@ -1,0 +1,71 @@
+"""The rows of a sequence that a loop reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import alloc
+from aotensor.ops.index import set_subtensor
+from aotensor.ops.linear import LinearOp
+from aotensor.ops.scan.extents import Axis
+from aotensor.ops.shape.extents import SymbolicExtent, extents_of
+from aotensor.ops.window import Line, gather
+
+_FEW = "a sequence has {found} rows for {expected} steps"
+_NEGATIVE = "the number of steps is {found}"
+
+
+@dataclass(frozen=True)
+class FirstRows(LinearOp):
+    """x, n → the first n positions of x along `axis`, an int64 scalar n of them.
+
+    Raises: GraphValueError if there are fewer, or n is negative.
+    """
+
+    name: ClassVar[str] = "scan_rows"
+    axis: int = 0
+
+    def infer_type(self, x: TensorType, n: TensorType) -> TensorType:
+        if x.rank <= self.axis or (n.dtype, n.rank) != ("int64", 0):
+            raise GraphTypeError(f"{x} has no axis {self.axis}, or {n} is no int64 scalar")
+        return TensorType(x.dtype, (*x.shape[: self.axis], None, *x.shape[self.axis + 1 :]))
+
+    def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis:
+        """Where the extents come from, as `Sources` asks."""
+        x, n = node.inputs
+        return n if axis == self.axis else (x, axis)
+
+    def reference(self, x: Array, n: Array) -> Array:
+        found, wanted = x.shape[self.axis], int(n)
+        if wanted < 0:
+            raise GraphValueError(f"scan: {_NEGATIVE.format(found=wanted)}")
+        if found < wanted:
+            raise GraphValueError(f"scan: {_FEW.format(found=found, expected=wanted)}")
+        return x[(*[slice(None)] * self.axis, slice(wanted))].copy()
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, n = inputs
+        zeros = alloc(0.0, extents_of(x)).astype(cotangent.dtype)
+        return set_subtensor(zeros[(*[slice(None)] * self.axis, slice(n))], cotangent)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return FirstRows(self.axis + 1).apply(*inputs).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, n: Tensor) -> Tensor:
+        v = b.scalars
+        wanted = v.cast(b.item(n), dtypes.INDEX)
+        found = x.extents[self.axis]
+        b.check(v.compare("ge", wanted, v.index(0)), _NEGATIVE, found=wanted)
+        b.check(v.compare("ge", v.index(found), wanted), _FEW, found=found, expected=wanted)
+        extents = [wanted if axis == self.axis else extent for axis, extent in enumerate(x.extents)]
+        return gather(b, x, [Line(0, extent) for extent in extents])
