@@ -305,7 +305,7 @@ class FunctionLowering(Buffers):
                 lower_nonzero(self.b, self, op)
             case LapackOp():
                 if self.outside.blas is None:
-                    raise UnsupportedError("an extent that depends on linear algebra", hint="compute it by itself")
+                    raise UnsupportedError("an extent that depends on linear algebra", hint="pass it as an input")
                 self.root.values[op.failure] = lower_lapack(self.b, self, self.module, op, self.outside.blas)
             case RecurOp():
                 lower_recur(self.b, self, op)
