@@ -13,7 +13,7 @@ import scipy.linalg
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
+from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.gradient import Lop, grad, jacobian
 from aotensor.graph.variable import Variable
 
@@ -209,6 +209,15 @@ def test_singular_matrices_have_cofactors() -> None:
                     expected = sign * np.prod(values[: n - 1]) * np.outer(left[:, -1], right[-1])
                 np.testing.assert_allclose(slope, expected, atol=1e-13 * max(np.abs(point).max(), 1) ** n * 10)
                 assert abs(value) < 1e-13 * max(np.abs(point).max(), 1) ** n
+
+
+def test_an_extent_cannot_depend_on_linear_algebra() -> None:
+    """Extents are computed before there is a table of functions: refused when compiled."""
+    a = at.matrix("a")
+    f = aot.function([a], at.arange(at.cast(at.det(a), "int64")), name="extent")
+    assert f.reference(2 * np.eye(2)).tolist() == [0, 1, 2, 3]
+    with pytest.raises(UnsupportedError, match="an extent that depends on linear algebra"):
+        f(2 * np.eye(2))
 
 
 def test_namespaces_agree() -> None:

@@ -233,7 +233,7 @@ class _FunctionLowering(Buffers):
                 lower_cumulate(self.b, self, op)
             case LapackOp():
                 if self.is_extents:
-                    raise UnsupportedError("an extent that depends on linear algebra", hint="compute it by itself")
+                    raise UnsupportedError("an extent that depends on linear algebra", hint="pass it as an input")
                 self.root.values[op.failure] = lower_lapack(self.b, self, self.module, op, self.blas)
             case SortOp():
                 lower_sort(self.b, self, op)

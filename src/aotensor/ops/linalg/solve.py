@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,8 +33,8 @@ from aotensor.ops.linalg.matrices import (
     square_dim,
     with_common_batch,
 )
-from aotensor.ops.linalg.triangular import INNER, SolveTriangular, right_hand_side
-from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
+from aotensor.ops.linalg.triangular import INNER, SolveTriangular, right_hand_side, side_by_side
+from aotensor.ops.shape.axes import matrix_transpose
 
 
 def _solution_type(a: TensorType, b: TensorType, b_ndim: int) -> TensorType:
@@ -54,6 +55,11 @@ def _lowered_extents(b: TensorBuilder, factors: Tensor, x: Tensor, b_ndim: int) 
 def _check_extents(name: str, a: Array, b: Array, b_ndim: int) -> None:
     if b.shape[-b_ndim] != a.shape[-1]:
         raise GraphValueError(f"{name}: {INNER} differ: {a.shape[-1]} and {b.shape[-b_ndim]}")
+
+
+def _samples(solve: Callable[[Variable], Variable], b: Variable, b_ndim: int) -> Variable:
+    """Solutions for samples of right-hand sides of one matrix, by a solve of matrices."""
+    return side_by_side(solve, b) if b_ndim == 2 else matrix_transpose(solve(matrix_transpose(b)))
 
 
 def _times(a: Variable, x: Variable, b_ndim: int, is_transposed: bool = False) -> Variable:
@@ -111,10 +117,9 @@ class LuSolve(FactoredOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         a, factors, exchanges, b = inputs
-        if any(is_batched[:3]) or a.ndim > 2 or self.b_ndim == 2:
+        if any(is_batched[:3]) or a.ndim > 2:
             return super().batch(node, inputs, is_batched)
-        columns = replace(self, b_ndim=2)(a, factors, exchanges, matrix_transpose(b))
-        return [matrix_transpose(columns)]
+        return [_samples(partial(replace(self, b_ndim=2), a, factors, exchanges), b, self.b_ndim)]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor, x: Tensor) -> Tensor:
         extents = _lowered_extents(b, factors, x, self.b_ndim)
@@ -164,9 +169,9 @@ class CholeskySolve(FactoredOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         a, factor, b = inputs
-        if any(is_batched[:2]) or a.ndim > 2 or self.b_ndim == 2:
+        if any(is_batched[:2]) or a.ndim > 2:
             return super().batch(node, inputs, is_batched)
-        return [dimshuffle(replace(self, b_ndim=2)(a, factor, dimshuffle(b, [1, 0])), [1, 0])]
+        return [_samples(partial(replace(self, b_ndim=2), a, factor), b, self.b_ndim)]
 
     def lower(self, b: TensorBuilder, a: Tensor, factor: Tensor, x: Tensor) -> Tensor:
         x = b.cast(x, factor.dtype)

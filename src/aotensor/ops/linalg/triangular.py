@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -115,10 +115,15 @@ class TriangularOp(Op):
         if not self.is_left:
             samples, rows, n = extents_of(b)
             return reshape(self(a, reshape(b, [total([samples, rows]), n])), [samples, rows, n])
-        turned = dimshuffle(b, [1, 0, 2])
-        n, samples, columns = extents_of(turned)
-        flat = self(a, reshape(turned, [n, total([samples, columns])]))
-        return dimshuffle(reshape(flat, [n, samples, columns]), [1, 0, 2])
+        return side_by_side(lambda columns: self(a, columns), b)
+
+
+def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable:
+    """Solutions for samples of right-hand sides of one matrix, as columns of one of them.   (s, n, k) → (s, n, k)"""
+    turned = dimshuffle(b, [1, 0, 2])
+    n, samples, columns = extents_of(turned)
+    flat = solve(reshape(turned, [n, total([samples, columns])]))
+    return dimshuffle(reshape(flat, [n, samples, columns]), [1, 0, 2])
 
 
 @dataclass(frozen=True)
