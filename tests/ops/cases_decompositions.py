@@ -69,7 +69,7 @@ def fixed(id: str, build: Callable[..., Any], draw: Draw, **options: Any) -> Cas
     return Case(id=id, build=build, inputs=draw, dims=shapes, **(LESS_EXACT | options))
 
 
-def open_(id: str, build: Callable[..., Any], draw: Draw, **options: Any) -> Case:
+def dynamic(id: str, build: Callable[..., Any], draw: Draw, **options: Any) -> Case:
     """A row whose extents are known at run time."""
     return Case(id=id, build=build, inputs=draw, **(LESS_EXACT | options))
 
@@ -80,8 +80,8 @@ def second(id: str, build: Callable[[Variable], Variable], draw: Draw) -> Case:
 
 
 EIGH = [
-    open_("eigh", at.eigh, symmetric(4, 4)),
-    open_("eigh-named", at.eigh, symmetric(3, 3), dims=[("n", "n")], compiles=False),
+    dynamic("eigh", at.eigh, symmetric(4, 4)),
+    dynamic("eigh-named", at.eigh, symmetric(3, 3), dims=[("n", "n")], compiles=False),
     fixed("eigh-upper", lambda x: at.eigh(x, "U"), spread(3, 3)),
     fixed("eigh-lower-of-any", lambda x: at.eigh(x)[1], spread(3, 3)),
     fixed("eigh-batch", at.eigh, symmetric(2, 3, 3)),
@@ -114,14 +114,14 @@ def values(x: Variable) -> Any:
 
 SVD = [
     *(fixed(f"svd-{name}", thin, spread(*shape)) for name, shape in SHAPES.items()),
-    open_("svd-open-tall", thin, spread(3, 2)),
-    open_("svd-open-wide", thin, spread(2, 3), compiles=False),
+    dynamic("svd-dynamic-tall", thin, spread(3, 2)),
+    dynamic("svd-dynamic-wide", thin, spread(2, 3), compiles=False),
     fixed("svd-float32", thin, single(spread(3, 2))),
-    open_("svd-full-square", at.svd, spread(3, 3), dims=[("n", "n")], compiles=False),
+    dynamic("svd-full-square", at.svd, spread(3, 3), dims=[("n", "n")], compiles=False),
     fixed("svd-full-tall-values", lambda x: at.svd(x)[1], spread(4, 2)),
-    open_("svd-full-wide-values", lambda x: at.svd(x)[1], spread(2, 4), compiles=False),
+    dynamic("svd-full-wide-values", lambda x: at.svd(x)[1], spread(2, 4), compiles=False),
     fixed("svd-full-tall", at.svd, spread(3, 2), wrt=()),
-    open_("svd-full-wide", at.svd, spread(2, 3), wrt=()),
+    dynamic("svd-full-wide", at.svd, spread(2, 3), wrt=()),
     fixed("svd-rebuilt", lambda x: rebuilt(thin(x)), normal((3, 5)), compiles=False),
     second("svd", lambda x: thin(x)[0], spread(3, 2)),
     fixed("singular-values", values, spread(3, 4)),
@@ -140,15 +140,15 @@ SVD = [
 
 QR = [
     *(fixed(f"qr-{name}", at.qr, spread(*shape)) for name, shape in SHAPES.items()),
-    open_("qr-open-tall", at.qr, spread(4, 2), compiles=False),
-    open_("qr-open-wide", at.qr, spread(2, 4)),
-    open_("qr-q-of-wide", lambda x: at.qr(x)[0], spread(2, 4), compiles=False),
+    dynamic("qr-dynamic-tall", at.qr, spread(4, 2), compiles=False),
+    dynamic("qr-dynamic-wide", at.qr, spread(2, 4)),
+    dynamic("qr-q-of-wide", lambda x: at.qr(x)[0], spread(2, 4), compiles=False),
     fixed("qr-float32", at.qr, single(spread(3, 2))),
     fixed("qr-r", lambda x: at.qr(x, "r"), spread(4, 3)),
-    open_("qr-r-wide", lambda x: at.qr(x, "r"), spread(2, 3), compiles=False),
-    open_("qr-complete", lambda x: at.qr(x, "complete"), spread(4, 2), wrt=()),
+    dynamic("qr-r-wide", lambda x: at.qr(x, "r"), spread(2, 3), compiles=False),
+    dynamic("qr-complete", lambda x: at.qr(x, "complete"), spread(4, 2), wrt=()),
     fixed("qr-complete-r", lambda x: at.qr(x, "full")[1], spread(4, 2)),
-    open_("qr-complete-r-wide", lambda x: at.qr(x, "complete")[1], spread(2, 4), compiles=False),
+    dynamic("qr-complete-r-wide", lambda x: at.qr(x, "complete")[1], spread(2, 4), compiles=False),
     fixed("qr-complete-fixed-wide", lambda x: at.qr(x, "complete"), spread(2, 3)),
     second("qr", lambda x: at.qr(x)[0], spread(3, 2)),
     value("qr-no-columns", lambda x: at.qr(x, "complete")[0], [np.zeros((2, 0))], np.eye(2)),
@@ -158,7 +158,7 @@ QR = [
 
 PINV = [
     *(fixed(f"pinv-{name}", at.pinv, spread(*shape)) for name, shape in SHAPES.items()),
-    open_("pinv-open", at.pinv, spread(2, 3)),
+    dynamic("pinv-dynamic", at.pinv, spread(2, 3)),
     fixed("pinv-float32", lambda x: at.pinv(x, 1e-6), single(spread(3, 2))),
     fixed("pinv-hermitian", lambda x: at.pinv(x, hermitian=True), spread(3, 3)),
     second("pinv", at.pinv, spread(3, 2)),
@@ -173,7 +173,7 @@ SKEW = np.array([[0.0, -1.0], [1.0, 0.0]])
 FAR_APART = np.array([[[0.1]], [[30.0]]])
 
 EXPM = [
-    open_("expm", at.expm, normal((3, 3))),
+    dynamic("expm", at.expm, normal((3, 3))),
     fixed("expm-large", lambda x: at.expm(20 * x), symmetric(3, 3), compiles=False),
     fixed("expm-batch", lambda x: at.expm(x * FAR_APART), normal((2, 2, 2))),
     fixed("expm-float32", at.expm, single(normal((3, 3)))),

@@ -113,7 +113,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
     b, a = job.b, job.operand(0)
     rows, columns = a.extents
     k, most = b.imin(rows, columns), b.imax(rows, columns)
-    least = b.iadd(b.imul(b.imul(k, k), 4), b.iadd(b.imul(k, 10), most))  # for any of the three: LAPACK 3.6 and later
+    least = b.iadd(b.imul(b.imul(k, k), 7), b.iadd(b.imul(k, 10), most))  # of any of the three, in every LAPACK
     room = b.iadd(least, b.imul(b.iadd(rows, columns), _BLOCK))
     copy, work, whole = job.work(*a.extents), job.work(room), job.work(b.imul(k, 8), dtype="int32")
 
