@@ -16,6 +16,7 @@ from aotensor.driver.derivatives.check import GradientChecks
 from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
 from aotensor.driver.derivatives.verdict import Gradient, Judgement, Verdict
 from aotensor.driver.function import Function
+from aotensor.driver.rounding import nearby
 from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
 
@@ -232,6 +233,21 @@ def test_slopes_that_cancel_are_not_wrong() -> None:
     """A softmax of large differences: what is left of its slopes has lost half of its digits."""
     x = at.vector("x")
     assert _gradient(aot.function([x], at.softmax(x * 30), name="f")).verdict is RIGHT
+
+
+@pytest.mark.parametrize("build", ["scan", "ifelse"])
+def test_rounding_is_measured_inside_of_bodies(build: str, rng: np.random.Generator) -> None:
+    """1 − tanh² at 15 moves by whole ulps of 1 if the tanh is moved, also where a loop or a branch computes it."""
+    x = at.vector("x")
+    lines = {
+        "scan": lambda: aot.scan(lambda a: 1 - at.sqr(at.tanh(a)), x)[0],
+        "ifelse": lambda: aot.ifelse(at.gt(x[0], 0), 1 - at.sqr(at.tanh(x)), x),
+    }
+    values = {x: np.full(4, 15.0)}
+    exact = (1 - at.sqr(at.tanh(x))).eval(values)
+    moved = np.stack([nearby([lines[build]()], values, rng)[0] for _ in range(3)])
+    assert np.abs(moved - exact).max() > np.finfo(float).eps / 2
+    np.testing.assert_array_equal(nearby([lines[build]()], values, rng, only_leaves=True)[0], exact)
 
 
 def test_gradients_changed_on_purpose_are_not_wrong() -> None:
