@@ -210,7 +210,7 @@ def test_a_noisy_function_is_no_wrong_one() -> None:
     assert gradient.culprit is None
 
 
-@pytest.mark.parametrize("build", [lambda x: at.sin(x * 1e16), lambda x: at.switch(x > -9, x, 0) + 1e18 - 1e18])
+@pytest.mark.parametrize("build", [lambda x: at.sin(x * 1e16), lambda x: at.maximum(x, -9) + 1e18 - 1e18])
 def test_steep_and_cancelling_functions_are_noisy(build: Callable[[Variable], Variable]) -> None:
     x = at.vector("x")
     assert _gradient(aot.function([x], build(x), name="f")).verdict is NOISY
@@ -255,6 +255,10 @@ def test_gradients_changed_on_purpose_are_not_wrong() -> None:
     gradient = _gradient(aot.function([x], grad_scale(at.exp(x), -2.0), name="f"))
     assert gradient.verdict is NOISY
     assert gradient.detail.startswith("grad_scale, made at test_derivatives.py:")
+    loop = aot.scan(lambda a, s: at.tanh(s * 0.9 + a), x, at.constant(0.0), truncate_gradient=1)[0]
+    truncated = _gradient(aot.function([x], loop[-1], name="f"))
+    assert truncated.verdict is NOISY
+    assert truncated.detail.startswith("scan, made at test_derivatives.py:")
     both_reasons = _gradient(aot.function([x], grad_scale(Cube(backward=2.0)(x), -2.0), name="f"))
     assert both_reasons.verdict is WRONG
     assert both_reasons.culprit is not None
