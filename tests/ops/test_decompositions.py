@@ -44,6 +44,7 @@ def drawn(rng: np.random.Generator, *shape: int) -> Array:
         (lambda: at.qr(symbol(3, 3), "raw"), ValueError, "qr: mode='raw'"),
         (lambda: at.pinv(symbol(3)), TypeError, "pinv: needs a matrix"),
         (lambda: at.pinv(symbol(3, 2), symbol()), TypeError, "rcond is a number known at compile time"),
+        (lambda: at.pinv(symbol(3, 2), True), TypeError, "rcond is a number known at compile time, not True"),
         (lambda: at.pinv(symbol(3, 2), hermitian=True), ValueError, "needs a square matrix, not 3 by 2"),
         (lambda: at.expm(symbol(2, 3)), ValueError, "expm: rows and columns"),
         (lambda: at.norm(symbol(2, 3), "nuclear"), ValueError, "norm: ord 'nuclear' of a matrix"),

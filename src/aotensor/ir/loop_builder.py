@@ -165,12 +165,12 @@ class LoopBuilder(Verbs):
         if isinstance(choice, arith.SelectOp):
             sides = [self.reinterpret(x, extents) for x in (choice.lhs, choice.rhs)]
             return self.choose(Scalar(choice.cond, "bool"), *sides)
-        root, offset = _origin(buffer)
+        root, offset = origin(buffer)
         return self._view(root, offset, extents, is_row=isinstance(offset, Scalar))
 
     def row(self, buffer: SSAValue, number: Extent, extents: Sequence[Extent]) -> SSAValue:
         """buffer[number], of these extents: a view of contiguous memory."""
-        root, offset = _origin(buffer)
+        root, offset = origin(buffer)
         step: Extent = 1
         for n in extents:
             step = self.imul(step, n)
@@ -216,7 +216,7 @@ class LoopBuilder(Verbs):
         return result
 
 
-def _origin(buffer: SSAValue) -> tuple[SSAValue, Extent]:
+def origin(buffer: SSAValue) -> tuple[SSAValue, Extent]:
     """The buffer that something is a row of, and where the row begins, in elements."""
     view = buffer.owner
     if isinstance(view, memref.ReinterpretCastOp) and view.offsets:

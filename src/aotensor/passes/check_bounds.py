@@ -1,4 +1,4 @@
-"""The checking build: every access of a kernel is compared with the extents of its buffer.
+"""The checking build: every access of a kernel is compared with the extents of its buffer, a row with its whole too.
 
     %v = memref.load %x[%i]    →    %v = scf.if %inside { memref.load %x[%i] } else { note it in %detail; 0 }
 
@@ -8,17 +8,18 @@ bugs of the compiler: in a correct kernel no check fires.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from xdsl.builder import Builder
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.loop_builder import LoopBuilder, origin
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
 _FLAG: Final = 2  # the word of `detail` that tells of an access outside
@@ -54,8 +55,7 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
     b = LoopBuilder(Builder(InsertPoint.before(op)))
     inside: Scalar | None = None
     worst, extent = b.index(0), b.index(0)
-    for axis, index in enumerate(op.indices):
-        i, n = Scalar(index, "index"), b.index(b.extent_of(op.memref, axis))
+    for i, n in _limits(b, op):
         within = b.and_(b.compare("ge", i, b.index(0)), b.compare("lt", i, n))
         worst, extent = b.select(within, worst, i), b.select(within, extent, n)
         inside = within if inside is None else b.and_(inside, within)
@@ -78,3 +78,31 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
     for old, new in zip(op.results, results, strict=True):
         old.replace_all_uses_with(new.ssa)
     Rewriter.erase_op(op)
+
+
+def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tuple[Scalar, Scalar]]:
+    """Numbers with what they must be below: each index, and the place of a row's element in the whole buffer."""
+    place: Extent = 0
+    for axis, index in enumerate(op.indices):
+        i, n = Scalar(index, "index"), b.extent_of(op.memref, axis)
+        place = b.iadd(b.imul(place, n), i)
+        yield i, b.index(n)
+    start, size = _whole(b, op.memref)
+    if start is not None:
+        yield b.index(b.iadd(start, place)), b.index(size)
+
+
+def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:
+    """Where a row begins in the buffer that it is a row of, and the size of that; no start for what is no row."""
+    choice = buffer.owner
+    if isinstance(choice, arith.SelectOp):
+        sides = [_whole(b, x) for x in (choice.lhs, choice.rhs)]
+        condition = Scalar(choice.cond, "bool")
+        starts, sizes = ([b.index(side[k] or 0) for side in sides] for k in (0, 1))
+        return b.select(condition, *starts), b.select(condition, *sizes)
+    root, start = origin(buffer)
+    assert isinstance(root.type, MemRefType)
+    size: Extent = 1
+    for axis in range(len(root.type.get_shape())):
+        size = b.imul(size, b.extent_of(root, axis))
+    return (start if root is not buffer else None), size

@@ -17,9 +17,10 @@ from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import matmul
-from aotensor.ops.diagonal import diagonal, tril, triu
+from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
+from aotensor.ops.linalg.cholesky import fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.matrices import check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
 from aotensor.ops.linalg.signs import signs_of
@@ -38,16 +39,12 @@ def inverse_differences(w: Variable) -> Variable:
 
 def symmetric(x: Variable, uplo: str) -> Variable:
     """The symmetric matrix of which one triangle of x is read, the lower one ("L") or the upper one ("U")."""
-    if uplo == "L":
-        return tril(x) + matrix_transpose(tril(x, -1))
-    return triu(x) + matrix_transpose(triu(x, 1))
+    return symmetric_of_lower(x if uplo == "L" else matrix_transpose(x))
 
 
 def folded(m: Variable, uplo: str) -> Variable:
     """The adjoint of `symmetric`: both halves of m in the triangle that is read."""
-    if uplo == "L":
-        return tril(m) + tril(matrix_transpose(m), -1)
-    return triu(m) + triu(matrix_transpose(m), 1)
+    return fold_lower(m) if uplo == "L" else matrix_transpose(fold_lower(matrix_transpose(m)))
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,8 @@ def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     values do not converge. What is not finite gives nan.
     """
     a = floating(a)
-    if not isinstance(rcond, int | float | np.floating):
-        raise GraphTypeError(f"pinv: rcond is a number known at compile time, not {rcond!r}", lines=[a.describe()])
+    if isinstance(rcond, bool) or not isinstance(rcond, int | float | np.floating):
+        hint = "hermitian=True" if rcond is True else None
+        text = f"pinv: rcond is a number known at compile time, not {rcond!r}"
+        raise GraphTypeError(text, lines=[a.describe()], hint=hint)
     return Pinv(float(rcond))(symmetric(as_square("pinv", a), "L") if hermitian else a)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Shapes of matrices: what is known of them, and what is checked."""
+"""Shapes of matrices: what is known of them, and what is checked; references of what iterates."""
 
 from __future__ import annotations
 

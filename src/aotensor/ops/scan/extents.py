@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphError
@@ -15,37 +15,43 @@ from aotensor.ops.shape.extents import Reshape, ShapeI, SymbolicExtent, is_exten
 Axis: TypeAlias = tuple[Variable, int]
 
 
-@runtime_checkable
-class KnowsExtents(Protocol):
-    """An op that says itself where the extents of its outputs come from."""
+class Sources:
+    """The extents of one graph, traced back; each step once, however many ask.
 
-    def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
-        """The extent of an output: a number, an integer scalar, the axis of an input it equals, or None."""
-        ...
-
-
-def source_of(x: Variable, axis: int, stop: Collection[Variable]) -> SymbolicExtent | Axis:
-    """The extent of x along an axis: a number, an integer scalar of the graph, or the axis of a variable it equals.
-
-    That variable is one in `stop` or a leaf, where the rules of types tell enough; else one on the way there.
+    stop: variables behind which nothing is traced.
     """
-    while True:
+
+    def __init__(self, stop: Iterable[Variable] = ()) -> None:
+        self._stop = set(stop)
+        self._known: dict[Axis, SymbolicExtent | Axis] = {}
+
+    def of(self, x: Variable, axis: int) -> SymbolicExtent | Axis:
+        """The extent of x along an axis: a number, an integer scalar of the graph, or the axis of a variable it equals.
+
+        That variable is one to stop at or a leaf, where the rules of types tell enough; else one on the way there.
+        """
+        way: list[Axis] = []
+        found: SymbolicExtent | Axis = (x, axis)
+        while isinstance(found, tuple) and found not in self._known:
+            way.append(found)
+            further = self._step(*found)
+            if further is None:
+                break
+            found = further
+        end = self._known.get(found, found) if isinstance(found, tuple) else found
+        self._known.update(dict.fromkeys(way, end))
+        return end
+
+    def _step(self, x: Variable, axis: int) -> SymbolicExtent | Axis | None:
         extent = x.static_shape[axis]
         if extent is not None:
             return extent
-        if x.owner is None or x in stop:
-            return x, axis
-        found = _from_inputs(x.owner, x.index, axis)
-        if found is None:
-            return x, axis
-        if not isinstance(found, tuple):
-            return found
-        x, axis = found
+        return None if x.owner is None or x in self._stop else _from_inputs(x.owner, x.index, axis)
 
 
 def spans(value: Variable, x: Variable) -> bool:
     """Is it certain that an integer scalar is the number of rows of x?"""
-    one, other = _origin(value), _origin(source_of(x, 0, ()))
+    one, other = _origin(value), _origin(Sources().of(x, 0))
     if isinstance(one, tuple) and isinstance(other, tuple):
         return is_extent(ShapeI(one[1])(one[0]), *other)
     return is_extent(value, x, 0) or (one is other if isinstance(one, Variable) else one == other)
@@ -58,14 +64,16 @@ def _origin(found: SymbolicExtent | Axis) -> SymbolicExtent | Axis:
             return int(found.data)
         if found.owner is None or not isinstance(found.owner.op, ShapeI):
             return found
-        found = source_of(found.owner.inputs[0], found.owner.op.axis, ())
+        found = Sources().of(found.owner.inputs[0], found.owner.op.axis)
     return found
 
 
 def _from_inputs(node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
     """The extent of an output in terms of the inputs, as `infer_type` tells it when every unknown dim has a name."""
-    if isinstance(node.op, KnowsExtents):
-        return node.op.extent_source(node, output, axis)
+    knows = getattr(node.op, "extent_source", None)  # loops say it themselves
+    if knows is not None:
+        said: SymbolicExtent | Axis | None = knows(node, output, axis)
+        return said
     if isinstance(node.op, Alloc | Reshape):
         size = _given_size(node, node.op.dims, axis)
         if size is not None:

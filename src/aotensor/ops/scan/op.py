@@ -12,7 +12,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
-from aotensor.ops.scan.extents import Axis, source_of
+from aotensor.ops.scan.extents import Axis, Sources
 from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
 from aotensor.ops.scan.pull import pulled
 from aotensor.ops.scan.push import batched, pushed
@@ -144,7 +144,7 @@ class Scan(Op):
         given = self.operands(node.inputs)
         if output < states:
             return given.initial[output], axis + (not is_stacked)
-        found = source_of(self.body.outputs[output], axis - 1, self.body.inputs)
+        found = Sources(self.body.inputs).of(self.body.outputs[output], axis - 1)
         if not isinstance(found, tuple):
             return found if isinstance(found, int) else None
         slots = self.slots(self.body.inputs)

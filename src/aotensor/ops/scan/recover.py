@@ -13,7 +13,7 @@ from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.create import FullLike, alloc
 from aotensor.ops.scan.cost import is_cheap
-from aotensor.ops.scan.extents import Axis, rebuilt, source_of
+from aotensor.ops.scan.extents import Axis, Sources, rebuilt
 from aotensor.ops.shape.extents import ShapeI, SymbolicExtent
 
 _MANY = 16  # roots; a value that is made from more of them is stored itself
@@ -91,14 +91,15 @@ def _lift_extents(
     nodes = toposort(terms, stop=[*forward.inputs, *cotangents])
     dependent = _dependents(nodes, cotangents)
     known: dict[Variable, Variable] = {}
+    sources, inputs = Sources(forward.inputs), set(forward.inputs)
 
     def extent(x: Variable, axis: int) -> SymbolicExtent:
-        found = source_of(x, axis, forward.inputs)
+        found = sources.of(x, axis)
         if isinstance(found, Variable):
             return known.get(found, found)
         if isinstance(found, int):
             return found
-        if found[0] in forward.inputs:
+        if found[0] in inputs:
             return extents.setdefault(found, Variable(TensorType("int64")))
         return ShapeI(found[1])(found[0])  # type: ignore[no-any-return]
 
@@ -151,7 +152,8 @@ class _Steadiness:
     """Which values have the same extents in all steps, as far as types tell? Only these can be stacked."""
 
     def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
-        self._inputs = forward.inputs
+        self._inputs = set(forward.inputs)
+        self._sources = Sources(forward.inputs)
         self._fixed = {*forward.constants, *symbols}
         for node in nodes:
             if all(x in self._fixed or isinstance(x, Constant) for x in node.inputs):
@@ -162,7 +164,7 @@ class _Steadiness:
         return x in self._fixed
 
     def __call__(self, x: Variable) -> bool:
-        return all(self._is_steady(source_of(x, axis, self._inputs)) for axis in range(x.ndim))
+        return all(self._is_steady(self._sources.of(x, axis)) for axis in range(x.ndim))
 
     def _is_steady(self, source: SymbolicExtent | Axis) -> bool:
         while isinstance(source, Variable) and source not in self._fixed:
@@ -170,7 +172,7 @@ class _Steadiness:
                 return True
             if source.owner is None or not isinstance(source.owner.op, ShapeI):
                 return False
-            source = source_of(source.owner.inputs[0], source.owner.op.axis, self._inputs)
+            source = self._sources.of(source.owner.inputs[0], source.owner.op.axis)
         return not isinstance(source, tuple) or source[0] in self._inputs or source[0] in self._fixed
 
 

@@ -20,7 +20,6 @@ from aotensor.ir.types import element_type, i32
 from aotensor.ir.verbs import Extent
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES
 from aotensor.passes.loops.collapse import Buffers
-from aotensor.passes.loops.lower_library import call_product
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +140,6 @@ class Job:
             if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
                 return
         self._module.body.block.add_op(func.FuncOp.external(symbol, list(arguments), [i32]))
-
-    def multiply(self, x: Matrix, y: Matrix, result: Matrix) -> None:
-        """result = x·y for matrices from `work`, by the kernel of matrix products."""
-        b = self.b
-        views = [b.reinterpret(m.buffer, [b.index(n) for n in m.extents]) for m in (x, y, result)]
-        call_product(b, self._module, views, self._blas)
 
     # --- elements ------------------------------------------------------------------------------------------------
 

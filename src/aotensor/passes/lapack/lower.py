@@ -37,11 +37,11 @@ Rule: TypeAlias = "Callable[[Job], Scalar]"
 
 RULES: Final[Mapping[str, Rule]] = {
     "cholesky": cholesky,
+    "cholesky_pullback": cholesky_pullback,
     "complete_qr": complete_qr,
     "eigh": eigh,
     "eigvalsh": eigvalsh,
     "full_svd": full_svd,
-    "cholesky_pullback": cholesky_pullback,
     "lu": lu,
     "lu_adjugate": lu_adjugate,
     "lu_inverse": lu_inverse,

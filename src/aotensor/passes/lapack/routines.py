@@ -38,10 +38,11 @@ WORK: Final[Mapping[str, tuple[Fraction, tuple[int, ...]]]] = {
     "potrf": (Fraction(1, 3), (3,)),
     "getrf": (Fraction(2, 3), (1, 2)),
     "getri": (Fraction(4, 3), (3,)),
+    "geqrf": (Fraction(4, 3), (1, 2)),
+    "orgqr": (Fraction(4, 3), (1, 2)),
 }
-"""Floating point operations of a call: a factor, and the exponents of its first integers; of getrf for a square matrix.
-
-Lower powers do not count. What is not here depends on values.
+"""Floating point operations of a call: a factor, and the exponents of its first integers; for square matrices, where
+the function takes others too. Lower powers do not count. What is not here depends on values.
 """
 
 TOO_LARGE: Final = (1 << 31) - 1

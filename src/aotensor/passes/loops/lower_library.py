@@ -40,11 +40,11 @@ def lower_product(
         *(_whole(b, buffers, v) for v in (product.a, product.b)),
         b.reinterpret(result, list(map(b.index, shape))),
     ]
-    call_product(b, module, matrices, blas, (product.transpose_a, product.transpose_b))
+    _call_product(b, module, matrices, blas, (product.transpose_a, product.transpose_b))
     b.copy(result, place, shape)
 
 
-def call_product(
+def _call_product(
     b: LoopBuilder,
     module: ModuleOp,
     matrices: Sequence[SSAValue],
