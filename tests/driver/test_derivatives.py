@@ -16,6 +16,7 @@ from aotensor.driver.derivatives.check import GradientChecks
 from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
 from aotensor.driver.derivatives.verdict import Gradient, Judgement, Verdict
 from aotensor.driver.function import Function
+from aotensor.driver.rounding import nearby
 from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
 
@@ -209,7 +210,7 @@ def test_a_noisy_function_is_no_wrong_one() -> None:
     assert gradient.culprit is None
 
 
-@pytest.mark.parametrize("build", [lambda x: at.sin(x * 1e16), lambda x: at.switch(x > -9, x, 0) + 1e18 - 1e18])
+@pytest.mark.parametrize("build", [lambda x: at.sin(x * 1e16), lambda x: at.maximum(x, -9) + 1e18 - 1e18])
 def test_steep_and_cancelling_functions_are_noisy(build: Callable[[Variable], Variable]) -> None:
     x = at.vector("x")
     assert _gradient(aot.function([x], build(x), name="f")).verdict is NOISY
@@ -234,11 +235,30 @@ def test_slopes_that_cancel_are_not_wrong() -> None:
     assert _gradient(aot.function([x], at.softmax(x * 30), name="f")).verdict is RIGHT
 
 
+@pytest.mark.parametrize("build", ["scan", "ifelse"])
+def test_rounding_is_measured_inside_of_bodies(build: str, rng: np.random.Generator) -> None:
+    """1 − tanh² at 15 moves by whole ulps of 1 if the tanh is moved, also where a loop or a branch computes it."""
+    x = at.vector("x")
+    lines = {
+        "scan": lambda: aot.scan(lambda a: 1 - at.sqr(at.tanh(a)), x)[0],
+        "ifelse": lambda: aot.ifelse(at.gt(x[0], 0), 1 - at.sqr(at.tanh(x)), x),
+    }
+    values = {x: np.full(4, 15.0)}
+    exact = (1 - at.sqr(at.tanh(x))).eval(values)
+    moved = np.stack([nearby([lines[build]()], values, rng)[0] for _ in range(3)])
+    assert np.abs(moved - exact).max() > np.finfo(float).eps / 2
+    np.testing.assert_array_equal(nearby([lines[build]()], values, rng, only_leaves=True)[0], exact)
+
+
 def test_gradients_changed_on_purpose_are_not_wrong() -> None:
     x = at.vector("x")
     gradient = _gradient(aot.function([x], grad_scale(at.exp(x), -2.0), name="f"))
     assert gradient.verdict is NOISY
     assert gradient.detail.startswith("grad_scale, made at test_derivatives.py:")
+    loop = aot.scan(lambda a, s: at.tanh(s * 0.9 + a), x, at.constant(0.0), truncate_gradient=1)[0]
+    truncated = _gradient(aot.function([x], loop[-1], name="f"))
+    assert truncated.verdict is NOISY
+    assert truncated.detail.startswith("scan, made at test_derivatives.py:")
     both_reasons = _gradient(aot.function([x], grad_scale(Cube(backward=2.0)(x), -2.0), name="f"))
     assert both_reasons.verdict is WRONG
     assert both_reasons.culprit is not None

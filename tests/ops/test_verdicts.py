@@ -15,7 +15,10 @@ from aotensor.driver.derivatives.program import Derivatives, Reference
 from aotensor.driver.derivatives.verdict import Finding, Verdict, concluded
 from aotensor.graph.walk import evaluate_all
 
-OP_SETS = ("dot", "exp", "softmax", "sum", "prod", "cumsum", "join", "reshape", "take", "var", "softplus", "logsumexp")
+OP_SETS = (
+    *("dot", "exp", "softmax", "sum", "prod", "cumsum", "join", "reshape", "take", "var", "softplus", "logsumexp"),
+    *("scan", "ifelse", "composite"),
+)
 """Beginnings of row ids that the complex step must reach."""
 
 

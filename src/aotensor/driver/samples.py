@@ -8,11 +8,12 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from aotensor.core.dtypes import is_discrete, is_float
+from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.driver.function import Function
-from aotensor.graph.variable import Constant, SharedVariable, Variable
-from aotensor.graph.walk import evaluate_all, leaves, toposort
+from aotensor.driver.rounding import nearby
+from aotensor.graph.variable import SharedVariable
+from aotensor.graph.walk import evaluate_all
 
 Arrays: TypeAlias = dict[str, Array]
 """Values by argument name."""
@@ -140,25 +141,6 @@ def nearby_values(f: Function, arrays: Mapping[str, Array], rng: np.random.Gener
     return nearby(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()}, rng)
 
 
-def nearby(
-    targets: Sequence[Variable], values: Mapping[Variable, Array], rng: np.random.Generator, only_leaves: bool = False
-) -> list[Array]:
-    """Values of `targets` with every leaf, and every intermediate value, off by one ulp.   Raises: as the reference
-
-    What is compared stays as it was computed: a maximum is to equal one of its elements.
-    """
-    known: dict[Variable, Array] = {x: _nudged(value, rng) for x, value in values.items()}
-    known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
-    nodes = toposort(targets, stop=known)
-    compared = {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
-    with np.errstate(all="ignore"):
-        for node in nodes:
-            results = node.op.evaluate(node, [known[x] for x in node.inputs])
-            for x, value in zip(node.outputs, results, strict=True):
-                known[x] = value if only_leaves or x in compared else _nudged(value, rng)
-    return [known[x] for x in targets]
-
-
 # --- extents of the first samples ----------------------------------------------------------------------------------
 
 
@@ -206,12 +188,6 @@ def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain
         special = np.array([np.nan, 0.0, -0.0, tiny] if domain == "specials" else [np.inf, -np.inf], dtype=dtype)
         values = np.where(rng.random(shape) < 0.2, rng.choice(special, shape), values)
     return np.asarray(values, dtype=dtype)
-
-
-def _nudged(x: Array, rng: np.random.Generator) -> Array:
-    if x.dtype.kind != "f":
-        return x
-    return np.asarray(x * (1 + np.finfo(x.dtype).eps * rng.choice([-1, 1], x.shape)), dtype=x.dtype)
 
 
 def _sliced(x: Array) -> Array:

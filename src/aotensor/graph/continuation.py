@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from aotensor.core.dtypes import is_discrete
 from aotensor.core.types import Array
 from aotensor.errors import UnsupportedError
 from aotensor.graph.op import Apply
@@ -26,14 +27,19 @@ def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) 
             known[x] = x.get_value(borrow=True)
     with np.errstate(all="ignore"):
         for node in toposort(outputs, stop=known):
-            known.update(zip(node.outputs, _continued(node, [known[x] for x in node.inputs]), strict=True))
+            known.update(zip(node.outputs, continued(node, [known[x] for x in node.inputs]), strict=True))
     return [known[x] for x in outputs]
 
 
-def _continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+def continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """The outputs of a node where some inputs may be complex. What is discrete depends on real parts alone.
+
+    Raises: UnsupportedError if the op is not analytic and a complex input matters.
+    """
     is_complex = [x.dtype.kind == "c" for x in inputs]
     pattern = node.op.connection_pattern(node) if any(is_complex) else []
-    if not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):
+    is_constant = all(is_discrete(y.dtype) for y in node.outputs)
+    if is_constant or not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):
         return node.op.evaluate(node, [x.real if on else x for x, on in zip(inputs, is_complex, strict=True)])
     if not node.op.is_analytic:
         expanded = node.op.expand(node.inputs)

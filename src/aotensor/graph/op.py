@@ -148,6 +148,10 @@ class Op(ABC):
         """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
+    def is_faithful(self) -> bool:
+        """Are the derivatives those of the value? Not where they are meant to differ: cut, scaled or clipped."""
+        return True
+
     def is_dual(self) -> bool:
         """Are pullback and pushforward transposes of each other? Not if one of them is meant to differ."""
         return True

@@ -10,6 +10,7 @@ from typing import Any
 
 from aotensor.core.types import Array
 from aotensor.errors import MissingInputError
+from aotensor.graph.continuation import continued
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Constant, Variable, made_at
 from aotensor.graph.walk import leaves, replace, toposort
@@ -54,11 +55,13 @@ class Subgraph:
         return tuple(reached.get(x, frozenset()) for x in self.outputs)
 
     def evaluate(self, arrays: Sequence[Array]) -> list[Array]:
-        """The outputs by the reference, from arrays of the inputs' types."""
+        """The outputs by the reference, from arrays of the inputs' types, or continued from complex ones."""
         known: dict[Variable, Array] = {x: x.data for x in self.constants}
         known.update(zip(self.inputs, arrays, strict=True))
+        is_complex = any(x.dtype.kind == "c" for x in arrays)
         for node in self.nodes:
-            results = node.op.evaluate(node, [known[x] for x in node.inputs])
+            values = [known[x] for x in node.inputs]
+            results = continued(node, values) if is_complex else node.op.evaluate(node, values)
             known.update((x, y) for x, y in zip(node.outputs, results, strict=True) if x not in known)
         return [known[x] for x in self.outputs]
 

@@ -30,6 +30,9 @@ class ViewOp(Op):
     def reference(self, x: Array, *options: Array) -> Array:
         return x.copy()
 
+    def is_faithful(self) -> bool:
+        return False
+
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         rank = node.inputs[0].ndim
         x = all_batched(inputs, is_batched)[0]

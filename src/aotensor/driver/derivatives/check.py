@@ -74,8 +74,7 @@ class GradientChecks:
             raise CheckFailed(str(wrong[0]))
         left = "".join(f"; {key}: {reason}" for key, reason in self._derivatives.left.items())
         if not found:
-            reason = "the graph is not analytic" if method == "complex step" else "no sample has finite values"
-            raise CheckSkipped((left[2:] if left else reason) or reason)
+            raise CheckSkipped(left[2:] or self._why_nothing(method))
         right = [x for x in found if x.verdict is Verdict.RIGHT]
         counts = f"{len(right)} of {len(found)} slopes right"
         noisy = [x for x in found if x.verdict is Verdict.NOISY]
@@ -83,6 +82,17 @@ class GradientChecks:
         if not right:
             raise CheckSkipped(text)
         return text
+
+    def _why_nothing(self, method: str) -> str:
+        if not self._points or method != "complex step":
+            return "no sample has finite values"
+        point = self._points[0]
+        for output, name in self._derivatives.pulled:
+            try:
+                self._reference.continued(output, point.values, self._derivatives.inputs[name], point.directions[name])
+            except AotensorError as error:
+                return error.diagnostic.title
+        return "values are computed in float32"
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -12,9 +12,9 @@ from aotensor.driver.derivatives.program import Derivatives, Reference, Values
 from aotensor.driver.derivatives.verdict import CONCLUSIVE, Finding, Verdict
 from aotensor.errors import AotensorError
 from aotensor.graph.op import Apply
+from aotensor.graph.subgraph import subgraphs
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import evaluate_all, toposort
-from aotensor.ops.gradient_control import ViewOp
 
 
 def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: Values, seed: int) -> str | None:
@@ -32,7 +32,7 @@ def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: 
         if not moving.intersection(node.inputs):
             continue
         moving.update(x for x in node.outputs if is_float(x.dtype))
-        wrong = [] if isinstance(node.op, ViewOp) else _wrong(node, known, moving, seed)
+        wrong = _wrong(node, known, moving, seed) if _is_faithful(node) else []
         if wrong:
             return _described(node, wrong)
     return None
@@ -43,10 +43,17 @@ def purposeful(output: Variable, wrt: Variable) -> Variable | None:
     moving = {wrt}
     for node in toposort([output]):
         if moving.intersection(node.inputs):
-            if isinstance(node.op, ViewOp):
+            if not _is_faithful(node):
                 return node.outputs[0]
             moving.update(node.outputs)
     return None
+
+
+def _is_faithful(node: Apply) -> bool:
+    """Does the node mean the derivatives of its value, and all that it runs or stands for?"""
+    inner = [x for _, body in subgraphs(node.op) for x in body.nodes]
+    inner += toposort(node.op.expand(node.inputs) or (), stop=node.inputs)
+    return node.op.is_faithful() and all(map(_is_faithful, inner))
 
 
 def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list[Finding]:

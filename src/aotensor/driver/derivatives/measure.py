@@ -12,7 +12,7 @@ from aotensor.core.types import Array
 from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
 from aotensor.driver.derivatives.program import Derivatives, Execution, Pair, Reference, Values
 from aotensor.driver.derivatives.verdict import Finding, Judgement, Verdict
-from aotensor.driver.samples import nearby
+from aotensor.driver.rounding import nearby
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
 

@@ -157,6 +157,7 @@ switch: Elementwise = elementwise(
     (None, lambda g, c, a, b, y: switch(c, g, 0), lambda g, c, a, b, y: switch(c, 0, g)),
     choice,
     weak_from=1,
+    analytic=np.where,
 )
 
 clip = elementwise(

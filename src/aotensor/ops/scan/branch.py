@@ -32,6 +32,7 @@ class Branch(Op):
     """
 
     name: ClassVar[str] = "branch"
+    is_analytic: ClassVar[bool] = True
     then: Subgraph = field(repr=False)
     otherwise: Subgraph = field(repr=False)
 
@@ -84,6 +85,7 @@ class IfElse(Op):
     """
 
     name: ClassVar[str] = "ifelse"
+    is_analytic: ClassVar[bool] = True
     count: int
 
     def infer_type(self, condition: TensorType, *values: TensorType) -> tuple[TensorType, ...]:

@@ -41,6 +41,7 @@ class Scan(Op):
     """
 
     name: ClassVar[str] = "scan"
+    is_analytic: ClassVar[bool] = True
     body: Subgraph = field(repr=False)
     sequences: int
     taps: tuple[tuple[int, ...], ...]
@@ -153,6 +154,9 @@ class Scan(Op):
         wholes = [*zip(slots.sequences, given.sequences, strict=True)]
         wholes += [(slot, x) for taps, x in zip(slots.taps, given.initial, strict=True) for slot in taps]
         return next(((x, found[1] + 1) for slot, x in wholes if slot is found[0]), None)
+
+    def is_faithful(self) -> bool:
+        return self.truncate < 0
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return run(self, inputs)

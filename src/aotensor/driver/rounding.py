@@ -1,0 +1,74 @@
+"""How far rounding carries a value: the reference again, with every number that it computes off by one ulp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from aotensor.core.dtypes import is_discrete, is_float
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.subgraph import Subgraph, with_bodies
+from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import leaves, toposort
+
+
+def nearby(
+    targets: Sequence[Variable], values: Mapping[Variable, Array], rng: np.random.Generator, only_leaves: bool = False
+) -> list[Array]:
+    """Values of `targets` with every leaf, and every intermediate value, off by one ulp.   Raises: as the reference
+
+    What is compared stays as it was computed: a maximum is to equal one of its elements.
+    """
+    known: dict[Variable, Array] = {x: _nudged(value, rng) for x, value in values.items()}
+    if not only_leaves:
+        targets = with_bodies(targets, known, partial(_noisy, rng=rng))
+    known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
+    nodes = toposort(targets, stop=known)
+    compared = _compared(nodes)
+    with np.errstate(all="ignore"):
+        for node in nodes:
+            results = node.op.evaluate(node, [known[x] for x in node.inputs])
+            for x, value in zip(node.outputs, results, strict=True):
+                known[x] = value if only_leaves or x in compared else _nudged(value, rng)
+    return [known[x] for x in targets]
+
+
+@dataclass(frozen=True)
+class Nudged(Op):
+    """x off by one ulp, up or down, for the reference alone: what stands in the bodies of loops and branches."""
+
+    rng: np.random.Generator = field(compare=False, repr=False)
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return _nudged(x, self.rng)
+
+
+def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
+    """The outputs of a body that moves every value it computes."""
+    outputs = with_bodies(body.outputs, body.inputs, partial(_noisy, rng=rng))
+    nodes = toposort(outputs, stop=body.inputs)
+    compared, nudge = _compared(nodes), Nudged(rng)
+    known: dict[Variable, Variable] = {}
+    for node in nodes:
+        made = node.op.apply(*(known.get(x, x) for x in node.inputs)).outputs
+        for old, new in zip(node.outputs, made, strict=True):
+            known[old] = nudge(new) if is_float(old.dtype) and old not in compared else new
+    return [known.get(x, x) for x in outputs]
+
+
+def _compared(nodes: Iterable[Apply]) -> set[Variable]:
+    """What an op with discrete results reads."""
+    return {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
+
+
+def _nudged(x: Array, rng: np.random.Generator) -> Array:
+    if x.dtype.kind != "f":
+        return x
+    return np.asarray(x * (1 + np.finfo(x.dtype).eps * rng.choice([-1, 1], x.shape)), dtype=x.dtype)
