@@ -161,3 +161,14 @@ def test_a_long_step_is_no_danger() -> None:
 
     y = aot.scan(step, x, h, return_updates=False)
     assert len(loops(prepare([y, *aot.grad(y.sum(), [x, h])], [x, h]))) == 2
+
+
+def test_the_last_row_of_no_steps_is_an_error() -> None:
+    """A loop of which only the last row is read keeps no others, and still refuses to take no step."""
+    x, h = at.vector("x"), at.scalar("h")
+    states = aot.scan(lambda row, state: row * state + 1, sequences=x, outputs_info=h, return_updates=False)
+    f = aot.function([x, h], states[-1], name="last")
+    for run in (f, f.reference):
+        assert run(np.arange(3.0), 1.0) == 5.0
+        with pytest.raises(IndexError):
+            run(np.zeros(0), 1.0)

@@ -47,6 +47,9 @@ class Regions:
         """The loop of `op`.   Raises: GraphValueError where the extents of a result would change between steps."""
         given = op.operands(operands)
         n = _steps(b, given)
+        if op.needs_step and not (isinstance(n, int) and n > 0):
+            one, there = b.scalars.index(1), b.scalars.index(n)
+            b.check(b.scalars.compare("ge", there, one), "the last row is read, but there is no step", kind="index")
         with self._dry_run(b) as probe:
             rows = _body_arguments(b, op, given)
             found = import_graph(b, op.body.outputs, _inputs(op.body, rows), self._name)

@@ -38,6 +38,7 @@ class Scan(Op):
     truncate: the pullback runs over so many of the last steps only; −1 is all.
     is_frugal: memory before time. The pullback stores nothing but the states and computes all else again, and nothing
     is moved out of the loop that differs from step to step.
+    needs_step: no step is an IndexError, since somebody reads the last row of a state.
     """
 
     name: ClassVar[str] = "scan"
@@ -52,6 +53,7 @@ class Scan(Op):
     label: str = ""
     truncate: int = -1
     is_frugal: bool = False
+    needs_step: bool = False
 
     @property
     def depths(self) -> list[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphIndexError, GraphValueError
 from aotensor.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _stacked(op: Scan, values: Sequence[Array]) -> Array:
 def _check_lengths(op: Scan, n_steps: int, sequences: Sequence[Array], initial: Sequence[Array]) -> None:
     if n_steps < 0:
         raise GraphValueError(f"scan: n_steps is {n_steps}")
+    if op.needs_step and n_steps == 0:
+        raise GraphIndexError("scan: the last row is read, but there is no step")
     for position, x in enumerate(sequences):
         if len(x) < n_steps:
             raise GraphValueError(f"scan: sequence {position} has {len(x)} rows for {n_steps} steps")

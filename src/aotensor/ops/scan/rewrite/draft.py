@@ -29,6 +29,7 @@ class Draft:
     made: Results[Variable]
     taps: list[tuple[int, ...]]
     is_stacked: list[bool]
+    needs_step: bool = False
 
     @staticmethod
     def of(node: Apply, known: Mapping[Variable, Variable]) -> Draft:
@@ -37,7 +38,13 @@ class Draft:
         assert isinstance(op, Scan)
         given = op.operands([known.get(x, x) for x in node.inputs])
         return Draft(
-            op, given, op.slots(op.body.inputs), op.results(op.body.outputs), list(op.taps), list(op.is_stacked)
+            op,
+            given,
+            op.slots(op.body.inputs),
+            op.results(op.body.outputs),
+            list(op.taps),
+            list(op.is_stacked),
+            op.needs_step,
         )
 
     def finished(self) -> Results[Variable]:
@@ -50,6 +57,7 @@ class Draft:
             is_stacked=tuple(self.is_stacked),
             mapped=len(self.made.mapped),
             has_condition=self.made.last is not None,
+            needs_step=self.needs_step,
         )
         return op.results(op.apply(*self.given.flat()).outputs)
 

@@ -132,6 +132,7 @@ def _built(
         Results([], [], None),
         [],
         [],
+        any(draft.needs_step for draft in drafts),
     )
     known: dict[Variable, Variable] = {}
     by_number: dict[int, Variable] = {}

@@ -90,6 +90,10 @@ def _pruned(
     kept = sorted(states)
     draft.keep_states(kept)
     at_end = [_is_read_at_end(outputs.states[k], node, readers) for k in kept]
+    became_last = [
+        on and last and outputs.states[k] in readers for k, on, last in zip(kept, draft.is_stacked, at_end, strict=True)
+    ]
+    draft.needs_step |= any(became_last)
     draft.is_stacked = [on and not last for on, last in zip(draft.is_stacked, at_end, strict=True)]
     columns = _columns(draft, outputs, readers)
     draft.made.mapped = list(columns)
