@@ -61,6 +61,7 @@ class Comparison:
 
     contenders: name → a call without arguments that leaves nothing to be waited for.
     read: name → the values of the last call, the loss first, to be compared with those of `reference`.
+    seconds: name → how long it took to make what is called, where that was not timed in a process of its own.
     missing: name → why it does not take part.
     """
 
@@ -69,6 +70,7 @@ class Comparison:
     reference: list[Array]
     contenders: dict[str, Contender] = field(default_factory=dict)
     read: dict[str, Callable[[], list[Array]]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, call: Contender, values: Callable[[Any], list[Array]]) -> None:

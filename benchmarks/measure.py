@@ -43,7 +43,14 @@ def main() -> None:
     times = interleaved(c.contenders, seconds)
     best = {name: min(t) for name, t in times.items()}
     median = {name: sorted(t)[len(t) // 2] for name, t in times.items()}
-    record = {"case": case, "title": c.title, "best": best, "median": median, "missing": c.missing}
+    record = {
+        "case": case,
+        "title": c.title,
+        "best": best,
+        "median": median,
+        "missing": c.missing,
+        "seconds": c.seconds,
+    }
     print(json.dumps(record | {"turns": min(map(len, times.values()))}))
 
 

@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,10 @@ def comparison(model: Model, kernels: ctypes.CDLL | None) -> Comparison:
         except ImportError as error:
             c.missing[name] = str(error)
         else:
+            start = perf_counter()
             add(c, found, model)
+            if name in c.contenders:
+                c.seconds[name] = perf_counter() - start
     by_numpy = model.numpy()
     if by_numpy is not None:
         c.add("NumPy", by_numpy, list)

@@ -16,6 +16,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,7 +26,7 @@ from cases import CASES
 HERE = Path(__file__).parent
 COLUMNS = ("aotensor", "aotensor, bound", "C", "JAX", "PyTensor", "CasADi", "NumPy")
 COMPILERS = ("aotensor", "JAX", "PyTensor", "CasADi")
-PATIENT = ("aotensor", "JAX")  # these are compiled several times, the others once: they take minutes
+ALONE = ("aotensor", "JAX")  # compiled several times in processes of their own; the others, which take minutes, once
 ON_FIXED_BUFFERS = ("C", "CasADi")
 ONE_CORE = {
     "OMP_NUM_THREADS": "1",
@@ -44,9 +45,10 @@ with `lib.f(...)`, which does too. C is called on fixed buffers, with arguments 
 `bound`. It is compiled by `gcc -O3 -march=native -ffast-math`, with the same fusion (`benchmarks/kernels.c`). So is
 the code that CasADi generates. PyTensor runs with its Numba backend.
 
-*Compile* is seconds from nothing to something that can be called, in a fresh process: graph, gradient, code; for
-aotensor also link and load, for PyTensor the first call, for CasADi gcc. Imports do not count. *Process* is the
-whole process, with imports and the making of the inputs.
+*Compile* is seconds from nothing to something that can be called: graph, gradient, code; for aotensor also link and
+load, for PyTensor the first call, for CasADi gcc. Imports do not count. The parts that all libraries have in common
+were in the cache folder; *first* is without them. *Process* is the whole process, with imports and the making of the
+inputs. In brackets: how many times as long as aotensor.
 
 """
 
@@ -56,11 +58,11 @@ def measure(case: str, seconds: float, core: int) -> dict[str, Any]:
     return dict(json.loads(_run("measure.py", case, str(seconds), core=core)))
 
 
-def _run(*command: str, core: int) -> str:
+def _run(*command: str, core: int, **variables: str) -> str:
     """The last line that one of our programs prints, run on one core."""
     done = subprocess.run(
         [sys.executable, str(HERE / command[0]), *command[1:]],
-        env=os.environ | ONE_CORE, stdout=subprocess.PIPE, text=True,
+        env=os.environ | ONE_CORE | variables, stdout=subprocess.PIPE, text=True,
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),
     )  # fmt: skip
     if done.returncode:
@@ -69,29 +71,24 @@ def _run(*command: str, core: int) -> str:
 
 
 def compile_seconds(case: str, names: list[str], core: int, rounds: int) -> dict[str, tuple[float, float]]:
-    """Contender → shortest seconds of its compilation, and of the whole process."""
+    """Contender → shortest seconds of its compilation, and of the whole process. `first`: without anything cached."""
     best: dict[str, tuple[float, float]] = {}
-    for number in range(rounds):
-        for name in names:
-            if number and name not in PATIENT:
-                continue
-            start = perf_counter()
-            line = _run("compiling.py", case, name, core=core)
-            whole = perf_counter() - start
-            if line != "none":
-                old = best.get(name, (float("inf"), float("inf")))
-                best[name] = min(old[0], float(line)), min(old[1], whole)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(rounds + 1):
+            for name in names if number else ["aotensor"]:
+                start = perf_counter()
+                seconds = float(_run("compiling.py", case, name, core=core, AOTENSOR_CACHE_DIR=folder))
+                old = best.get(key := name if number else "first", (float("inf"), float("inf")))
+                best[key] = min(old[0], seconds), min(old[1], perf_counter() - start)
     return best
 
 
 def table(records: list[dict[str, Any]]) -> str:
     """Shortest times; in brackets, how many times as long as aotensor, called in the same way."""
-    compilers = [f"compile {name}" for name in COMPILERS] + [f"process {name}" for name in PATIENT]
+    compilers = [f"compile {name}" for name in ("first", *COMPILERS)] + [f"process {name}" for name in ALONE]
     columns = [*COLUMNS, *compilers]
     lines = ["| case | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
-    lines += [
-        "| " + " | ".join([r["title"], *_run_times(r["best"]), *_compile_times(r["compile"])]) + " |" for r in records
-    ]
+    lines += ["| " + " | ".join([r["title"], *_run_times(r["best"]), *_compile_times(r)]) + " |" for r in records]
     return "\n".join(lines)
 
 
@@ -109,17 +106,19 @@ def _run_times(best: dict[str, float]) -> list[str]:
     return cells
 
 
-def _compile_times(seconds: dict[str, tuple[float, float]]) -> list[str]:
+def _compile_times(record: dict[str, Any]) -> list[str]:
     """In seconds."""
-    cells = []
-    for part, names in ((0, COMPILERS), (1, PATIENT)):
-        for name in names:
-            if name not in seconds:
-                cells.append("-")
-            else:
-                ours, time = seconds["aotensor"][part], seconds[name][part]
-                cells.append(f"{time:.2f}" + (f" ({time / ours:.2f})" if name != "aotensor" else ""))
-    return cells
+    alone: dict[str, tuple[float, float]] = record["compile"]
+    compiled = record["seconds"] | {name: pair[0] for name, pair in alone.items()}
+    whole = {name: pair[1] for name, pair in alone.items()}
+    return [_seconds(compiled, name) for name in ("first", *COMPILERS)] + [_seconds(whole, name) for name in ALONE]
+
+
+def _seconds(times: dict[str, float], name: str) -> str:
+    if name not in times:
+        return "-"
+    ratio = "" if name in ("aotensor", "first") else f" ({times[name] / times['aotensor']:.2f})"
+    return f"{times[name]:.2f}{ratio}"
 
 
 def _microseconds(seconds: float) -> str:
@@ -145,7 +144,7 @@ def main() -> None:
     records = []
     for case in arguments.cases.split(","):
         record = measure(case, arguments.seconds, arguments.core)
-        installed = [name for name in COMPILERS if name not in record["missing"]]
+        installed = [name for name in ALONE if name not in record["missing"]]
         record["compile"] = compile_seconds(case, installed, arguments.core, arguments.compilations)
         records.append(record)
         print(table(records[-1:]).splitlines()[-1], file=sys.stderr)

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import ParseError
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import make_context, parse_module
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.text import text_of
 from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, PassRunner
 
 PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
@@ -19,6 +20,7 @@ PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 
 def check_round_trip(module: ModuleOp) -> None:
     text = str(module)
+    assert text_of(module) == text + "\n"
     parsed = parse_module(text)
     parsed.verify()
     assert str(parsed) == text

@@ -81,3 +81,34 @@ func.func @other(%x: memref<?xf64>) {
   }
   func.return
 }
+
+// Nests of known extents are left to be unrolled up to 64 iterations, counted with the loops inside.
+// CHECK-LABEL: func.func @known.kernel
+// CHECK: scf.for %j =
+// CHECK: {{^      [}]$}}
+// CHECK: {{^    [}] [{]nounroll[}]$}}
+// CHECK: scf.for %k =
+// CHECK: {{^    [}] [{]nounroll[}]$}}
+// CHECK: scf.for %l =
+// CHECK: {{^    [}]$}}
+func.func @known.kernel(%x: memref<100x10xf64>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c10 step %c1 {
+    scf.for %j = %c0 to %c10 step %c1 {
+      %v = memref.load %x[%i, %j] : memref<100x10xf64>
+      memref.store %v, %x[%j, %i] : memref<100x10xf64>
+    }
+  }
+  scf.for %k = %c0 to %c100 step %c1 {
+    %v = memref.load %x[%k, %c0] : memref<100x10xf64>
+    memref.store %v, %x[%k, %c1] : memref<100x10xf64>
+  }
+  scf.for %l = %c0 to %n step %c1 {
+    %v = memref.load %x[%l, %c0] : memref<100x10xf64>
+    memref.store %v, %x[%l, %c1] : memref<100x10xf64>
+  }
+  func.return
+}

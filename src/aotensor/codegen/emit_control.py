@@ -74,9 +74,9 @@ def _for(e: Emitter, op: scf.ForOp) -> None:
 def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
     """What the loop's attributes ask of LLVM.
 
-    novector: no vectorisation. unroll = N: N iterations at once. lane_bits = N: fill vectors with elements of N bits,
-    although wider ones occur (LLVM would count on the widest). interleave = N: N vectors at once. masked: the last,
-    shorter vector under a mask, no loop for the rest.
+    novector: no vectorisation. unroll = N: N iterations at once. nounroll: one at a time, vectors aside.
+    lane_bits = N: fill vectors with elements of N bits, although wider ones occur (LLVM would count on the widest).
+    interleave = N: N vectors at once. masked: the last, shorter vector under a mask, no loop for the rest.
     """
     properties: dict[str, Value | Node] = {}
     if "novector" in op.attributes:
@@ -91,6 +91,8 @@ def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
     if "masked" in op.attributes:
         properties["llvm.loop.vectorize.predicate.enable"] = llvm.constant(llvm.i1, 1)
         properties["llvm.loop.interleave.count"] = llvm.constant(llvm.i32, 1)
+    if "nounroll" in op.attributes:
+        properties["llvm.loop.unroll.disable"] = llvm.constant(llvm.i1, 1)
     unroll = op.attributes.get("unroll")
     if isinstance(unroll, IntegerAttr):
         properties["llvm.loop.unroll.count"] = llvm.constant(llvm.i32, unroll.value.data)

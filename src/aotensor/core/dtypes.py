@@ -6,7 +6,7 @@ A dtype is a plain string, the NumPy name. `index` exists inside the compiler on
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,6 +23,12 @@ ALL: Final = DISCRETE + FLOATS
 INDEX: Final = "index"
 
 _SIZES: Final = {"bool": 1, "index": 8} | {name: int(name.lstrip("uintfloa")) // 8 for name in INTEGERS + FLOATS}
+
+
+@cache
+def name_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's name of a dtype, which NumPy itself puts together anew each time."""
+    return dtype.name
 
 
 def itemsize(dtype: str) -> int:

@@ -22,6 +22,7 @@ from aotensor.graph.variable import SharedVariable
 from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
+from aotensor.ir.text import text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.loops.lower_library import calls_product
@@ -121,7 +122,7 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 def _keep_text(lowered: Lowered, stage: str, wanted: bool) -> None:
     if wanted:
-        lowered.texts[stage] = str(lowered.module) + "\n"  # an f-string would print xDSL's debug form
+        lowered.texts[stage] = text_of(lowered.module)
 
 
 def emit(lowered: Lowered) -> Module:

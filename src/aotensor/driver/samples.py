@@ -51,7 +51,8 @@ class Sampler:
         self.rng = np.random.default_rng(self.seed)
         extents = {n for x in self._state().values() for n in x.get_value(borrow=True).shape}
         self._pool = tuple(sorted(n for n in extents if n > 0))
-        self._fixed = not all(self._is_accepted(self._sizes_in_order(sizes)) for sizes in (_SMALL, _SMALL[::-1]))
+        tried = (_SMALL, _SMALL[::-1]) if self._keys() else ()  # each takes an evaluation of the whole graph
+        self._fixed = not all(self._is_accepted(self._sizes_in_order(sizes)) for sizes in tried)
 
     def samples(self, count: int) -> Iterator[Sample]:
         """`count` samples: small, extent 1, extent 0, larger, one empty dim, one dim of 1, then random ones."""

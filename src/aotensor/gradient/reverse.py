@@ -35,6 +35,7 @@ from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.index_sum import join_windows
 
 
 class Sweep:
@@ -96,7 +97,7 @@ class Sweep:
         if x not in self._connected:
             return disconnected()
         if x not in self._totals:
-            total = self._known[x] if x in self._known else sum_terms(self._terms.pop(x, []), add)
+            total = self._known[x] if x in self._known else sum_terms(join_windows(self._terms.pop(x, [])), add)
             if is_float(x) and not is_null(total) and not is_disconnected(total) and total.dtype != x.dtype:
                 total = cast(total, x.dtype)
             self._name(total, x)

@@ -50,8 +50,12 @@ class LoopBuilder(Verbs):
         body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
         step: Extent = 1,
         is_vectorisable: bool = True,
+        is_parallel: bool = False,
     ) -> list[Scalar]:
-        """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop."""
+        """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop.
+
+        is_parallel: no iteration reads or writes memory that another one writes.
+        """
         low, high, stride = (self.index(n) for n in (start, stop, step))
         block = Block(arg_types=[low.ssa.type, *(c.ssa.type for c in carried)])
         with self.inside(block):
@@ -61,6 +65,8 @@ class LoopBuilder(Verbs):
         op = scf.ForOp(low.ssa, high.ssa, stride.ssa, [c.ssa for c in carried], Region(block))
         if not is_vectorisable:
             op.attributes["novector"] = UnitAttr()
+        if is_parallel:
+            op.attributes["parallel_accesses"] = UnitAttr()
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 

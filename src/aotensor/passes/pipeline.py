@@ -90,12 +90,14 @@ class PassRunner:
         self._number = 0
 
     def run(self, module: ModuleOp, passes: Sequence[Pass]) -> None:
+        size = _size(module)
         for step in passes:
             if self.verify:
                 step.needs.check(module, f"before {step.name}")
-            before, start = _size(module), time.perf_counter()
+            before, start = size, time.perf_counter()
             step.run(module)
-            self.records.append(PassRecord(step.name, time.perf_counter() - start, before, _size(module)))
+            seconds, size = time.perf_counter() - start, _size(module)
+            self.records.append(PassRecord(step.name, seconds, before, size))
             if self.verify:
                 self.check(module, step.gives, step.name)
             self.write(step.name, "mlir", lambda: str(module) + "\n")

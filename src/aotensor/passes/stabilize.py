@@ -30,13 +30,16 @@ from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
 from aotensor.passes.formula.terms import Reader, Term, constant_of, erase_dead
 
+_OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.CallOp, arith.CmpfOp)
+"""Every formula has one of these operations."""
+
 _LESS: Final = 4  # arith.cmpf's number of "ordered and less than"
 
 
 def stabilize(module: ModuleOp) -> None:
     """Apply the rewrites in every function, in program order, so that one finds what the one before has made."""
     for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
+        if isinstance(function, func.FuncOp) and any(isinstance(op, _OCCASIONS) for op in function.walk()):
             scalars = Reader(None)
             for op in list(function.body.block.ops):
                 if isinstance(op, GenericOp):

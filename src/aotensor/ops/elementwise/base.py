@@ -112,7 +112,7 @@ class Elementwise(Op):
         return TensorType(result, broadcast_shapes([x.shape for x in types]))
 
     def reference(self, *inputs: Array) -> Any:
-        operands, _ = self.row.signature(*(x.dtype.name for x in inputs))
+        operands, _ = self.row.signature(*(dtypes.name_of(x.dtype) for x in inputs))
         return self.row.reference(*(np.asarray(x, dtype) for x, dtype in zip(inputs, operands, strict=True)))
 
     def continued(self, *inputs: Any) -> Any:

@@ -182,7 +182,7 @@ def _inside(item: _Item, loop: Loop) -> _Item:
 def _dependences(op: Operation, place: Mapping[Operation, int]) -> Set[Operation]:
     """Placed operations whose results `op` uses, in its body too."""
     found: set[Operation] = set()
-    for inner in op.walk():
+    for inner in op.walk() if op.regions else (op,):
         for x in inner.operands:
             if isinstance(x.owner, Operation):
                 found.add(x.owner)

@@ -120,9 +120,24 @@ class NestEmitter:
             self.emit(self.collapse.active[-1].body if self.collapse.active else loop.body, inner)
             return [inner[_index(instances, outer)].accumulator(x) for outer, x in slots]
 
-        results = self.b.loop(start, stop, [i.accumulator(x) for i, x in slots], body, step)
+        initial = [i.accumulator(x) for i, x in slots]
+        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop))
         for (instance, x), value in zip(slots, results, strict=True):
             instance.accumulate(x, value)
+
+    def _is_parallel(self, loop: Loop) -> bool:
+        """True for an innermost loop in which each iteration has places in memory of its own.
+
+        Statements meet in a loop only where an iteration reads what the same iteration has made; what is left to look
+        for are sums over the loop that are kept in memory.
+        """
+        loops = self.collapse.active or [loop]
+        if not all(isinstance(node, Leaf) for node in loops[-1].body):
+            return False
+        return all(
+            position_of(map, each.dims[s]) is not None or self.storage.results[x].is_reduction_in_register
+            for each in loops for s in each.dims for x, map in s.writes
+        )  # fmt: skip
 
     def _jammed(self, loop: Loop, first: Instance, jam: int, carried: Sequence[SSAValue]) -> list[Instance]:
         shared = {x: first.accumulator(x) for x in carried}

@@ -39,6 +39,10 @@ class Result:
     has_memory: bool = False
     shared: int = 0
 
+    @property
+    def is_reduction_in_register(self) -> bool:
+        return self.is_reduction and self.in_register
+
 
 @dataclass(eq=False)
 class Storage:
