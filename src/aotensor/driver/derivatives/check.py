@@ -55,7 +55,10 @@ class GradientChecks:
         self._check_any()
         f = self._derivatives.function(self._f.arguments, f"{self._f.name}_derivatives")
         try:
-            derived = Library(Build([f], None, Options(verify=True)).shared).functions[f.name]
+            options = Options(
+                verify=True, opt_level=0
+            )  # LLVM would take most of the time, for a program that runs once
+            derived = Library(Build([f], None, options).shared).functions[f.name]
         except UnsupportedError as error:
             raise CheckSkipped(error.diagnostic.title) from error
         called = Library(build.shared).functions[self._f.name]
