@@ -25,8 +25,8 @@ from cases import CASES
 
 HERE = Path(__file__).parent
 COLUMNS = ("aotensor", "aotensor, bound", "C", "JAX", "PyTensor", "CasADi", "NumPy")
-COMPILERS = ("aotensor", "JAX", "PyTensor", "CasADi")
-ALONE = ("aotensor", "JAX")  # compiled several times in processes of their own; the others, which take minutes, once
+COMPILERS = ("aotensor", "JAX", "CasADi")  # not PyTensor, which keeps what Numba has made in a cache of its own
+ALONE = ("aotensor", "JAX")  # compiled several times in processes of their own
 ON_FIXED_BUFFERS = ("C", "CasADi")
 ONE_CORE = {
     "OMP_NUM_THREADS": "1",
@@ -46,9 +46,8 @@ with `lib.f(...)`, which does too. C is called on fixed buffers, with arguments 
 the code that CasADi generates. PyTensor runs with its Numba backend.
 
 *Compile* is seconds from nothing to something that can be called: graph, gradient, code; for aotensor also link and
-load, for PyTensor the first call, for CasADi gcc. Imports do not count. The parts that all libraries have in common
-were in the cache folder; *first* is without them. *Process* is the whole process, with imports and the making of the
-inputs. In brackets: how many times as long as aotensor.
+load, for CasADi gcc. Imports do not count. The parts that all libraries have in common were in the cache folder;
+*first* is without them. *Process* is the whole process, with imports and the making of the inputs.
 
 """
 
