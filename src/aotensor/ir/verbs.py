@@ -91,12 +91,6 @@ class Verbs(ScalarBuilder):
         """Floor division, for a divisor that is not 0."""
         return x if y == 1 else self._fold(int.__floordiv__, arith.FloorDivSIOp, x, y)
 
-    def imod(self, x: Extent, y: Extent) -> Extent:
-        """Remainder with the divisor's sign, for a divisor that is not 0."""
-        if isinstance(x, int) and isinstance(y, int):
-            return x % y
-        return self.isub(x, self.imul(self.ifloordiv(x, y), y))
-
     def imin(self, x: Extent, y: Extent) -> Extent:
         return self._fold(lambda a, b: min(a, b), arith.MinSIOp, x, y)
 
