@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from executions import both
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -26,15 +26,6 @@ X, Y, G = at.dscalars("x", "y", "g")
 V, W = at.dvectors("v", "w")
 M = at.dmatrix("m")
 E = np.array([1.0, 2.0, 3.0])
-
-
-def both(expressions: Sequence[Variable], values: Mapping[Variable, Any]) -> list[Any]:
-    """Compiled values, which agree with those of the reference."""
-    f = aot.function(list(values), list(expressions), on_unused_input="ignore")
-    found, expected = f(*values.values()), f.reference(*values.values())
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
-    return list(found)
 
 
 @pytest.mark.shows("gradient/13-rop-differences")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
+from executions import both
 
-import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import DisconnectedInputError
 from aotensor.gradient import (
@@ -20,16 +19,6 @@ from aotensor.graph.variable import Variable
 
 X, Y = at.dscalars("x", "y")
 V = at.dvector("v")
-
-
-def both(expressions: Sequence[Variable], values: Mapping[Variable, Any]) -> list[Any]:
-    """Compiled values, which agree with those of the reference."""
-    f = aot.function(list(values), list(expressions), on_unused_input="ignore")
-    found, expected = f(*values.values()), f.reference(*values.values())
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
-        assert one.dtype == other.dtype
-    return list(found)
 
 
 @pytest.mark.shows("gradient/2-consider-constant", "gradient/3.8-intermediate", "gradient/3.8-wrt", "gradient/3.8-leaf")
