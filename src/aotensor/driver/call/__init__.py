@@ -1,1 +1,0 @@
-"""What a function takes and gives, and how its calls run."""
