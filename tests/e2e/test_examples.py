@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+import this
 from pathlib import Path
 
+import numpy as np
 import pytest
 from programs import EXAMPLES, Runner
 
@@ -38,7 +41,31 @@ def test_mlp_learns(run: Runner) -> None:
     assert after > 0.97
 
 
+def test_gaussian_process_fits_what_a_line_cannot(run: Runner) -> None:
+    text = run(EXAMPLES / "gaussian_process.py")
+    fitted = re.search(r"fit: loss ([\d.]+) after", text)
+    assert fitted and float(fitted[1]) == pytest.approx(70.912, abs=0.01), text
+    scales = {name: float(scale) for name, scale in re.findall(r"(perimeter|area|smoothness) ([\d.]+)", text)}
+    assert scales["smoothness"] > 50 > 10 > max(scales["perimeter"], scales["area"])
+    errors = re.search(r"held-out error: ([\d.]+) standard deviations, ([\d.]+) by linear least squares", text)
+    assert errors and float(errors[1]) < 0.3 < 0.7 < float(errors[2])
+    agreement = re.search(r"NumPy: value (\S+), slope by log noise (\S+), by differences (\S+)", text)
+    assert agreement and float(agreement[1]) < 1e-10
+    assert float(agreement[2]) == pytest.approx(float(agreement[3]), rel=1e-5)
+
+
+def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
+    text = run(EXAMPLES / "recurrent.py")
+    losses = re.search(r"loss before: ([\d.]+), after: ([\d.]+)", text)
+    assert losses and float(losses[1]) == pytest.approx(np.log(45), abs=0.1)  # all characters are equally likely
+    assert float(losses[2]) < 0.15
+    written = text[text.index("Now is") :].split()
+    words = set(codecs.decode(this.s, "rot13").split())
+    assert len(written) > 10
+    assert sum(word in words for word in written) > 0.8 * len(written)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("example", ["hello", "logistic", "mlp"])
+@pytest.mark.parametrize("example", ["hello", "logistic", "mlp", "gaussian_process", "recurrent"])
 def test_every_example_verifies(run: Runner, example: str) -> None:
     run("-m", "aotensor_cli", "verify", EXAMPLES / f"{example}.py")
