@@ -107,7 +107,8 @@ def _execute(path: Path, source: bytes) -> dict[str, object]:
             raise Refusal(f"{_place(error, path)}: syntax error: {error.msg}", code=Exit.PROGRAM) from error
         except ValueError as error:
             if traceback.extract_tb(error.__traceback__)[-1].filename == __file__:
-                raise Refusal(f"{path}: this is not Python source ({error})") from error
+                # Python before 3.11.4 says so of null bytes
+                raise Refusal(f"{path}: syntax error: {error}", code=Exit.PROGRAM) from error
             raise _refusal(path, error) from error
         except SystemExit as error:
             raise Refusal(f"{path}: the model ends the process with exit({error.code!r})", code=Exit.PROGRAM) from error

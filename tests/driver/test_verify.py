@@ -113,3 +113,16 @@ def test_function_verifies_whole() -> None:
     report = aot.function([X, w], {"norm": at.sqr(X @ w).sum()}, name="norm").verify(samples=6)
     assert report, str(report)
     assert {x.verdict for x in report.checks} == {"ok"}
+
+
+def test_matrices_are_definite_where_a_factorisation_is_needed() -> None:
+    """Random ones are refused by reference and library alike: nothing would be compared, nor differentiated."""
+    k, y = at.matrix("k", shape=("n", "n")), at.vector("y", shape=("n",))
+    f = aot.function([k, y], at.linalg.solve_triangular(at.linalg.cholesky(k), y, lower=True), name="whitened")
+    for sample in Sampler(f).samples(2):
+        matrix = sample.arrays["k"]
+        np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12)
+        assert np.linalg.eigvalsh(matrix).min() > 0.5
+        reference_values(f, sample.arrays)
+    plain = aot.function([k, y], k @ y, name="product")
+    assert not np.allclose(next(Sampler(plain).samples(1)).arrays["k"], next(Sampler(plain).samples(1)).arrays["k"].T)
