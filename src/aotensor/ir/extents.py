@@ -9,10 +9,10 @@ check %m                     →       check %m                     what guards 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotensor.ir.dialect import CheckOp
 
@@ -87,18 +87,21 @@ def depends_on_arguments_only(op: Operation) -> bool:
 
 def follow_from_arguments(values: Iterable[SSAValue]) -> bool:
     """True if values follow from the inputs by scalar arithmetic alone."""
+    return not any(isinstance(x.owner, Operation) and _is_computation(x.owner) for x in sources(values))
+
+
+def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> Iterator[SSAValue]:
+    """Some values and all that they are made of, each once; nothing behind operations of the kind `stop`."""
     pending, seen = list(values), set[SSAValue]()
     while pending:
         x = pending.pop()
-        if x in seen or isinstance(x, BlockArgument):
+        if x in seen:
             continue
         seen.add(x)
-        owner = x.owner
-        assert isinstance(owner, Operation)
-        if _is_computation(owner):
-            return False
-        pending.extend(owner.operands)
-    return True
+        yield x
+        if isinstance(x.owner, Operation) and not (stop is not None and isinstance(x.owner, stop)):
+            for inner in x.owner.walk():
+                pending.extend(inner.operands)
 
 
 def _is_computation(op: Operation) -> bool:

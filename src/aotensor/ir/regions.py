@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from xdsl.builder import Builder
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.core import dtypes
@@ -22,6 +22,7 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.extents import sources
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
@@ -133,7 +134,7 @@ class Regions:
         results = import_graph(inner, body.outputs, _inputs(body, arguments), self._name)
         if not keeps_shape_checks:
             for op in list(block.ops):
-                if isinstance(op, CheckOp) and _is_about_extents(op, block):
+                if isinstance(op, CheckOp) and _is_about_extents(op):
                     Rewriter.erase_op(op)
         block.add_op(func.ReturnOp(*(x.ssa for x in results)))
         types = ([x.type for x in block.args], [x.ssa.type for x in results])
@@ -166,7 +167,7 @@ class _Probe:
         for op in added:
             if not isinstance(op, CheckOp):
                 continue
-            if self._keeps_checks and _is_about_extents(op, self._block):
+            if self._keeps_checks and _is_about_extents(op):
                 self._b.checks.append(texts[op.number.value.data - self._checks - 1])
                 op.renumber(len(self._b.checks))
             else:
@@ -182,24 +183,12 @@ class _Probe:
         return ops if self._last is None else ops[ops.index(self._last) + 1 :]
 
 
-def _is_about_extents(op: Operation, block: Block) -> bool:
+def _is_about_extents(op: Operation) -> bool:
     """True if an operation follows from extents of tensors that are there, by scalar arithmetic alone."""
-    pending, seen = list(op.operands), set[SSAValue]()
-    while pending:
-        x = pending.pop()
-        if x in seen:
-            continue
-        seen.add(x)
-        if isinstance(x, BlockArgument):
-            return False  # a scalar
-        owner = x.owner
-        assert isinstance(owner, Operation)
-        if isinstance(owner, tensor.DimOp):
-            continue
-        if not owner.name.startswith("arith."):
-            return False
-        pending.extend(owner.operands)
-    return True
+    made_by = [x.owner for x in sources(op.operands, stop=tensor.DimOp)]
+    return all(
+        isinstance(y, tensor.DimOp) or (isinstance(y, Operation) and y.name.startswith("arith.")) for y in made_by
+    )
 
 
 def _inputs(body: Subgraph, values: Sequence[Tensor]) -> dict[Variable, Tensor]:
@@ -273,18 +262,7 @@ def _result_extents(
 
 def _is_unknown(x: SSAValue) -> bool:
     """True if a value depends on one that only a step computes."""
-    pending, seen = [x], set[SSAValue]()
-    while pending:
-        y = pending.pop()
-        if y in seen or isinstance(y, BlockArgument):
-            continue
-        seen.add(y)
-        assert isinstance(y.owner, Operation)
-        if isinstance(y.owner, tensor.EmptyOp):
-            return True
-        for inner in y.owner.walk():
-            pending.extend(inner.operands)
-    return False
+    return any(isinstance(y.owner, tensor.EmptyOp) for y in sources([x]))
 
 
 def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotensor.errors import UnsupportedError
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
@@ -110,10 +110,6 @@ class FunctionLowering(Buffers):
         """Emit a function in place of a call: its status, then its scalar results."""
         function = self.outside.called[symbol]
         return FunctionLowering(self.outside, function, self.b, arguments, outputs).run()
-
-    def result_types(self, symbol: str) -> list[Attribute]:
-        """The types of what a function returns."""
-        return [x.type for x in returned_values(self.outside.called[symbol])]
 
     def can_fail(self, symbol: str) -> bool:
         """True if a function makes checks, or calls one that does."""
