@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.ir.interpreter.scalar_values import numpy_dtype, unset
 
 Run: TypeAlias = Callable[[func.FuncOp, Sequence[Array]], list[Array]]
 """Executes a function on the values of its arguments."""
@@ -63,9 +63,7 @@ def _unset(op: ScanOp, sizes: list[int]) -> list[Array]:
 def _filled(kind: Attribute, sizes: Iterator[int]) -> Array:
     element = kind.element_type if isinstance(kind, TensorType) else kind
     shape = kind.get_shape() if isinstance(kind, TensorType) else ()
-    dtype = numpy_dtype(element)
-    value = np.nan if dtype.kind == "f" else np.iinfo(dtype).max if dtype.kind == "i" else True
-    return np.full([next(sizes) if n == DYNAMIC_INDEX else n for n in shape], value, dtype)
+    return unset([next(sizes) if n == DYNAMIC_INDEX else n for n in shape], numpy_dtype(element))
 
 
 def _called(op: Operation, symbol: SymbolRefAttr) -> func.FuncOp:

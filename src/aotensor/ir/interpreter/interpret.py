@@ -37,7 +37,7 @@ from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
 from aotensor.ir.interpreter.lapack import interpret_lapack
-from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype
+from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype, unset
 
 Values: TypeAlias = dict[SSAValue, Array]
 
@@ -185,14 +185,13 @@ def _dense(literal: DenseIntOrFPElementsAttr, type: Attribute) -> Array:
 
 
 def _filled(op: tensor.EmptyOp | tensor.SplatOp, operands: Sequence[Array]) -> Array:
-    """A tensor of one value. What is never written shows: nan, the largest integer, true."""
+    """A tensor of one value, or of none."""
     (result,) = op.results
     assert isinstance(result.type, TensorType)
     kind = numpy_dtype(result.type.element_type)
     if isinstance(op, tensor.SplatOp):
         return np.full(_shape(result.type, operands[1:]), operands[0], kind)
-    value = np.nan if kind.kind == "f" else np.iinfo(kind).max if kind.kind == "i" else True
-    return np.full(_shape(result.type, operands), value, kind)
+    return unset(_shape(result.type, operands), kind)
 
 
 def _shape(type: Attribute, sizes: Sequence[Array]) -> tuple[int, ...]:

@@ -36,6 +36,12 @@ def numpy_dtype(element: Attribute) -> np.dtype[Any]:
     raise InternalError(f"interpret: no array holds elements of type {element}")
 
 
+def unset(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """An array that nobody has written to, which shows: nan, the largest integer, true."""
+    value = np.nan if dtype.kind == "f" else np.iinfo(dtype).max if dtype.kind == "i" else True
+    return np.full(shape, value, dtype)
+
+
 def compute(op: Operation, operands: Sequence[Array]) -> Array:
     """The result of a scalar operation on arrays that broadcast.
 
