@@ -28,7 +28,7 @@ def csc(data: Variable, indices: Any = INDICES, indptr: Any = INDPTR, shape: Any
     return sp.CSC(data, np.array(indices, "int32"), np.array(indptr, "int32"), shape)  # type: ignore[no-any-return]
 
 
-def _dense(data: np.ndarray, indices: Any = INDICES, indptr: Any = INDPTR, shape: Any = (4, 3)) -> np.ndarray:
+def dense_of(data: np.ndarray, indices: Any = INDICES, indptr: Any = INDPTR, shape: Any = (4, 3)) -> np.ndarray:
     result = np.zeros(shape, data.dtype)
     for row, (start, stop) in enumerate(pairwise(indptr)):
         np.add.at(result[row], np.array(indices[start:stop], "int64"), data[start:stop])
@@ -53,9 +53,9 @@ DENSE = [
     *_both("dense-from-sparse", sp.dense_from_sparse, shows=("sparse/3-dense_from_sparse",)),
     *_both("dense-from-sparse-regular", lambda x: sp.dense_from_sparse(x, structured=False)),
     *_both("toarray", lambda x: x.todense(), shows=("sparse/3-toarray",)),
-    value("dense-from-sparse-value", lambda data: csr(data).toarray(), [DATA], _dense(DATA)),
+    value("dense-from-sparse-value", lambda data: csr(data).toarray(), [DATA], dense_of(DATA)),
     value("dense-from-sparse-int8", lambda data: csc(data).toarray(), [np.arange(5, dtype="int8")],
-          _dense(np.arange(5, dtype="int8")).T),
+          dense_of(np.arange(5, dtype="int8")).T),
     Case(id="dense-from-sparse-float32", build=lambda data: csr(data).toarray(), inputs=[DATA.astype("float32")]),
     Case(id="dense-from-sparse-empty", build=lambda data: csr(data, [], [0] * 3, (2, 0)).toarray(),
          inputs=[np.zeros(0)], expected=np.zeros((2, 0)), shows=("sparse/0-empty",)),
@@ -76,24 +76,24 @@ FROM_DENSE = [
     for name, make in (("csr", sp.csr_from_dense), ("csc", sp.csc_from_dense))
     for kind, structured in (("full", False), ("zeros", True))
 ] + [
-    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_from_dense(x))[:3], [M], [1.0, 2.0, 3.0],
+    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_fromdense_of(x))[:3], [M], [1.0, 2.0, 3.0],
           ragged=True),
-    value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_from_dense(x)), [M], [2.0, 1.0, 3.0], ragged=True),
-    value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_from_dense(x)), [M], [1, 0, 1], ragged=True),
-    value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_from_dense(x)), [M], [0, 1, 2, 3]),
-    value("csr-from-dense-nan", lambda x: sp.csm_data(sp.csr_from_dense(x)), [np.array([[NAN, -0.0, 0.0, 1.0]])],
+    value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_fromdense_of(x)), [M], [2.0, 1.0, 3.0], ragged=True),
+    value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_fromdense_of(x)), [M], [1, 0, 1], ragged=True),
+    value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_fromdense_of(x)), [M], [0, 1, 2, 3]),
+    value("csr-from-dense-nan", lambda x: sp.csm_data(sp.csr_fromdense_of(x)), [np.array([[NAN, -0.0, 0.0, 1.0]])],
           [NAN, 1.0], ragged=True, shows=("sparse/0-stored-nan",)),
-    value("csr-from-dense-vector", lambda x: sp.csr_from_dense(x).toarray(), [np.array([1.0, 0.0])], [[1.0, 0.0]],
+    value("csr-from-dense-vector", lambda x: sp.csr_fromdense_of(x).toarray(), [np.array([1.0, 0.0])], [[1.0, 0.0]],
           ragged=True),
-    value("csr-from-dense-scalar", lambda x: sp.csr_from_dense(x).toarray(), [np.array(2.0)], [[2.0]], ragged=True),
-    value("csr-from-dense-int16", lambda x: sp.csr_from_dense(x).toarray(), [M.astype("int16")], M, ragged=True),
-    value("csr-from-dense-empty", lambda x: sp.csr_from_dense(x).toarray(), [np.zeros((0, 3))], np.zeros((0, 3)),
+    value("csr-from-dense-scalar", lambda x: sp.csr_fromdense_of(x).toarray(), [np.array(2.0)], [[2.0]], ragged=True),
+    value("csr-from-dense-int16", lambda x: sp.csr_fromdense_of(x).toarray(), [M.astype("int16")], M, ragged=True),
+    value("csr-from-dense-empty", lambda x: sp.csr_fromdense_of(x).toarray(), [np.zeros((0, 3))], np.zeros((0, 3)),
           ragged=True),
 ]  # fmt: skip
 
 TRANSPOSE = [
     *_both("sparse-transpose", lambda x: x.T.toarray(), shows=("sparse/4-transpose",)),
-    value("sparse-transpose-value", lambda data: csr(data).transpose().toarray(), [DATA], _dense(DATA).T),
+    value("sparse-transpose-value", lambda data: csr(data).transpose().toarray(), [DATA], dense_of(DATA).T),
     Case(id="sparse-transpose-slope", build=_slope(lambda data: csr(data).T.toarray()), inputs=[DATA]),
 ]
 
@@ -103,11 +103,11 @@ CASTS = [
     Case(id="sparse-cast-from-float32", build=lambda data: sp.dcast(csr(data)).toarray() ** 2,
          inputs=[DATA.astype("float32")]),
     Case(id="sparse-cast-to-int16", build=lambda data: csr(data).astype("int16").toarray(), inputs=[DATA * 3.5],
-         numeric=False, expected=_dense((DATA * 3.5).astype("int16")), shows=("sparse/3-cast",)),
+         numeric=False, expected=dense_of((DATA * 3.5).astype("int16")), shows=("sparse/3-cast",)),
     value("sparse-cast-saturates", lambda data: sp.csm_data(sp.bcast(csc(data))),
           [np.array([NAN, 1e9, -1e9, 2.7, -2.7])], [0, 127, -128, 2, -2]),
     value("sparse-cast-from-int", lambda data: sp.lcast(csr(data)).astype("float32").toarray(),
-          [np.arange(5, dtype="int8")], _dense(np.arange(5.0))),
+          [np.arange(5, dtype="int8")], dense_of(np.arange(5.0))),
     Case(id="sparse-cast-through-int", build=lambda data: sp.dcast(sp.icast(csr(data))).toarray() ** 2, inputs=[DATA],
          numeric=False),
 ]  # fmt: skip
