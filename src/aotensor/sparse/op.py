@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,6 +93,12 @@ class Parts:
     rows: SymbolicExtent
     columns: SymbolicExtent
     dims: tuple[Dim, Dim]
+
+    @property
+    def turned(self) -> Parts:
+        """The transpose, in the other format on the same vectors."""
+        format, dims = "csc" if self.format == "csr" else "csr", (self.dims[1], self.dims[0])
+        return replace(self, format=format, rows=self.columns, columns=self.rows, dims=dims)
 
     @property
     def major(self) -> SymbolicExtent:

@@ -14,66 +14,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import Array, Dim, TensorType
+from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType
-from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
 from aotensor.ops.elementwise.arithmetic import add, mul
-from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, is_extent
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.csm import parts_of
+from aotensor.sparse.fitting import fitting
 from aotensor.sparse.op import Parts, SparseOp, type_error
 from aotensor.sparse.sample import at_pattern, densified
-
-
-@dataclass(frozen=True)
-class Fitting(LinearOp):
-    """(x, n) → x, whose extent along `axis` is checked to be n.   what: names both in the error"""
-
-    name: ClassVar[str] = "fitting"
-    axis: int
-    what: str
-
-    def infer_type(self, x: TensorType, extent: TensorType) -> TensorType:
-        return x
-
-    def reference(self, x: Array, extent: Array) -> Array:
-        if x.shape[self.axis] != extent:
-            raise GraphValueError(f"{self.what} differ, {extent} and {x.shape[self.axis]}")
-        return x
-
-    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
-        return cotangent
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
-        return Fitting(self.axis + 1, self.what).apply(*inputs).outputs
-
-    def lower(self, b: TensorBuilder, x: Tensor, extent: Tensor) -> Tensor:
-        wanted = b.scalars.cast(b.item(extent), dtypes.INDEX)
-        b.same_extent([wanted, x.extents[self.axis]], self.what)
-        return x
-
-
-def fitting(x: Variable, axis: int, extent: SymbolicExtent, dim: Dim, what: str) -> Variable:
-    """x, whose extent along an axis must be `extent`, of which a type says `dim`; checked at run time unless known.
-
-    Raises: GraphValueError where the types tell that they differ.
-    """
-    found = x.tensor_type.shape[axis]
-    if isinstance(found, int) and isinstance(extent, int) and found != extent:
-        raise GraphValueError(f"{what} differ, {extent} and {found}", lines=[x.describe()])
-    is_known = found == extent if isinstance(extent, int) else is_extent(extent, x, axis)
-    if is_known or (found is not None and found == dim):
-        return x
-    return Fitting(axis, what)(x, as_tensor(extent))  # type: ignore[no-any-return]
 
 
 def times(p: Parts, y: Variable, name: str = "dot") -> Variable:

@@ -18,6 +18,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
 from aotensor.sparse.csm import CheckedStructure, like, parts_of
+from aotensor.sparse.fitting import as_matrix
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
 
 
@@ -57,7 +58,7 @@ class Sample(SparseOp):
         if isinstance(g.type, SparseTensorType):
             q = parts_of(g)
             return [q.data if have_same_pattern(p, q) else take_entries(densified(q), p)]
-        return [take_entries(g, p)]
+        return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
