@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
@@ -34,7 +34,8 @@ class SparseTensorType(TensorType):
     """Format, dtype, dims and index dtype of a sparse matrix.
 
     format: "csr" or "csc". shape: two dims, as for a dense tensor; None for two unknown ones. index_dtype: of `indices`
-    and `indptr`, int32 unless a dim is known to need more, or as asked.
+    and `indptr`, int32 unless a dim is known to need more, or as asked. is_canonical: indices are sorted in every slice
+    and none comes twice, as in all matrices but those that CSM makes of vectors; it does not tell types apart.
 
     Raises: GraphValueError for another format, or a number of dims other than 2; GraphTypeError for a dtype that
     sparse matrices do not have (bool, float16).
@@ -42,6 +43,7 @@ class SparseTensorType(TensorType):
 
     format: str = "csr"
     index_dtype: str = "int32"
+    is_canonical: bool = field(default=True, compare=False)
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class SparseTensorType(TensorType):
         name: str | None = None,
         broadcastable: object = None,
         index_dtype: str | None = None,
+        is_canonical: bool = True,
     ) -> None:
         if format not in SPARSE_FORMATS:
             raise GraphValueError(f"sparse format {format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
@@ -66,6 +69,7 @@ class SparseTensorType(TensorType):
             raise GraphTypeError(f"indices are {' or '.join(INDEX_DTYPES)}, not {chosen}")
         object.__setattr__(self, "format", format)
         object.__setattr__(self, "index_dtype", chosen)
+        object.__setattr__(self, "is_canonical", is_canonical)
 
     @property
     def variable_class(self) -> type[Variable]:
@@ -77,10 +81,18 @@ class SparseTensorType(TensorType):
         return 0 if self.format == "csr" else 1
 
     def with_dtype(self, dtype: str) -> SparseTensorType:
-        return SparseTensorType(self.format, dtype, self.shape, index_dtype=self.index_dtype)
+        return SparseTensorType(
+            self.format, dtype, self.shape, index_dtype=self.index_dtype, is_canonical=self.is_canonical
+        )
 
     def with_shape(self, shape: Sequence[Dim]) -> SparseTensorType:
-        return SparseTensorType(self.format, self.dtype, shape, index_dtype=self.index_dtype)
+        return SparseTensorType(
+            self.format, self.dtype, shape, index_dtype=self.index_dtype, is_canonical=self.is_canonical
+        )
+
+    def unsorted(self) -> SparseTensorType:
+        """The type of matrices whose entries may come in any order, several times for one place."""
+        return SparseTensorType(self.format, self.dtype, self.shape, index_dtype=self.index_dtype, is_canonical=False)
 
     def __call__(self, name: str | None = None) -> SparseVariable:
         """A variable of this type."""
