@@ -8,8 +8,16 @@ from __future__ import annotations
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
+from aotensor.sparse.convert import (
+    DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
+)
+from aotensor.sparse.create import (
+    csm_data, csm_indices, csm_indptr, csm_properties, csm_shape, sp_ones_like, sp_zeros_like,
+)
 from aotensor.sparse.csm import CSC, CSM, CSR, CSMProperties
+from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
 from aotensor.sparse.op import as_sparse, as_sparse_or_tensor, as_sparse as as_sparse_variable
+from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
 from aotensor.sparse.symbols import (
     all_dtypes, complex_dtypes, constant, continuous_dtypes, csc_dmatrix, csc_fmatrix, csc_matrix, csr_dmatrix,
     csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, matrix, shared,
@@ -17,9 +25,12 @@ from aotensor.sparse.symbols import (
 )
 
 __all__ = [
-    "CSC", "CSM", "CSMProperties", "CSR", "SparseConstant", "SparseTensorSharedVariable", "SparseTensorType",
-    "SparseVariable", "all_dtypes", "as_sparse", "as_sparse_or_tensor", "as_sparse_variable", "complex_dtypes",
-    "constant", "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_matrix", "csr_dmatrix", "csr_fmatrix",
-    "csr_matrix", "discrete_dtypes", "float_dtypes", "int_dtypes", "integer_dtypes", "matrix", "shared",
-    "sparse_formats", "uint_dtypes",
+    "CSC", "CSM", "CSMProperties", "CSR", "Cast", "DenseFromSparse", "Diag", "SparseConstant", "SparseFromDense",
+    "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable", "SquareDiagonal", "Transpose", "all_dtypes",
+    "as_sparse", "as_sparse_or_tensor", "as_sparse_variable", "bcast", "cast", "ccast", "complex_dtypes", "constant",
+    "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_indices",
+    "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix", "csr_from_dense", "csr_matrix", "dcast",
+    "dense_from_sparse", "diag", "discrete_dtypes", "fcast", "float_dtypes", "icast", "int_dtypes", "integer_dtypes",
+    "lcast", "matrix", "shared", "sp_ones_like", "sp_zeros_like", "sparse_formats", "square_diagonal", "transpose",
+    "uint_dtypes", "wcast", "zcast",
 ]

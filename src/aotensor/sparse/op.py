@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from aotensor.graph.sparse_type import (
 )
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.shape.extents import SymbolicExtent
+
+OTHER: Final = {"csr": "csc", "csc": "csr"}
+"""The format that compresses the other axis."""
 
 
 class SparseOp(Op):
