@@ -7,7 +7,7 @@ from typing import Any
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.errors import GraphTypeError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
 from aotensor.ops.create import alloc, split_shape
 from aotensor.ops.random.draw import SAMPLERS, Draw
@@ -17,11 +17,30 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extents, extents_of
 
 
 def extents_for(size: Any, parameters: Sequence[Variable]) -> list[SymbolicExtent]:
-    """The extents of a draw: its size, or by default those to which the parameters broadcast."""
+    """The extents of a draw: its size, or by default those to which the parameters broadcast.
+
+    Raises: GraphValueError for a parameter that does not broadcast to the size, as far as the types tell.
+    """
     if size is not None:
-        return as_extents(size)
+        extents = as_extents(size)
+        for x in parameters:
+            _check_fit(x, extents)
+        return extents
+    if not parameters:
+        return []
     wide = max(parameters, key=lambda x: x.ndim)
     return extents_of(wide if wide.ndim == 0 else broadcast_arrays(*parameters)[0])
+
+
+def _check_fit(x: Variable, extents: Sequence[SymbolicExtent]) -> None:
+    own = x.tensor_type.shape
+    pairs = zip(own, extents[len(extents) - len(own) :], strict=False)
+    is_good = len(own) <= len(extents) and all(
+        dim == 1 or not isinstance(n, int) or (n != 1 and not isinstance(dim, int)) or dim == n for dim, n in pairs
+    )
+    if not is_good:
+        shown = ", ".join(map(str, extents))
+        raise GraphValueError(f"a parameter does not broadcast to the size ({shown})", lines=[x.describe()])
 
 
 def noise(kind: str, state: Variable, extents: Sequence[SymbolicExtent], dtype: str) -> Variable:
