@@ -10,6 +10,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import Array
+from aotensor.ops.random.array_verbs import ArrayVerbs
 from aotensor.ops.random.draw import Draw
 from aotensor.ops.random.noise import Noise
 from aotensor.ops.random.philox import Philox, block, whole
@@ -89,8 +90,6 @@ def test_every_element_has_its_own_block() -> None:
 
 def test_a_later_attempt_is_another_block() -> None:
     """Bits 16 and on of the second word count the attempts of an element."""
-    from aotensor.ops.random.array_verbs import ArrayVerbs
-
     place = tuple(np.asarray(x, "uint64") for x in (*STATE.tolist(), 2**33 + 5))
     found = block(ArrayVerbs(), place, np.asarray(9, "uint64"))  # type: ignore[arg-type]
     key, draw = STATE.tolist()
@@ -144,8 +143,6 @@ def test_a_shape_does_not_change_the_elements() -> None:
 
 def test_whole_numbers_are_scaled_bits_where_nothing_is_rejected() -> None:
     """The high 64 bits of bits·span, by Python's integers."""
-    from aotensor.ops.random.array_verbs import ArrayVerbs
-
     verbs = ArrayVerbs()
     elements = np.arange(20, dtype=np.uint64)
     place = (np.uint64(7), np.uint64(1), elements)
