@@ -47,13 +47,15 @@ def philox(v: ScalarVerbs, counter: Words, key: tuple[Any, Any]) -> Words:
     """The block of a counter under a key, both as 32-bit words in uint64."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
+    shift, mask = v.constant(32, "uint64"), v.constant(_LOW, "uint64")
+    (m0, m1), (w0, w1) = ([v.constant(x, "uint64") for x in pair] for pair in (_MULTIPLIERS, _WEYL))
     for number in range(ROUNDS):
         if number:
-            k0, k1 = (_low(v, v.add(k, v.constant(w, "uint64"))) for k, w in zip((k0, k1), _WEYL, strict=True))
-        one, two = (v.mul(c, v.constant(m, "uint64")) for c, m in zip((c0, c2), _MULTIPLIERS, strict=True))
-        c0 = v.xor(v.xor(_high(v, two), c1), k0)
-        c2 = v.xor(v.xor(_high(v, one), c3), k1)
-        c1, c3 = _low(v, two), _low(v, one)
+            k0, k1 = v.and_(v.add(k0, w0), mask), v.and_(v.add(k1, w1), mask)
+        one, two = v.mul(c0, m0), v.mul(c2, m1)
+        c0 = v.xor(v.xor(v.shift_right(two, shift), c1), k0)
+        c2 = v.xor(v.xor(v.shift_right(one, shift), c3), k1)
+        c1, c3 = v.and_(two, mask), v.and_(one, mask)
     return c0, c1, c2, c3
 
 
