@@ -11,7 +11,7 @@ from contenders import Contender
 from native import prepared_call
 
 from sparse_cases.matrices import random
-from sparse_cases.model import SparseModel, csr_arrays, workspace
+from sparse_cases.model import SparseModel, aligned, csr_arrays, normal, workspace
 
 
 class GraphConvolution(SparseModel):
@@ -22,8 +22,8 @@ class GraphConvolution(SparseModel):
         rng = np.random.default_rng(4)
         A = random(nodes, nodes, edges)
         A.data = abs(A.data) / np.repeat(np.maximum(1, np.diff(A.indptr)), np.diff(A.indptr))
-        H, W = rng.normal(size=(nodes, features)), rng.normal(size=(features, hidden)) / features**0.5
-        self.values = {"A": A, "H": H, "W": W, "cotangent": rng.normal(size=(nodes, hidden))}
+        H, W, cotangent = (normal(rng, *s) for s in ((nodes, features), (features, hidden), (nodes, hidden)))
+        self.values = {"A": A, "H": H, "W": W, "cotangent": cotangent}
 
     def reference(self) -> list[Any]:
         return self._values(lambda a, b: a @ b)
@@ -60,8 +60,8 @@ class GraphConvolution(SparseModel):
 
     def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]]:
         A, H, W, cotangent = self.values.values()
-        results = [np.empty_like(cotangent), np.empty_like(H), np.empty_like(W)]
-        work = workspace(cotangent.size + W.size), np.empty_like(cotangent), np.empty_like(W)
+        results = [aligned(*cotangent.shape), aligned(*H.shape), aligned(*W.shape)]
+        work = workspace(cotangent.size + W.size), aligned(*cotangent.shape), aligned(*W.shape)
         arguments = len(H), *csr_arrays(A), H, W, cotangent, *results, *work
         return prepared_call(kernels.convolution_128_64, *arguments), results
 

@@ -12,7 +12,7 @@ from contenders import Contender
 from native import prepared_call
 
 from sparse_cases.matrices import Csr
-from sparse_cases.model import SparseModel, bytes_of, csr_arrays, workspace
+from sparse_cases.model import SparseModel, aligned, bytes_of, csr_arrays, normal, workspace
 
 
 class DenseProduct(SparseModel):
@@ -23,7 +23,7 @@ class DenseProduct(SparseModel):
         self.k, self.transposed = k, transposed
         self.title = f"{kind} {A.shape[0]}x{A.shape[1]}, {A.nnz} stored: {'Aᵀ' if transposed else 'A'}·{'Xx'[k == 1]}"
         self.title += f", k={k}" if k > 1 else ""
-        x = np.random.default_rng(1).normal(size=(m, k) if k > 1 else m)
+        x = normal(np.random.default_rng(1), *((m, k) if k > 1 else (m,)))
         self.values = {"A": A, "x": x}
         self.moved = bytes_of(A, x) + n * k * 8
 
@@ -57,7 +57,7 @@ class DenseProduct(SparseModel):
 
     def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]]:
         A, x = self.values.values()
-        y = np.empty((A.shape[int(self.transposed)], self.k))
+        y = aligned(A.shape[int(self.transposed)], self.k)
         kernel = kernels[("transposed_" if self.transposed else "sp") + ("mv" if self.k == 1 else f"mm{self.k}")]
         work = (workspace(y.size),) if self.transposed else ()
         sizes = A.shape if self.transposed else A.shape[:1]

@@ -12,7 +12,7 @@ from contenders import Contender
 from native import prepared_call
 
 from sparse_cases.matrices import Csr, random
-from sparse_cases.model import SparseModel, csr_arrays, workspace
+from sparse_cases.model import SparseModel, aligned, csr_arrays, normal, workspace
 
 
 class Sampled(SparseModel):
@@ -23,8 +23,7 @@ class Sampled(SparseModel):
     def __init__(self, n: int = 5000, stored: int = 250_000, k: int = 64) -> None:
         self.title = f"SDDMM {n}x{n}, {stored} stored, k={k}"
         rng = np.random.default_rng(3)
-        D, E = rng.normal(size=(2, n, k)) / k**0.5
-        self.values = {"D": D, "E": E, "P": random(n, n, stored)}
+        self.values = {"D": normal(rng, n, k), "E": normal(rng, n, k), "P": random(n, n, stored)}
 
     def reference(self) -> list[Any]:
         return [self._sampled()]
@@ -99,7 +98,7 @@ class SampledGradient(Sampled):
 
     def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]]:
         D, E, P = self.values.values()
-        results = [np.empty(()), np.empty_like(D), np.empty_like(E)]
+        results = [np.empty(()), aligned(*D.shape), aligned(*E.shape)]
         arguments = *P.shape, *csr_arrays(P), D, E, *results, workspace(E.size)
         return prepared_call(kernels.sddmm64_gradient, *arguments), results
 
