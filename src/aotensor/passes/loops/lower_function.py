@@ -128,6 +128,7 @@ class FunctionLowering(Buffers):
             return key
         if isinstance(key, tuple):
             return self.b.extent_of(self._argument(key[0]), key[1])
+        assert isinstance(key, SSAValue)
         return Scalar(self.scalar(key).ssa, "index")
 
     def _argument(self, number: int) -> SSAValue:
