@@ -23,6 +23,7 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.driver.api", "aotensor.driver.compiled"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.api", "aotensor_runtime"): "the runtime loads with the first library",
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",
+    ("aotensor.graph.sparse_type", "scipy.sparse"): "SciPy would triple the time of `import aotensor`",
     ("aotensor.ops.linalg.matrices", "scipy.linalg"): "SciPy would triple the time of `import aotensor`",
     ("aotensor_runtime.blas", "scipy.linalg.cython_lapack"): "the runtime works with NumPy alone",
     ("aotensor_runtime.blas", "scipy.linalg.cython_blas"): "the runtime works with NumPy alone",
@@ -41,6 +42,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "click": ("aotensor_cli",),
     "rich": ("aotensor_cli",),
     "scipy": (
+        "aotensor.graph.sparse_type",
         "aotensor.ops.elementwise.scipy_reference",
         "aotensor.ops.linalg.matrices",
         "aotensor_runtime.blas",

@@ -149,6 +149,22 @@ class TensorBuilder(Protocol):
         """
         ...
 
+    def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
+        """y[i, …] = Σ x[p, …] over indptr[i] ≤ p < indptr[i + 1], for i below `extent`; indptr covers x in order."""
+        ...
+
+    def expand_slices(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
+        """y[p, …] = x[i, …] for indptr[i] ≤ p < indptr[i + 1], for p below `extent`, which indptr ends with."""
+        ...
+
+    def sum_at(self, x: Tensor, indices: Tensor, extent: Extent) -> Tensor:
+        """y[k, …] = Σ x[p, …] over the p with indices[p] = k; the caller knows that all lie in 0 … extent − 1."""
+        ...
+
+    def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
+        """A tensor whose elements nobody has set."""
+        ...
+
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor: ...
 
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:

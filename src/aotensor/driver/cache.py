@@ -63,7 +63,7 @@ def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
 
 def _key(f: Function) -> str:
     digest = hashlib.sha256()
-    graph = graph_text(f.name, list(f.arguments.values()), f.prepared)
+    graph = graph_text(f.name, list(f.flat.arguments.values()), f.flat.results)
     for part in (
         graph,
         _foreign(f),
@@ -74,14 +74,14 @@ def _key(f: Function) -> str:
         compiler_identity(),
     ):
         digest.update(part.encode() + b"\0")
-    for x in all_constants(list(f.prepared.values())):
+    for x in all_constants(list(f.flat.results.values())):
         digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
     return digest.hexdigest()[:40]
 
 
 def _foreign(f: Function) -> str:
     """The tensor IR of a function with ops from elsewhere, whose code is not among the compiler's own."""
-    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.prepared.values()))
+    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.flat.results.values()))
     return "" if is_ours else _compiled().stage_text([f], "tensor")
 
 

@@ -32,6 +32,7 @@ from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all, replace
+from aotensor.sparse.boundary import Flat, flatten
 
 if TYPE_CHECKING:
     from aotensor.driver.verify import Report
@@ -173,9 +174,10 @@ class Function:
         self.keys = dict(zip(self.results, named, strict=False))
 
     @cached_property
-    def prepared(self) -> dict[str, Variable]:
-        """`results` in the form that is compiled."""
-        return dict(zip(self.results, prepare(list(self.results.values()), list(self.arguments.values())), strict=True))
+    def flat(self) -> Flat:
+        """Arguments and results in the form that is compiled: composites expanded, matrices as dense leaves."""
+        results = prepare(list(self.results.values()), list(self.arguments.values()))
+        return flatten(self.arguments, dict(zip(self.results, results, strict=True)))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.

@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeAlias
 
-from aotensor.errors import GraphValueError
-from aotensor.graph.op import Apply
+from aotensor.graph.expansion import expanded_once
 from aotensor.graph.subgraph import with_bodies
-from aotensor.graph.variable import Variable, made_at
-from aotensor.graph.walk import toposort
+from aotensor.graph.variable import Variable
 from aotensor.ops.scan.rewrite.loops import rewrite_loops
 
 Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
@@ -42,38 +40,9 @@ def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -
     """
     found, is_changed = list(outputs), True
     while is_changed:
-        found, is_changed = _expanded_once(found, stop)
+        found, is_changed = expanded_once(found, stop)
     return with_bodies(found, stop, lambda body: expand_composites(body.outputs, body.inputs))
 
 
 REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites, rewrite_loops)
 """In the order in which they run."""
-
-
-def _expanded_once(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[list[Variable], bool]:
-    """The outermost composites expanded, and whether there were any."""
-    mapping: dict[Variable, Variable] = {}
-    is_changed = False
-    for node in toposort(outputs, stop=stop):
-        inputs = [mapping.get(x, x) for x in node.inputs]
-        with made_at(node.outputs[0].site):
-            found = node.op.expand(inputs)
-            is_changed |= found is not None
-            if found is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
-                found = node.op.apply(*inputs).outputs
-        if found is not None:
-            _check_expansion(node, found)
-            for old, new in zip(node.outputs, found, strict=True):
-                if old not in stop:
-                    mapping[old] = new
-    return [mapping.get(x, x) for x in outputs], is_changed
-
-
-def _check_expansion(node: Apply, found: Sequence[Variable]) -> None:
-    expected = [(x.dtype, x.ndim) for x in node.outputs]
-    if [(x.dtype, x.ndim) for x in found] != expected:
-        raise GraphValueError(
-            f"{node.op.name}: expand gave {', '.join(str(x.type) for x in found) or 'nothing'} instead of "
-            f"{', '.join(str(x.type) for x in node.outputs)}",
-            lines=[repr(node)],
-        )

@@ -91,7 +91,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     machine = options.machine()
     runner = PassRunner(options.verify, config.dump_dir)
     module, built = build(
-        [Program(f.name, tuple(f.arguments.items()), tuple(f.prepared.items())) for f in functions], options.fp
+        [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions], options.fp
     )
     result = Lowered(list(functions), built, module, machine, options, runner)
     result.texts["graph"] = "\n".join(f.ir("graph") for f in functions)
@@ -168,7 +168,7 @@ class _SharedValues(ValuePool):
 
 def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
     inputs = []
-    for name, x in f.arguments.items():
+    for name, x in f.flat.arguments.items():
         shape = tuple(
             n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
         )
@@ -176,7 +176,7 @@ def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: 
         inputs.append(ArgumentSpec(name, x.dtype, shape, default))
     outputs = [
         OutputSpec(name, x.dtype, shape)
-        for (name, x), shape in zip(f.results.items(), built.output_extents, strict=True)
+        for (name, x), shape in zip(f.flat.results.items(), built.output_extents, strict=True)
     ]
     return FunctionSpec(
         name=f.name,

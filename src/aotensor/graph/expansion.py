@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from aotensor.graph.op import Op, is_disconnected, is_null
-from aotensor.graph.variable import Variable
-from aotensor.graph.walk import replace
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.walk import replace, toposort
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +44,47 @@ class Expansion:
         mapping = {**computed, **dict(zip(self.slots, inputs, strict=True)), **dict(others)}
         found = iter(replace([x for x in terms if not is_disconnected(x) and not is_null(x)], mapping))
         return [x if is_disconnected(x) or is_null(x) else next(found) for x in terms]
+
+
+def without_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The graph with every op on sparse matrices said in ops on the vectors that they are made of."""
+    found, is_changed = list(outputs), True
+    while is_changed:
+        found, is_changed = expanded_once(found, stop, has_sparse)
+    return found
+
+
+def has_sparse(node: Apply) -> bool:
+    """Does the node take or give a sparse matrix?"""
+    return any(x.is_sparse for x in (*node.inputs, *node.outputs))
+
+
+def expanded_once(
+    outputs: Sequence[Variable], stop: Collection[Variable], is_wanted: Callable[[Apply], bool] = lambda node: True
+) -> tuple[list[Variable], bool]:
+    """The outermost composites, of those that are wanted, expanded, and whether there were any."""
+    mapping: dict[Variable, Variable] = {}
+    is_changed = False
+    for node in toposort(outputs, stop=stop):
+        inputs = [mapping.get(x, x) for x in node.inputs]
+        with made_at(node.outputs[0].site):
+            found = node.op.expand(inputs) if is_wanted(node) else None
+            is_changed |= found is not None
+            if found is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+                found = node.op.apply(*inputs).outputs
+        if found is not None:
+            _check_expansion(node, found)
+            for old, new in zip(node.outputs, found, strict=True):
+                if old not in stop:
+                    mapping[old] = new
+    return [mapping.get(x, x) for x in outputs], is_changed
+
+
+def _check_expansion(node: Apply, found: Sequence[Variable]) -> None:
+    expected = [(x.dtype, x.ndim) for x in node.outputs]
+    if [(x.dtype, x.ndim) for x in found] != expected:
+        raise GraphValueError(
+            f"{node.op.name}: expand gave {', '.join(str(x.type) for x in found) or 'nothing'} instead of "
+            f"{', '.join(str(x.type) for x in node.outputs)}",
+            lines=[repr(node)],
+        )

@@ -14,6 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphError, GraphTypeError, GraphValueError, MissingRuleError, UnsupportedError
 from aotensor.graph.placeholder import DisconnectedType, NullType
+from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable, as_tensor
 
 
@@ -42,6 +43,12 @@ class Op(ABC):
     name: ClassVar[str]
     """By default the name of the class."""
 
+    takes_sparse: ClassVar[bool] = False
+    """Whether its inputs may be sparse matrices."""
+
+    gives_extent: ClassVar[bool] = False
+    """Whether its result is the extent of its input along its parameter `axis`."""
+
     is_analytic: ClassVar[bool] = False
     """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
 
@@ -51,7 +58,12 @@ class Op(ABC):
             cls.name = cls.__name__
 
     def __call__(self, *inputs: Any) -> Any:
-        """Apply the op to variables, arrays or numbers: one Variable, or a list of them for several outputs."""
+        """Apply the op to variables, arrays or numbers: one Variable, or a list of them for several outputs.
+
+        Where a sparse matrix meets an op on dense tensors, its sparse counterpart takes over.
+        """
+        if not self.takes_sparse and any(getattr(x, "is_sparse", False) for x in inputs):
+            return lookup("sparse_counterpart")(self, inputs)
         outputs = self.apply(*inputs).outputs
         return outputs[0] if len(outputs) == 1 else list(outputs)
 

@@ -76,6 +76,14 @@ class Variable(TensorOperators):
 
     __slots__ = ("index", "name", "owner", "site", "type")
 
+    is_sparse = False
+
+    def __new__(cls, type: Any = None, *args: Any, **options: Any) -> Variable:
+        """A sparse type has a class of variables of its own."""
+        chosen: Any = getattr(type, "variable_class", cls) if cls is Variable else cls
+        made: Variable = object.__new__(chosen)
+        return made
+
     def __init__(self, type: Type, owner: Apply | None = None, index: int = 0, name: str | None = None) -> None:
         self.type: Any = type
         self.owner = owner
@@ -211,6 +219,9 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
     Raises: GraphTypeError for what is no tensor, or if `ndim` is given and the rank is higher.
     """
     if isinstance(value, Variable):
+        if value.is_sparse:
+            hint = "sp.dense_from_sparse makes it dense, aotensor.sparse has what works on sparse matrices"
+            raise GraphTypeError("a sparse matrix where a dense tensor is needed", lines=[value.describe()], hint=hint)
         result = value
     elif isinstance(value, list | tuple) and _holds_variable(value):
         result = lookup("stack")([as_tensor(item) for item in value])

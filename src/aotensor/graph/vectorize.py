@@ -7,7 +7,7 @@ from typing import Any
 
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.expansion import Expansion
+from aotensor.graph.expansion import Expansion, has_sparse, without_sparse
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace as replaced
@@ -26,6 +26,8 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
     for x, samples in batched.items():
         _check(x, samples)
     known = dict(batched)
+    if any(has_sparse(node) for node in toposort(outputs, stop=batched)):
+        outputs = without_sparse(outputs, batched)
     for node in toposort(outputs, stop=batched):
         if any(x in known for x in node.inputs):
             for old, new in zip(node.outputs, _batched(node, known), strict=True):

@@ -51,6 +51,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
 
 DYNAMIC = -(2**63)
 
@@ -313,5 +314,21 @@ class SortOp(IRDLOperation):
 
 
 AOT = Dialect(
-    "aot", [CheckOp, ReshapeOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, ScanOp, BranchOp], []
+    "aot",
+    [
+        CheckOp,
+        ReshapeOp,
+        CumulateOp,
+        RecurOp,
+        ScatterOp,
+        LapackOp,
+        NonzeroOp,
+        SortOp,
+        ScanOp,
+        BranchOp,
+        SegmentSumOp,
+        ExpandSlicesOp,
+        SumAtOp,
+    ],
+    [],
 )

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
 from aotensor.ir.verbs import Extent, Tensor, Verbs
@@ -41,6 +42,15 @@ class LibraryVerbs(ABC):
     @abstractmethod
     def regions(self) -> Regions:
         """Where the bodies of loops and branches go."""
+
+    @abstractmethod
+    def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor: ...
+
+    @abstractmethod
+    def zeros(self, extents: Sequence[Extent], dtype: str) -> Tensor: ...
+
+    @abstractmethod
+    def canonical(self, n: Extent) -> Extent: ...
 
     @abstractmethod
     def item(self, x: Tensor) -> Scalar: ...
@@ -92,6 +102,20 @@ class LibraryVerbs(ABC):
         tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
         op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
         return Tensor(self.insert_op(op), x.dtype, x.extents)
+
+    def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
+        init = self.zeros([extent, *x.extents[1:]], x.dtype)
+        op = SegmentSumOp(x.ssa, indptr.ssa, init.ssa, self.scalars.fastmath)
+        return Tensor(self.insert_op(op), x.dtype, init.extents)
+
+    def expand_slices(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
+        into = self.empty([self.canonical(extent), *x.extents[1:]], x.dtype)
+        return Tensor(self.insert_op(ExpandSlicesOp(x.ssa, indptr.ssa, into.ssa)), x.dtype, into.extents)
+
+    def sum_at(self, x: Tensor, indices: Tensor, extent: Extent) -> Tensor:
+        init = self.zeros([extent, *x.extents[1:]], x.dtype)
+        op = SumAtOp(x.ssa, indices.ssa, init.ssa, self.scalars.fastmath)
+        return Tensor(self.insert_op(op), x.dtype, init.extents)
 
     def lapack(
         self,

@@ -313,6 +313,10 @@ class TensorBuilder(LibraryVerbs):
         shape = [None if n == DYNAMIC_INDEX else n for n in static]
         return Tensor(self.insert_op(tensor.EmptyOp(dynamic, tensor_type(dtype, shape))), dtype, tuple(extents))
 
+    def zeros(self, extents: Sequence[Extent], dtype: str) -> Tensor:
+        """What a sum begins with."""
+        return self._initial([self.canonical(n) for n in extents], dtype, self.scalars.constant(0, dtype))
+
     def _initial(self, extents: Sequence[Extent], dtype: str, start: Scalar | None) -> Tensor:
         """The `outs` of a generic: uninitialised, or filled with the neutral element."""
         if start is None:

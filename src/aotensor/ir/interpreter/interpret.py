@@ -34,6 +34,8 @@ from aotensor.errors import (
 )
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.interpreter.compressed import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
 from aotensor.ir.interpreter.lapack import interpret_lapack
@@ -149,6 +151,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [_recur(op.axis.value.data, *operands)]
         case ScatterOp():
             return [_scatter(op, *operands)]
+        case SegmentSumOp() | ExpandSlicesOp() | SumAtOp():
+            return [interpret_compressed(op, *operands)]
         case NonzeroOp():
             return _nonzero(*operands)
         case LapackOp():

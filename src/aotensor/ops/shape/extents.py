@@ -57,6 +57,7 @@ class ShapeI(ConstantOp):
     """Extent of x along one axis, as an int64 scalar."""
 
     name: ClassVar[str] = "shape_i"
+    gives_extent: ClassVar[bool] = True
     axis: int
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -175,9 +176,8 @@ def is_extent(value: Variable, x: Variable, axis: int) -> bool:
 
 def _source(extent: Variable) -> tuple[Variable, int] | None:
     """(x, axis) if the extent is x.shape[axis]."""
-    if extent.owner is not None and isinstance(extent.owner.op, ShapeI):
-        return extent.owner.inputs[0], extent.owner.op.axis
-    return None
+    op: Any = extent.owner.op if extent.owner is not None else None
+    return (extent.owner.inputs[0], op.axis) if extent.owner is not None and op.gives_extent else None
 
 
 @dataclass(frozen=True)

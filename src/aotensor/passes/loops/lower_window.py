@@ -57,7 +57,7 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
     axes, start = op.axes.get_values(), op.start.value.data
     extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
     end = start + len(shape) - len(extents) + len(axes)
-    dtype = _verb_dtype(op.dest)
+    dtype = verb_dtype(op.dest)
 
     def places(outer: list[Scalar]) -> None:
         named = {
@@ -83,7 +83,7 @@ def _place(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[S
     shape = buffers.shape(indices)
     own = counters[len(counters) - len(shape) :]
     at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
-    found = b.cast(b.fetch(buffers.buffer(indices), at, _verb_dtype(indices)), "index")
+    found = b.cast(b.fetch(buffers.buffer(indices), at, verb_dtype(indices)), "index")
     return b.select(b.compare("lt", found, b.index(0)), b.add(found, b.index(extent)), found)
 
 
@@ -129,7 +129,7 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:
     axis, kind = op.axis.value.data, op.kind.data
     shape = buffers.shape(op.source)
     source, target = buffers.buffer(op.source), buffers.buffer(op.result)
-    dtype = _verb_dtype(op.source)
+    dtype = verb_dtype(op.source)
     others = [n for d, n in enumerate(shape) if d != axis]
 
     def run(where: list[Scalar]) -> None:
@@ -150,7 +150,7 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp) -> None:
     axis = op.axis.value.data
     shape = buffers.shape(op.terms)
     factors, terms, target = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
-    dtype = _verb_dtype(op.terms)
+    dtype = verb_dtype(op.terms)
 
     def run(where: list[Scalar]) -> None:
         def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -174,7 +174,7 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
     source, values, places = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
     assert isinstance(op.source.type, TensorType)
     scratch = b.allocate(op.source.type.element_type, [length]), b.allocate(i64, [length])
-    dtype = _verb_dtype(op.source, is_unsigned=op.unsigned is not None)
+    dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
 
     def sort_line(where: list[Scalar]) -> None:
         def at(k: Extent) -> list[Extent]:
@@ -252,7 +252,7 @@ def _less(b: LoopBuilder, x: Scalar, y: Scalar) -> Scalar:
     return b.compare("lt", x, y)
 
 
-def _verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
+def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
     """The dtype by which the verbs pick their operations, from an element type that has lost its sign."""
     assert isinstance(x.type, TensorType)
     match x.type.element_type:

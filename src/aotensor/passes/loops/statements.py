@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import depends_on_arguments_only
 
 ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
@@ -152,6 +153,10 @@ class Extents:
                 self._shapes.update((x, self._sized(x, sizes)) for x, sizes in op.result_sizes())
             case linalg.GenericOp():
                 self._shapes.update((r, self._shapes[x]) for r, x in zip(op.results, op.outputs, strict=True))
+            case SegmentSumOp() | SumAtOp():
+                self._shapes[op.result] = self._shapes[op.init]
+            case ExpandSlicesOp():
+                self._shapes[op.result] = self._shapes[op.into]
             case tensor.InsertSliceOp():
                 self._shapes[op.result] = self._shapes[op.dest]
             case _:

@@ -1,0 +1,268 @@
+"""SparseTensorType: matrices in compressed rows (CSR) or columns (CSC), and the variables that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.sparse_operators import SparseOperators
+from aotensor.graph.variable import Constant, SharedVariable, Variable
+
+SPARSE_FORMATS: Final = ("csc", "csr")
+INDEX_DTYPES: Final = ("int32", "int64")
+UNCOMPRESSED_DTYPES: Final = ("bool", "float16")
+"""Dtypes that a dense tensor may have and a sparse matrix may not."""
+
+
+@cache
+def scipy_sparse() -> Any:
+    """scipy.sparse, which loads at first use."""
+    import scipy.sparse
+
+    return scipy.sparse
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SparseTensorType(TensorType):
+    """Format, dtype, dims and index dtype of a sparse matrix.
+
+    format: "csr" or "csc". shape: two dims, as for a dense tensor; None for two unknown ones. index_dtype: of `indices`
+    and `indptr`, int32 unless a dim is known to need more, or as asked.
+
+    Raises: GraphValueError for another format, or a number of dims other than 2; GraphTypeError for a dtype that
+    sparse matrices do not have (bool, float16).
+    """
+
+    format: str = "csr"
+    index_dtype: str = "int32"
+
+    def __init__(
+        self,
+        format: str,
+        dtype: str,
+        shape: Sequence[Dim] | None = None,
+        name: str | None = None,
+        broadcastable: object = None,
+        index_dtype: str | None = None,
+    ) -> None:
+        if format not in SPARSE_FORMATS:
+            raise GraphValueError(f"sparse format {format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
+        dims = (None, None) if shape is None else tuple(shape)
+        if len(dims) != 2:
+            raise GraphValueError(f"a sparse matrix has 2 dims, not {len(dims)}")
+        if str(dtype) in UNCOMPRESSED_DTYPES:
+            raise GraphTypeError(f"sparse matrices of {dtype} are not there")
+        super(SparseTensorType, self).__init__(dtype, dims)
+        is_large = any(isinstance(dim, int) and dim > np.iinfo(np.int32).max for dim in self.shape)
+        chosen = index_dtype or ("int64" if is_large else "int32")
+        if chosen not in INDEX_DTYPES:
+            raise GraphTypeError(f"indices are {' or '.join(INDEX_DTYPES)}, not {chosen}")
+        object.__setattr__(self, "format", format)
+        object.__setattr__(self, "index_dtype", chosen)
+
+    @property
+    def variable_class(self) -> type[Variable]:
+        return SparseVariable
+
+    @property
+    def major(self) -> int:
+        """The axis that is compressed: 0 for rows, 1 for columns."""
+        return 0 if self.format == "csr" else 1
+
+    def with_dtype(self, dtype: str) -> SparseTensorType:
+        return SparseTensorType(self.format, dtype, self.shape, index_dtype=self.index_dtype)
+
+    def with_shape(self, shape: Sequence[Dim]) -> SparseTensorType:
+        return SparseTensorType(self.format, self.dtype, shape, index_dtype=self.index_dtype)
+
+    def __call__(self, name: str | None = None) -> SparseVariable:
+        """A variable of this type."""
+        return SparseVariable(self, name=name)
+
+    def __str__(self) -> str:
+        dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
+        wide = ", int64 indices" if self.index_dtype == "int64" else ""
+        return f"{self.format} {self.dtype}[{dims}]{wide}"
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """`value` as a canonical SciPy matrix of this type: sorted indices, no duplicates. It is never changed.
+
+        strict: accept a matrix of exactly this format and dtype, convert nothing but the order of its entries.
+        allow_downcast: True permits float64 → float32 and the like. Any other format, dense arrays and nested lists are
+        converted.
+
+        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for what is no matrix;
+        GraphValueError for an index out of range.
+        """
+        sparse = scipy_sparse()
+        if isinstance(value, Variable):
+            raise GraphTypeError(f"expected a value of {self}, not the symbolic variable {value}")
+        if strict and not (sparse.issparse(value) and value.format == self.format and value.dtype == self.dtype):
+            raise GraphTypeError(f"expected a matrix of {self}, found {describe_value(value)}")
+        if not sparse.issparse(value):
+            dense = np.asarray(value)
+            if dense.ndim != 2 or dense.dtype.kind not in "biuf":
+                raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
+            value = self._container(sparse)(dense)
+        found = self._converted(value, allow_downcast)
+        for axis, (dim, extent) in enumerate(zip(self.shape, found.shape, strict=True)):
+            if isinstance(dim, int) and dim != extent:
+                raise GraphTypeError(f"expected extent {dim} along axis {axis} ({self}), found {extent}")
+        return canonical_matrix(found)
+
+    def _container(self, sparse: Any) -> Any:
+        return sparse.csr_matrix if self.format == "csr" else sparse.csc_matrix
+
+    def _converted(self, value: Any, allow_downcast: bool | None) -> Any:
+        if value.ndim != 2:
+            raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
+        if value.dtype != self.dtype:
+            fits = np.can_cast(value.dtype, self.dtype, "same_kind" if allow_downcast else "safe")
+            if value.dtype.kind not in "biuf" or not fits:
+                hint = "pass allow_input_downcast=True or convert it" if value.dtype.kind == "f" else "convert it first"
+                raise GraphTypeError(f"{describe_value(value)} does not fit {self} without loss", hint=hint)
+        return self._container(scipy_sparse())(value, dtype=self.dtype)
+
+    def values_eq_approx(self, a: Any, b: Any, eps: float = 1e-6) -> bool:
+        """True if two matrices agree to `eps` relative to the larger one, nan equal to nan."""
+        if a.shape != b.shape:
+            return False
+        x, y = a.toarray(), b.toarray()
+        return bool(np.allclose(x, y, rtol=eps, atol=eps, equal_nan=True))
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """True if two matrices have the same elements, nan equal to nan."""
+        return bool(a.shape == b.shape and np.array_equal(a.toarray(), b.toarray(), equal_nan=True))
+
+
+def canonical_matrix(value: Any) -> Any:
+    """A SciPy matrix with sorted indices and without duplicates: `value` itself where it is so, else a copy.
+
+    Raises: GraphValueError for an index out of range or an indptr that does not fit.
+    """
+    check_structure(value.data, value.indices, value.indptr, value.shape, value.format)
+    if not _is_strictly_sorted(value.indices, value.indptr):
+        value = value.copy()
+        value.has_canonical_format = value.has_sorted_indices = False  # what is remembered may be stale
+        value.sum_duplicates()
+    return value
+
+
+def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str) -> None:
+    """Raises: GraphValueError unless the arrays are a compressed matrix of this shape."""
+    rows, columns = (shape[0], shape[1]) if format == "csr" else (shape[1], shape[0])
+    if len(data) != len(indices):
+        raise GraphValueError(f"{len(data)} values, but {len(indices)} indices")
+    if len(indptr) != rows + 1:
+        raise GraphValueError(f"indptr has {len(indptr)} elements instead of {rows + 1}")
+    if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
+        raise GraphValueError(f"indptr does not rise from 0 to {len(indices)}, the number of stored entries")
+    if len(indices) and (indices.min() < 0 or indices.max() >= columns):
+        worst = int(indices.max()) if indices.max() >= columns else int(indices.min())
+        raise GraphValueError(f"index {worst} is outside of 0 … {columns - 1}")
+
+
+def _is_strictly_sorted(indices: Array, indptr: Array) -> bool:
+    rises = np.diff(indices) > 0
+    starts = indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(indices))]
+    rises[starts - 1] = True
+    return bool(rises.all())
+
+
+def describe_value(value: object) -> str:
+    """A value as error messages name it."""
+    if scipy_sparse().issparse(value):
+        matrix: Any = value
+        return f"a {matrix.format} matrix of {matrix.dtype}{list(matrix.shape)}"
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}{list(value.shape)}"
+    return f"{type(value).__name__} {value!r:.40}"
+
+
+class SparseVariable(SparseOperators, Variable):  # type: ignore[misc]  # sums and traces have other options
+    """A sparse matrix of the symbolic graph."""
+
+    __slots__ = ()
+
+    @property
+    def sparse_type(self) -> SparseTensorType:
+        """The type."""
+        assert isinstance(self.type, SparseTensorType)
+        return self.type
+
+    @property
+    def format(self) -> str:
+        """ "csr" or "csc"."""
+        return self.sparse_type.format
+
+
+class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
+    """A sparse matrix that is known when the program is written."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, type: SparseTensorType | None = None, name: str | None = None) -> None:
+        type = type or type_of_matrix(data)
+        Variable.__init__(self, type, name=name)
+        self.data = _frozen(type.filter(data).copy())
+
+    def __str__(self) -> str:
+        return self.name or f"constant<{self.type}>"
+
+    @property
+    def matrix(self) -> Any:
+        """The SciPy matrix."""
+        return self.data
+
+    def signature(self) -> tuple[object, ...]:
+        """What two equal constants have in common: type, pattern and values, exactly."""
+        x = self.matrix
+        return self.type, x.shape, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes()
+
+
+class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignore[misc]
+    """A sparse matrix with state; its number of stored entries, and its extents where they are unknown, may change."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, type: SparseTensorType, name: str | None = None) -> None:
+        Variable.__init__(self, type, name=name)
+        self._value = type.filter(value)
+        self.default_update = None
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Replace the value, converted from any format.   Raises: GraphTypeError for another dtype."""
+        found: Any = self.sparse_type.filter(value)
+        self._value = found if borrow or found is not value else found.copy()
+
+
+def _frozen(x: Any) -> Any:
+    for part in (x.data, x.indices, x.indptr):
+        part.flags.writeable = False
+    return x
+
+
+def type_of_matrix(value: Any) -> SparseTensorType:
+    """The type of a SciPy matrix, with its extents; formats but csc become csr.
+
+    Raises: GraphTypeError for a dtype that cannot be compiled.
+    """
+    format = "csc" if value.format == "csc" else "csr"
+    return SparseTensorType(format, dtypes.canonical(value.dtype), value.shape)
+
+
+def is_sparse(x: object) -> bool:
+    """True for a sparse variable, and for a SciPy matrix."""
+    return isinstance(x, SparseVariable) or (not isinstance(x, Variable | np.ndarray) and is_matrix(x))
+
+
+def is_matrix(x: object) -> bool:
+    """True for a SciPy matrix or sparse array."""
+    return type(x).__module__.startswith("scipy.sparse")

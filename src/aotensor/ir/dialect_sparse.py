@@ -1,0 +1,86 @@
+"""Operations of the `aot` dialect on compressed axes: entry p is in slice i if indptr[i] ≤ p < indptr[i + 1].
+
+They come alone or fused: the loop fuser knows that the entries of all slices, one slice after the other, are all
+entries, and runs whatever works entry by entry in the same pair of loops.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+
+@irdl_op_definition
+class SegmentSumOp(IRDLOperation):
+    """result[i, …] = init[i, …] + Σ source[p, …] over the entries p of slice i."""
+
+    name = "aot.segment_sum"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    source = operand_def(TensorType)
+    indptr = operand_def(TensorType)
+    init = operand_def(T)
+    result = result_def(T)
+    fastmath = prop_def(FastMathFlagsAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$source `by` $indptr `from` $init attr-dict `:` type($source) `by` type($indptr) `from` type($init)"
+    )
+
+    def __init__(self, source: SSAValue, indptr: SSAValue, init: SSAValue, fastmath: FastMathFlagsAttr) -> None:
+        super().__init__(operands=[source, indptr, init], result_types=[init.type], properties={"fastmath": fastmath})
+
+
+@irdl_op_definition
+class ExpandSlicesOp(IRDLOperation):
+    """result[p, …] = source[i, …] for the entries p of slice i; `into` gives the extents."""
+
+    name = "aot.expand_slices"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    source = operand_def(TensorType)
+    indptr = operand_def(TensorType)
+    into = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$source `by` $indptr `into` $into attr-dict `:` type($source) `by` type($indptr) `into` type($into)"
+    )
+
+    def __init__(self, source: SSAValue, indptr: SSAValue, into: SSAValue) -> None:
+        super().__init__(operands=[source, indptr, into], result_types=[into.type])
+
+
+@irdl_op_definition
+class SumAtOp(IRDLOperation):
+    """result[k, …] = init[k, …] + Σ source[p, …] over all p with indices[p] = k, which is known to be a position."""
+
+    name = "aot.sum_at"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    source = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    init = operand_def(T)
+    result = result_def(T)
+    fastmath = prop_def(FastMathFlagsAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$source `at` $indices `from` $init attr-dict `:` type($source) `at` type($indices) `from` type($init)"
+    )
+
+    def __init__(self, source: SSAValue, indices: SSAValue, init: SSAValue, fastmath: FastMathFlagsAttr) -> None:
+        super().__init__(operands=[source, indices, init], result_types=[init.type], properties={"fastmath": fastmath})

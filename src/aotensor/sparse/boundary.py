@@ -1,0 +1,131 @@
+"""Functions of sparse matrices as functions of dense arrays, which is what gets compiled.
+
+An input A becomes four arguments: the pattern A of bool (m, n), which only carries the extents and has no memory;
+A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.walk import replace, toposort
+from aotensor.ops.linear import ConstantOp
+from aotensor.ops.shape.extents import extent_of
+from aotensor.sparse.compressed import lowered_extent
+from aotensor.sparse.csm import CSMProperties, MatrixExtent, MatrixShape, parts_of
+
+PARTS = ("", "_data", "_indices", "_indptr")
+"""What is behind the name of a matrix in the names of its leaves, in order."""
+
+
+@dataclass(frozen=True)
+class SparseValue:
+    """A sparse argument or result: its leaves are number `first` to `first` + 3 of the dense ones."""
+
+    name: str
+    type: SparseTensorType
+    first: int
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A function of dense leaves: inputs and outputs by name, and which of them are sparse matrices."""
+
+    arguments: dict[str, Variable]
+    results: dict[str, Variable]
+    sparse_arguments: tuple[SparseValue, ...]
+    sparse_results: tuple[SparseValue, ...]
+
+
+@dataclass(frozen=True)
+class Pattern(ConstantOp):
+    """A bool matrix of the given extents that nobody reads or writes.   two integer scalars → (m, n)"""
+
+    name: ClassVar[str] = "pattern"
+    dims: tuple[Dim, ...]
+
+    def infer_type(self, rows: TensorType, columns: TensorType) -> TensorType:
+        return TensorType("bool", self.dims)
+
+    def reference(self, rows: Array, columns: Array) -> Array:
+        return np.broadcast_to(np.zeros((), bool), (int(rows), int(columns)))
+
+    def lower(self, b: TensorBuilder, rows: Tensor, columns: Tensor) -> Tensor:
+        return b.empty([lowered_extent(b, n, x) for n, x in zip(self.dims, (rows, columns), strict=True)], "bool")
+
+
+def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -> Flat:
+    """The function between dense leaves. Every sparse result is made of parts, every op of other ops, already."""
+    taken = {*arguments, *results}
+    inputs: dict[str, Variable] = {}
+    known: dict[Variable, Sequence[Variable]] = {}
+    sparse_arguments: list[SparseValue] = []
+    for name, x in arguments.items():
+        if not isinstance(x, SparseVariable):
+            inputs[name] = x
+            continue
+        names = _leaf_names(name, taken)
+        sparse_arguments.append(SparseValue(name, x.sparse_type, len(inputs)))
+        known[x] = _leaves_of(x, names)
+        inputs.update(zip(names, known[x], strict=True))
+    outputs: dict[str, Variable] = {}
+    sparse_results: list[SparseValue] = []
+    for name, x in results.items():
+        if not isinstance(x, SparseVariable):
+            outputs[name] = x
+            continue
+        sparse_results.append(SparseValue(name, x.sparse_type, len(outputs)))
+        p = parts_of(x)
+        pattern = Pattern(p.dims)(as_tensor(p.rows), as_tensor(p.columns))
+        outputs.update(zip(_leaf_names(name, taken), (pattern, p.data, p.indices, p.indptr), strict=True))
+    dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known))
+    named = dict(zip(outputs, dense, strict=True))
+    return Flat(inputs, named, tuple(sparse_arguments), tuple(sparse_results))
+
+
+def _leaf_names(name: str, taken: set[str]) -> list[str]:
+    """Names for the leaves of a matrix that nothing else has."""
+    ends = list(PARTS[1:])
+    while any(f"{name}{end}" in taken for end in ends):
+        ends = [f"_{end}" for end in ends]
+    found = [name, *(f"{name}{end}" for end in ends)]
+    taken.update(found)
+    return found
+
+
+def _leaves_of(x: SparseVariable, names: Sequence[str]) -> list[Variable]:
+    type = x.sparse_type
+    major = type.shape[type.major]
+    slices = major + 1 if isinstance(major, int) else None
+    types = [
+        TensorType("bool", type.shape),
+        TensorType(type.dtype, (f"{names[0]}_nnz",)),
+        TensorType(type.index_dtype, (f"{names[0]}_nnz",)),
+        TensorType(type.index_dtype, (slices,)),
+    ]
+    return [Variable(one, name=name) for one, name in zip(types, names, strict=True)]
+
+
+def _replacements(
+    outputs: Sequence[Variable], known: Mapping[Variable, Sequence[Variable]]
+) -> dict[Variable, Variable]:
+    """What ops on sparse inputs give, in terms of the leaves."""
+    found: dict[Variable, Variable] = {}
+    for node in toposort(outputs, stop=known):
+        if not node.inputs or node.inputs[0] not in known:
+            continue
+        pattern, *vectors = known[node.inputs[0]]
+        if isinstance(node.op, CSMProperties):
+            extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
+            found.update(zip(node.outputs, [*vectors, MatrixShape()(*extents)], strict=True))
+        elif isinstance(node.op, MatrixExtent):
+            found[node.outputs[0]] = as_tensor(extent_of(pattern, node.op.axis))
+    return found

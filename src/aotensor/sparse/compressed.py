@@ -1,0 +1,224 @@
+"""Dense ops on compressed axes, of which all sparse ops are made: sums over slices and copies to entries.
+
+Entry p belongs to slice i if indptr[i] ≤ p < indptr[i + 1]; `indices[p]` is its place along the other axis.
+
+    segment_sum    y[i, …] = Σ_p x[p, …]      transpose of      expand_slices   y[p, …] = x[i, …]
+    sum_at         y[indices[p], …] += x[p, …]      of          take_at         y[p, …] = x[indices[p], …]
+
+Alone each is a loop; where one feeds the other they share it, so that Σ_p data[p]·x[indices[p]] is one product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import arange
+from aotensor.ops.linear import LinearOp
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.sparse.op import Parts
+
+
+class CompressedOp(LinearOp):
+    """A linear op along axis 0 of x; all other axes are carried along. The other inputs only steer it."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        x, *rest = inputs
+        found = self(dimshuffle(x, [1, 0, *range(2, x.ndim)]), *rest)
+        return [dimshuffle(found, [1, 0, *range(2, found.ndim)])]
+
+    def check_types(self, x: TensorType, *steering: TensorType) -> None:
+        """Raises: GraphTypeError unless x has entries and the rest are vectors of integers."""
+        if x.rank == 0:
+            raise GraphTypeError(f"{self.name}: a scalar has no entries")
+        for found in steering:
+            if found.rank != 1 or found.dtype not in ("int32", "int64"):
+                raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")
+
+
+@dataclass(frozen=True)
+class SegmentSum(CompressedOp):
+    """y[i, …] = Σ x[p, …] over the entries p of slice i.   x: (nnz, …), indptr: (n + 1,), n → (n, …), dtype of x
+
+    dim: n, where it is known.
+    """
+
+    name: ClassVar[str] = "segment_sum"
+    dim: Dim = None
+
+    def infer_type(self, x: TensorType, indptr: TensorType, extent: TensorType) -> TensorType:
+        self.check_types(x, indptr)
+        return TensorType(x.dtype, (self.dim, *x.shape[1:]))
+
+    def reference(self, x: Array, indptr: Array, extent: Array) -> Array:
+        result = np.zeros((int(extent), *x.shape[1:]), x.dtype)
+        with np.errstate(all="ignore"):
+            np.add.at(result, np.repeat(np.arange(int(extent)), np.diff(indptr)), x)
+        return result
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return ExpandSlices()(cotangent, inputs[1], inputs[0])  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, x: Tensor, indptr: Tensor, extent: Tensor) -> Tensor:
+        return b.segment_sum(x, indptr, lowered_extent(b, self.dim, extent))
+
+
+@dataclass(frozen=True)
+class ExpandSlices(CompressedOp):
+    """y[p, …] = x[i, …] for the entries p of slice i.   x: (n, …), indptr: (n + 1,), like: (nnz, …) → (nnz, …)
+
+    like: gives the number of entries, its values are not read.
+    """
+
+    name: ClassVar[str] = "expand_slices"
+
+    def infer_type(self, x: TensorType, indptr: TensorType, like: TensorType) -> TensorType:
+        self.check_types(x, indptr)
+        return TensorType(x.dtype, (like.shape[0], *x.shape[1:]))
+
+    def reference(self, x: Array, indptr: Array, like: Array) -> Array:
+        return np.repeat(x, np.diff(indptr), axis=0)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, indptr, _ = inputs
+        return segment_sum(cotangent, indptr, extent_of(x, 0), x.tensor_type.shape[0])
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        if is_batched[2]:  # only its extent counts, and that is the same for all samples
+            single = node.inputs[2]
+            return self.batch(node, [*inputs[:2], single], [*is_batched[:2], False]) if is_batched[0] else node.outputs
+        return super().batch(node, inputs, is_batched)
+
+    def lower(self, b: TensorBuilder, x: Tensor, indptr: Tensor, like: Tensor) -> Tensor:
+        return b.expand_slices(x, indptr, like.extents[0])
+
+
+@dataclass(frozen=True)
+class TakeAt(CompressedOp):
+    """y[p, …] = x[indices[p], …] for indices that are known to lie in x.   x: (m, …), indices: (nnz,) → (nnz, …)"""
+
+    name: ClassVar[str] = "take_at"
+
+    def infer_type(self, x: TensorType, indices: TensorType) -> TensorType:
+        self.check_types(x, indices)
+        return TensorType(x.dtype, (*indices.shape, *x.shape[1:]))
+
+    def reference(self, x: Array, indices: Array) -> Array:
+        return x[indices]
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, indices = inputs
+        return sum_at(cotangent, indices, extent_of(x, 0), x.tensor_type.shape[0])
+
+    def lower(self, b: TensorBuilder, x: Tensor, indices: Tensor) -> Tensor:
+        def element(v: ScalarVerbs, p: Scalar, *rest: Scalar) -> Scalar:
+            return v.load(x, v.cast(v.load(indices, p), dtypes.INDEX), *rest)
+
+        return b.tabulate([*indices.extents, *x.extents[1:]], x.dtype, element)
+
+
+@dataclass(frozen=True)
+class SumAt(CompressedOp):
+    """y[k, …] = Σ x[p, …] over the p with indices[p] = k, known to be below m.   x: (nnz, …), (nnz,), m → (m, …)
+
+    dim: m, where it is known.
+    """
+
+    name: ClassVar[str] = "sum_at"
+    dim: Dim = None
+
+    def infer_type(self, x: TensorType, indices: TensorType, extent: TensorType) -> TensorType:
+        self.check_types(x, indices)
+        return TensorType(x.dtype, (self.dim, *x.shape[1:]))
+
+    def reference(self, x: Array, indices: Array, extent: Array) -> Array:
+        result = np.zeros((int(extent), *x.shape[1:]), x.dtype)
+        with np.errstate(all="ignore"):
+            np.add.at(result, indices, x)
+        return result
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return TakeAt()(cotangent, inputs[1])  # type: ignore[no-any-return]
+
+    def lower(self, b: TensorBuilder, x: Tensor, indices: Tensor, extent: Tensor) -> Tensor:
+        return b.sum_at(x, indices, lowered_extent(b, self.dim, extent))
+
+
+def lowered_extent(b: TensorBuilder, dim: Dim, extent: Tensor) -> Extent:
+    """An extent that is the number `dim`, or else a value that is known to be no negative one."""
+    return dim if isinstance(dim, int) else b.scalars.cast(b.item(extent), dtypes.INDEX)
+
+
+def segment_sum(x: Variable, indptr: Variable, extent: SymbolicExtent, dim: Dim = None) -> Variable:
+    """Sums over slices, of which there are `extent`; see SegmentSum."""
+    return SegmentSum(dim_or(extent, dim))(x, indptr, as_tensor(extent))  # type: ignore[no-any-return]
+
+
+def sum_at(x: Variable, indices: Variable, extent: SymbolicExtent, dim: Dim = None) -> Variable:
+    """Sums of the entries for one place, of which there are `extent`; see SumAt."""
+    return SumAt(dim_or(extent, dim))(x, indices, as_tensor(extent))  # type: ignore[no-any-return]
+
+
+def dim_or(extent: SymbolicExtent, dim: Dim) -> Dim:
+    """The best that a type can say of an extent."""
+    return extent if isinstance(extent, int) else dim
+
+
+# --- the same in terms of a matrix -----------------------------------------------------------------------------------
+
+
+def sum_major(p: Parts, x: Variable) -> Variable:
+    """y[i, …] = Σ x[p, …] over the entries of row i of csr, or column i of csc."""
+    return segment_sum(x, p.indptr, p.major, p.major_dim)
+
+
+def sum_minor(p: Parts, x: Variable) -> Variable:
+    """y[j, …] = Σ x[p, …] over the entries in column j of csr, or row j of csc."""
+    return sum_at(x, p.indices, p.minor, p.minor_dim)
+
+
+def at_major(p: Parts, x: Variable) -> Variable:
+    """y[p, …] = x[i, …] for every stored entry: i is its row in csr, its column in csc."""
+    return ExpandSlices()(x, p.indptr, p.indices)  # type: ignore[no-any-return]
+
+
+def at_minor(p: Parts, x: Variable) -> Variable:
+    """y[p, …] = x[j, …] for every stored entry: j is its column in csr, its row in csc."""
+    return TakeAt()(x, p.indices)  # type: ignore[no-any-return]
+
+
+def sum_rows(p: Parts, x: Variable) -> Variable:
+    """y[r, …] = Σ x[p, …] over the entries of row r."""
+    return sum_major(p, x) if p.format == "csr" else sum_minor(p, x)
+
+
+def sum_columns(p: Parts, x: Variable) -> Variable:
+    """y[c, …] = Σ x[p, …] over the entries of column c."""
+    return sum_minor(p, x) if p.format == "csr" else sum_major(p, x)
+
+
+def at_rows(p: Parts, x: Variable) -> Variable:
+    """y[p, …] = x[r, …] for every stored entry in row r."""
+    return at_major(p, x) if p.format == "csr" else at_minor(p, x)
+
+
+def at_columns(p: Parts, x: Variable) -> Variable:
+    """y[p, …] = x[c, …] for every stored entry in column c."""
+    return at_minor(p, x) if p.format == "csr" else at_major(p, x)
+
+
+def major_of_entries(p: Parts) -> Variable:
+    """The slice of every stored entry, as an index vector."""
+    return at_major(p, arange(p.major, dtype=p.indices.dtype))

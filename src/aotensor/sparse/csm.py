@@ -1,0 +1,326 @@
+"""CSM and csm_properties: a sparse matrix made of dense vectors, and taken apart into them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.public import lookup
+from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseConstant, SparseTensorType, SparseVariable, check_structure
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.index import subtensor
+from aotensor.ops.linear import ConstantOp, zero_gradient
+from aotensor.ops.shape.extents import SymbolicExtent
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
+
+
+@dataclass(frozen=True)
+class MatrixShape(ConstantOp):
+    """int64 vector (rows, columns) of two integer scalars."""
+
+    name: ClassVar[str] = "matrix_shape"
+
+    def infer_type(self, rows: TensorType, columns: TensorType) -> TensorType:
+        return TensorType("int64", (2,))
+
+    def reference(self, rows: Array, columns: Array) -> Array:
+        return np.array([rows, columns], dtype=np.int64)
+
+    def lower(self, b: TensorBuilder, rows: Tensor, columns: Tensor) -> Tensor:
+        return b.concatenate([b.permute(b.cast(x, "int64"), [None]) for x in (rows, columns)], 0)
+
+
+@dataclass(frozen=True)
+class CSM(SparseOp):
+    """A matrix of the given format from its vectors; `CSC` and `CSR` are this op in the two formats.
+
+    (data, indices, indptr, shape) → sparse; data: (nnz,), indices: (nnz,), indptr: (major + 1,), integers; shape: 2
+    integers. Entries may come in any order, several times for one place (they add up), and may be 0. `dims` are the
+    extents where they are known. is_trusted: the vectors are known to be a matrix, and are not checked.
+
+    Gradient: with respect to data only, the cotangent at each stored position in the order of data, regular.
+
+    Raises: GraphTypeError for vectors of other kinds; GraphValueError for another format, and at the call for vectors
+    that are no matrix.
+    """
+
+    name: ClassVar[str] = "CSM"
+    format: str
+    dims: tuple[Dim, Dim] = (None, None)
+    is_trusted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in SPARSE_FORMATS:
+            raise GraphValueError(f"CSM: format {self.format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
+
+    def apply(self, *inputs: Any) -> Apply:
+        if self.dims == (None, None) and len(inputs) == 4:
+            known = _dims_of(as_tensor(inputs[3]))
+            if known != (None, None):
+                return replace(self, dims=known).apply(*inputs)
+        return super().apply(*inputs)
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        found = [as_tensor(x) for x in inputs]
+        return [_fitting_literal(x) if position else x for position, x in enumerate(found)]
+
+    def infer_type(self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType) -> TensorType:
+        if data.rank != 1:
+            raise type_error(self, "a vector of data", data)
+        for what, found in (("indices", indices), ("indptr", indptr), ("shape", shape)):
+            if found.rank != 1 or found.dtype not in dtypes.INTEGERS:
+                raise type_error(self, f"a vector of integers for {what}", found)
+        if shape.shape[0] not in (2, None):
+            raise GraphValueError(f"the shape has {shape.shape[0]} numbers instead of 2")
+        wide = "int64" if "int64" in (indices.dtype, indptr.dtype) else "int32"
+        return SparseTensorType(self.format, data.dtype, self.dims, index_dtype=wide)
+
+    def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
+        if shape.shape != (2,) or shape.min() < 0:
+            raise GraphValueError(f"CSM: the shape {shape.tolist()} is no pair of extents")
+        check_structure(data, indices, indptr, shape, self.format)
+        wide = np.int64 if np.int64 in (indices.dtype, indptr.dtype) else np.int32
+        return scipy_matrix(
+            self.format, data, indices.astype(wide), indptr.astype(wide), (int(shape[0]), int(shape[1]))
+        )
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        data, (ct,) = inputs[0], cotangents
+        none = [disconnected()] * 3
+        if is_disconnected(ct):
+            return [disconnected(), *none]
+        if dtypes.is_discrete(data.dtype):
+            return [zero_gradient(data), *none]
+        return [lookup("sample_at")(ct, outputs[0]), *none]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected()]
+        return [replace(self, is_trusted=True)(tangents[0], *inputs[1:])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False], [False], [False]]
+
+
+def _fitting_literal(x: Variable) -> Variable:
+    """Integer literals take int32 or int64, whatever they came in."""
+    if isinstance(x, Constant) and x.dtype in dtypes.INTEGERS and x.dtype not in ("int32", "int64"):
+        return constant(x.data, dtype="int64" if x.dtype in ("uint32", "uint64") else "int32")
+    return x
+
+
+def _dims_of(shape: Variable) -> tuple[Dim, Dim]:
+    """What is known at compile time of the extents that a shape vector says."""
+    if isinstance(shape, Constant) and shape.data.shape == (2,):
+        return int(shape.data[0]), int(shape.data[1])
+    if shape.owner is not None and isinstance(shape.owner.op, MatrixShape):
+        rows, columns = (int(x.data) if isinstance(x, Constant) else None for x in shape.owner.inputs)
+        return rows, columns
+    source = shape.owner.inputs[0] if shape.owner is not None and isinstance(shape.owner.op, CSMProperties) else None
+    return source.sparse_type.shape if isinstance(source, SparseVariable) else (None, None)  # type: ignore[return-value]
+
+
+CSC: Final = CSM("csc")
+CSR: Final = CSM("csr")
+
+
+@dataclass(frozen=True)
+class CSMProperties(SparseOp):
+    """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements.
+
+    indices, indptr and shape are of the matrix's index dtype. Gradient: that of data, at the pattern of x.
+    """
+
+    name: ClassVar[str] = "csm_properties"
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
+        x = need_sparse(self, x)
+        major = x.shape[x.major]
+        entries = TensorType(x.dtype, (None,)), TensorType(x.index_dtype, (None,))
+        slices = TensorType(x.index_dtype, (major + 1 if isinstance(major, int) else None,))
+        return (*entries, slices, TensorType(x.index_dtype, (2,)))
+
+    def reference(self, x: Any) -> tuple[Array, ...]:
+        wide = x.indices.dtype
+        return x.data, x.indices, x.indptr, np.array(x.shape, dtype=wide)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        (x,) = inputs
+        if isinstance(x, SparseConstant):
+            dtype = x.sparse_type.index_dtype
+            value = x.matrix
+            vectors = [Constant(value.data), *(constant(v, dtype=dtype) for v in (value.indices, value.indptr))]
+            return [*vectors, constant(value.shape, dtype=dtype)]
+        if x.owner is None or not isinstance(x.owner.op, CSM):
+            return None
+        data, indices, indptr, shape = x.owner.inputs
+        dtype = x.tensor_type.index_dtype  # type: ignore[attr-defined]
+        indices, indptr = cast(indices, dtype), cast(indptr, dtype)
+        if not x.owner.op.is_trusted:
+            data, indices, indptr = CheckedStructure(x.owner.op.format)(data, indices, indptr, shape)
+        return [data, indices, indptr, cast(shape, dtype)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(cotangents[0]):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(inputs[0])]
+        return [like(inputs[0], cotangents[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        none = [disconnected()] * 3
+        if is_disconnected(tangents[0]):
+            return [disconnected(), *none]
+        return [lookup("sample_at")(tangents[0], inputs[0]), *none]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False, False, False]]
+
+
+@dataclass(frozen=True)
+class CheckedStructure(Op):
+    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix."""
+
+    name: ClassVar[str] = "checked_structure"
+    format: str
+
+    def infer_type(
+        self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType
+    ) -> tuple[TensorType, ...]:
+        return data, indices, indptr
+
+    def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> tuple[Array, ...]:
+        check_structure(data, indices, indptr, shape, self.format)
+        return data, indices, indptr
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [cotangents[0], *(disconnected() for _ in inputs[1:])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0], disconnected(), disconnected()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False, False], *([False] * 3 for _ in range(3))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        single = self.apply(node.inputs[0], *inputs[1:]).outputs
+        return [inputs[0], *single[1:]]
+
+    def lower(
+        self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor
+    ) -> tuple[Tensor, ...]:
+        v = b.scalars
+        nnz = b.same_extent([data.extents[0], indices.extents[0]], "data and indices of a sparse matrix")
+        extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
+        major, minor = extents if self.format == "csr" else extents[::-1]
+        b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
+        first, last = (v.cast(v.load(indptr, at), "index") for at in (0, major))
+        b.check(v.compare("eq", first, v.index(0)), "indptr begins with {found} instead of 0", first)
+        b.check(v.compare("eq", last, v.index(nnz)), "indptr ends with {found}, but there are {expected} entries",
+                last, nnz)  # fmt: skip
+        rises = b.tabulate(
+            [major], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1)))
+        )
+        b.check(b.item(b.reduce("and", rises, [0])), "indptr decreases somewhere")
+        for kind, predicate in (("minimum", "ge"), ("maximum", "lt")):
+            found = v.cast(b.item(b.reduce(kind, indices, [0])), "index")
+            bound = v.index(0) if kind == "minimum" else v.index(minor)
+            is_empty = v.compare("eq", v.index(nnz), v.index(0))
+            message = "index {found} is outside of 0 … {expected} − 1"
+            b.check(v.or_(is_empty, v.compare(predicate, found, bound)), message, found, minor, kind="index")
+        return data, indices, indptr
+
+
+@dataclass(frozen=True)
+class MatrixExtent(SparseOp):
+    """int64 extent of a sparse matrix along an axis."""
+
+    name: ClassVar[str] = "matrix_extent"
+    gives_extent: ClassVar[bool] = True
+    axis: int
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        need_sparse(self, x)
+        return TensorType("int64")
+
+    def reference(self, x: Any) -> Array:
+        return np.array(x.shape[self.axis], dtype=np.int64)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        (x,) = inputs
+        dim = x.tensor_type.shape[self.axis]
+        if isinstance(dim, int):
+            return [constant(dim, dtype="int64")]
+        if x.owner is None or not isinstance(x.owner.op, CSM):
+            return None
+        shape = x.owner.inputs[3]
+        if shape.owner is not None and isinstance(shape.owner.op, MatrixShape):
+            return [cast(shape.owner.inputs[self.axis], "int64")]
+        return [cast(subtensor(shape, self.axis), "int64")]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [disconnected()]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [disconnected()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[False]]
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def matrix_extent(x: SparseVariable, axis: int) -> SymbolicExtent:
+    """Extent of a sparse matrix: a number where it is known, else an int64 scalar."""
+    dim = x.sparse_type.shape[axis]
+    if isinstance(dim, int):
+        return dim
+    found = MatrixExtent(axis).expand([x])
+    return found[0] if found is not None else MatrixExtent(axis)(x)
+
+
+def parts_of(x: Variable) -> Parts:
+    """A sparse matrix in dense pieces."""
+    assert isinstance(x, SparseVariable)
+    node = CSMProperties()
+    data, indices, indptr, _ = node.expand([x]) or node(x)
+    rows, columns = x.sparse_type.shape
+    return Parts(x.format, data, indices, indptr, matrix_extent(x, 0), matrix_extent(x, 1), (rows, columns))
+
+
+def matrix_of(parts: Parts) -> SparseVariable:
+    """The matrix of pieces that are known to be right; what is known of their shape stays known."""
+    shape = MatrixShape()(as_tensor(parts.rows), as_tensor(parts.columns))
+    vectors = parts.data, parts.indices, parts.indptr
+    return CSM(parts.format, parts.dims, is_trusted=True)(*vectors, shape)  # type: ignore[no-any-return]
+
+
+def like(x: Variable, data: Variable) -> SparseVariable:
+    """The pattern of x with other values at its stored entries."""
+    return matrix_of(replace(parts_of(x), data=data))

@@ -1,0 +1,135 @@
+"""SparseOp: what ops on sparse matrices share; the parts of a matrix, and a matrix made of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.sparse_type import (
+    SparseConstant,
+    SparseTensorType,
+    SparseVariable,
+    describe_value,
+    is_matrix,
+    scipy_sparse,
+)
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.shape.extents import SymbolicExtent
+
+
+class SparseOp(Op):
+    """An op that takes or gives sparse matrices.
+
+    `reference` gets and gives SciPy matrices, `expand` says the op in parts: `parts_of` takes a matrix apart, and
+    `matrix_of` puts one together. What is put together and taken apart again costs nothing when it is compiled.
+    """
+
+    takes_sparse: ClassVar[bool] = True
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        return [as_sparse_or_tensor(x) for x in inputs]
+
+    def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        if not any(x.is_sparse for x in node.outputs):
+            return super().evaluate(node, inputs)
+        results = self.reference(*inputs)
+        results = results if isinstance(results, tuple) else (results,)
+        return tuple(_value_of(self, x, value) for x, value in zip(node.outputs, results, strict=True))
+
+
+def _value_of(op: Op, x: Variable, value: Any) -> Any:
+    """A result of the reference in exactly the declared format and dtype; the order of its entries stays."""
+    if not isinstance(x, SparseVariable):
+        return np.asarray(value, dtype=x.dtype)
+    if value.format != x.format:
+        raise GraphValueError(f"{op.name}: reference gave {describe_value(value)} instead of {x.type}")
+    return value if value.dtype == x.dtype else value.astype(x.dtype)
+
+
+def as_sparse_or_tensor(x: Any, name: str | None = None) -> Variable:
+    """x as a variable: a SciPy matrix becomes a sparse constant, an array a dense one.
+
+    Raises: GraphTypeError for what is neither.
+    """
+    if isinstance(x, SparseVariable):
+        return x
+    return SparseConstant(x, name=name) if is_matrix(x) else as_tensor(x, name=name)
+
+
+def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> SparseVariable:
+    """x as a sparse variable: a SciPy matrix or sparse array of any format becomes a constant with its extents.
+
+    ndim: 2 or None.
+
+    Raises: GraphTypeError for a dense variable or array, and for what is no matrix.
+    """
+    if isinstance(x, SparseVariable):
+        return x
+    if isinstance(x, Variable) or not is_matrix(x):
+        shown = x.describe() if isinstance(x, Variable) else describe_value(x)
+        raise GraphTypeError(f"expected a sparse matrix, found {shown}", hint="csr_from_dense makes one of a tensor")
+    if ndim not in (None, 2):
+        raise GraphTypeError(f"a sparse matrix has rank 2, not {ndim}")
+    return SparseConstant(x, name=name)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A compressed matrix in dense pieces.
+
+    data: (nnz,). indices: (nnz,) minor coordinates. indptr: (major + 1,). rows, columns: the extents.
+    """
+
+    format: str
+    data: Variable
+    indices: Variable
+    indptr: Variable
+    rows: SymbolicExtent
+    columns: SymbolicExtent
+    dims: tuple[Dim, Dim]
+
+    @property
+    def major(self) -> SymbolicExtent:
+        """How many slices are compressed: rows of csr, columns of csc."""
+        return self.rows if self.format == "csr" else self.columns
+
+    @property
+    def minor(self) -> SymbolicExtent:
+        """The bound of `indices`."""
+        return self.columns if self.format == "csr" else self.rows
+
+    @property
+    def major_dim(self) -> Dim:
+        """What the type says of `major`."""
+        return self.dims[0 if self.format == "csr" else 1]
+
+    @property
+    def minor_dim(self) -> Dim:
+        """What the type says of `minor`."""
+        return self.dims[1 if self.format == "csr" else 0]
+
+
+def type_error(op: Op, expected: str, *types: TensorType) -> GraphTypeError:
+    """The error of an op that got other types than it takes."""
+    found = ", ".join(str(type) for type in types)
+    return GraphTypeError(f"{op.name}: expected {expected}, found {found}")
+
+
+def need_sparse(op: Op, type: TensorType) -> SparseTensorType:
+    """The type, if it is that of a sparse matrix.   Raises: GraphTypeError naming the op."""
+    if not isinstance(type, SparseTensorType):
+        raise type_error(op, "a sparse matrix", type)
+    return type
+
+
+def scipy_matrix(format: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
+    """A SciPy matrix of these arrays as they are: nothing is sorted, merged or copied."""
+    sparse = scipy_sparse()
+    kind = sparse.csr_matrix if format == "csr" else sparse.csc_matrix
+    return kind((data, indices, indptr), shape=shape, copy=False)
