@@ -118,7 +118,7 @@ def shape_of(sources: Sequence[Source], inputs: Sequence[AnyArray]) -> tuple[int
     return tuple(n if k < 0 else inputs[k].shape[n] for k, n in sources)
 
 
-def result_of(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...]], Any]:
+def result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
     """From all outputs to what a call returns, in the form that the user has asked for."""
     hidden = {output for _, output in spec.updates}
     shown = [(i, value.name) for i, value in enumerate(spec.produced) if value.name not in hidden]

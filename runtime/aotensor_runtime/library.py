@@ -110,10 +110,10 @@ class Library:
     def _first_value(self, spec: FunctionSpec, value: ArgumentSpec | SparseValue) -> Value:
         if isinstance(value, ArgumentSpec):
             return self._default(value)
-        arrays = (self._default(part) for part in spec.inputs[value.first + 1 : value.first + 4])
+        data, indices, indptr = (self._default(part) for part in spec.inputs[value.first + 1 : value.first + 4])
         assert value.default is not None
         rows, columns = value.default.shape
-        return Compressed(value.format, (rows, columns), *arrays)
+        return Compressed(value.format, (rows, columns), data, indices, indptr)
 
     def _default(self, value: ArgumentSpec) -> AnyArray:
         assert value.default is not None

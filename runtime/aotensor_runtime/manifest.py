@@ -29,8 +29,8 @@ from aotensor_runtime.signature import (
 )
 
 __all__ = [
-    "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind", "OutputSpec",
-    "SparseSpec", "SparseValue", "ValuePool", "read_abi_version", "validate",
+    "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind",
+    "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version", "validate",
 ]  # fmt: skip
 
 SCHEMA: Final = 1

@@ -99,30 +99,6 @@ class SparseValue:
     first: int
     default: Default | None = None
 
-    @property
-    def group(self) -> SparseSpec:
-        return SparseSpec(self.name, self.format, self.first)
-
-    def inputs(self, defaults: Sequence[Default | None] = (None, None, None, None)) -> tuple[ArgumentSpec, ...]:
-        """Its four arrays as inputs: the number of stored entries is a dim of its own, as is the length of indptr."""
-        shape = tuple(str(n) if not isinstance(n, int) else n for n in self.shape)
-        count, pointers = f"{self.name}_nnz", f"{self.name}_indptr_0"
-        rows = zip(self._names, self._dtypes, (shape, (count,), (count,), (pointers,)), defaults, strict=True)
-        return tuple(ArgumentSpec(*row) for row in rows)
-
-    def outputs(self) -> tuple[OutputSpec, ...]:
-        """Its four arrays as outputs, whose sizes the library finds."""
-        rows = zip(self._names, self._dtypes, (self.shape, (None,), (None,), (None,)), strict=True)
-        return tuple(OutputSpec(*row) for row in rows)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.name, *(f"{self.name}.{part}" for part in SPARSE_PARTS))
-
-    @property
-    def _dtypes(self) -> tuple[str, ...]:
-        return "bool", self.dtype, self.index_dtype, self.index_dtype
-
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -10,7 +12,42 @@ from entry_harness import Body, Handmade
 from aotensor.codegen.entry.verbs import number
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import Value, constant, f32, f64, i32, i64
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
+from aotensor_runtime.manifest import SPARSE_PARTS, ArgumentSpec, Default, FunctionSpec, OutputSpec, SparseSpec
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse input or output in the making."""
+
+    name: str
+    format: str
+    dtype: str
+    index_dtype: str
+    shape: tuple[int | str, ...]
+    first: int
+
+    @property
+    def group(self) -> SparseSpec:
+        return SparseSpec(self.name, self.format, self.first)
+
+    def inputs(self, defaults: Sequence[Default | None] = (None, None, None, None)) -> tuple[ArgumentSpec, ...]:
+        """Its four arrays as inputs."""
+        count, pointers = f"{self.name}_nnz", f"{self.name}_indptr_0"
+        rows = zip(self._names, self._dtypes, (self.shape, (count,), (count,), (pointers,)), defaults, strict=True)
+        return tuple(ArgumentSpec(*row) for row in rows)
+
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """Its four arrays as outputs, whose sizes the library finds."""
+        rows = zip(self._names, self._dtypes, (self.shape, (None,), (None,), (None,)), strict=True)
+        return tuple(OutputSpec(*row) for row in rows)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.name, *(f"{self.name}.{part}" for part in SPARSE_PARTS))
+
+    @property
+    def _dtypes(self) -> tuple[str, ...]:
+        return "bool", self.dtype, self.index_dtype, self.index_dtype
 
 
 @cache
@@ -29,7 +66,7 @@ def _index(k: Body, name: str, place: Value, is_wide: bool = False) -> Value:
 
 def _product(h: Handmade) -> None:
     """y = A·x.   A: csr float64 (n, p), x: (p,) → y: (n,)"""
-    a = SparseValue("A", "csr", "float64", "int32", ("n", "p"), 0)
+    a = Matrix("A", "csr", "float64", "int32", ("n", "p"), 0)
     inputs = (*a.inputs(), ArgumentSpec("x", "float64", ("p",)))
     spec = FunctionSpec(
         "product", ("n", "p", "A_nnz", "A_indptr_0"), inputs, (OutputSpec("y", "float64", ("n",)),), "single",
@@ -50,7 +87,7 @@ def _product(h: Handmade) -> None:
 
 def _weighted(h: Handmade) -> None:
     """out = Σ (1 + column)·A[row, column].   A: csc float32 (4, p) with 64-bit indices, w: () → out: ()"""
-    a = SparseValue("A", "csc", "float32", "int64", (4, "p"), 1)
+    a = Matrix("A", "csc", "float32", "int64", (4, "p"), 1)
     inputs = (ArgumentSpec("w", "float32", ()), *a.inputs())
     spec = FunctionSpec(
         "weighted", ("p", "A_nnz", "A_indptr_0"), inputs, (OutputSpec("out", "float32", ()),), "single",
@@ -88,8 +125,8 @@ def _sizes(k: Body, keep: Value) -> list[Value]:
 
 def _twice(h: Handmade) -> None:
     """S = 2·A and the sum of all entries.   A: csr float64 (n, p) → S: csr float64 (n, p), total: ()"""
-    a = SparseValue("A", "csr", "float64", "int32", ("n", "p"), 0)
-    result = SparseValue("S", "csr", "float64", "int32", ("n", "p"), 0)
+    a = Matrix("A", "csr", "float64", "int32", ("n", "p"), 0)
+    result = Matrix("S", "csr", "float64", "int32", ("n", "p"), 0)
     outputs = (*result.outputs(), OutputSpec("total", "float64", ()))
     spec = FunctionSpec(
         "twice", ("n", "p", "A_nnz", "A_indptr_0"), a.inputs(), outputs, "dict",
@@ -110,7 +147,7 @@ def _twice(h: Handmade) -> None:
 
 def _stored(h: Handmade) -> None:
     """out = the stored values of A as they are in its canonical form.   A: csr float64 (A_0, A_1)"""
-    a = SparseValue("A", "csr", "float64", "int32", ("A_0", "A_1"), 0)
+    a = Matrix("A", "csr", "float64", "int32", ("A_0", "A_1"), 0)
     dims = "A_0", "A_1", "A_nnz", "A_indptr_0"
     spec = FunctionSpec(
         "stored", dims, a.inputs(), (OutputSpec("out", "float64", (None,)),), "single", sparse_inputs=(a.group,)
@@ -127,8 +164,8 @@ def _drop(h: Handmade) -> None:
     """A ← 2·A without its last entry; returns how many it had.   A: shared csr float64 (2, 3)"""
     arrays = np.array([1.0, 2.0, 3.0], "<f8"), np.array([0, 2, 1], "<i4"), np.array([0, 2, 3], "<i4")
     defaults = h.pool.add((2, 3), b""), *(h.pool.add(x.shape, x.tobytes()) for x in arrays)
-    a = SparseValue("A", "csr", "float64", "int32", (2, 3), 0)
-    new = SparseValue("new_A", "csr", "float64", "int32", (2, 3), 1)
+    a = Matrix("A", "csr", "float64", "int32", (2, 3), 0)
+    new = Matrix("new_A", "csr", "float64", "int32", (2, 3), 1)
     outputs = (OutputSpec("out", "int64", ()), *new.outputs())
     spec = FunctionSpec(
         "drop", ("A_nnz", "A_indptr_0"), a.inputs(defaults), outputs, "single", (("A", "new_A"),),
@@ -152,8 +189,8 @@ def _drop(h: Handmade) -> None:
 
 def _fixed(h: Handmade) -> None:
     """out = nnz of A + nnz of B.   A: csr int8 (2, 3), B: csc bool (0, 3) with 64-bit indices"""
-    a = SparseValue("A", "csr", "int8", "int32", (2, 3), 0)
-    b = SparseValue("B", "csc", "bool", "int64", (0, 3), 4)
+    a = Matrix("A", "csr", "int8", "int32", (2, 3), 0)
+    b = Matrix("B", "csc", "bool", "int64", (0, 3), 4)
     dims = "A_nnz", "A_indptr_0", "B_nnz", "B_indptr_0"
     spec = FunctionSpec(
         "fixed", dims, (*a.inputs(), *b.inputs()), (OutputSpec("out", "int64", ()),), "single",

@@ -58,7 +58,7 @@ def flat(values: Sequence[Value]) -> list[AnyArray]:
     return [array for x in values for array in (x.arrays if isinstance(x, Compressed) else (x,))]
 
 
-def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Value, ...]], Any]:
+def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
     """From all outputs to what a call returns: sparse matrices get their class of SciPy."""
     finish = result_of(spec)
 
@@ -122,7 +122,6 @@ def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layou
     places = [slice(first, last) for first, last in pairwise(ends)]
     words, calls = ctypes.c_int64 * max(ends[-1], 1), local()
 
-    @_ALLOCATE
     def allocate(_: int, number: int, size: int, shape: Any) -> int | None:
         try:
             block = np.empty(shape[: ranks[number]], dtypes[number])
@@ -132,9 +131,10 @@ def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layou
         return int(block.__array_interface__["data"][0])
 
     own = Context.from_buffer_copy(context)
-    own.allocate = ctypes.cast(allocate, ctypes.c_void_p).value
+    callback = _ALLOCATE(allocate)
+    own.allocate = ctypes.cast(callback, ctypes.c_void_p).value
     plan = plan_of(spec, entries, own, layout)
-    plan.keep += (allocate,)
+    plan.keep += (callback,)
     native = entries.extents_python
 
     def call(arrays: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:

@@ -42,8 +42,8 @@ class Compressed:
 
     def copy(self) -> Compressed:
         """The same with memory of its own."""
-        parts = (np.array(x, order="C") for x in (self.data, self.indices, self.indptr))
-        return Compressed(self.format, self.shape, *parts, self.is_array)
+        data, indices, indptr = (np.array(x, order="C") for x in (self.data, self.indices, self.indptr))
+        return Compressed(self.format, self.shape, data, indices, indptr, self.is_array)
 
     def to_scipy(self) -> Any:
         """As csr_matrix, csc_matrix, csr_array or csc_array, on the same memory.

@@ -298,5 +298,5 @@ def _doors() -> Any:
     return compiled
 
 
-def _fresh(x: Array) -> Array:
-    return np.array(x)
+def _fresh(x: Any) -> Any:
+    return np.array(x) if isinstance(x, np.ndarray) else x.copy()

@@ -100,10 +100,10 @@ def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None
         with named:
             dim = s.builder.sub(number(-1), wanted)
             known, dim_name = s.item(s.of_frame("dims"), dim), s.item(s.of_table("dim_names"), dim, pointer)
-            values = (name, found, s.word(axis), known, dim_name)
+            values = [name, found, s.word(axis), known, dim_name]
             s.fail_when(s.differs(known, found), Status.WRONG_EXTENT, say.WRONG_ROWS_DIM, *values)
         with fixed:
-            values = (name, found, s.word(axis), wanted)
+            values = [name, found, s.word(axis), wanted]
             s.fail_when(s.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_ROWS, *values)
 
 
@@ -176,13 +176,13 @@ def _define_locate(shared: Shared) -> Function:
     s.fail_when(s.differs(start, number(0)), Status.BAD_STRUCTURE, say.BAD_START, name, start)
     with s.loop(slices) as i:
         low, high = index(indptr, i), index(indptr, s.builder.add(i, number(1)))
-        values = (name, s.word(major, ""), i, low, high)
+        values = [name, s.word(major, ""), i, low, high]
         s.fail_when(s.less(high, low), Status.BAD_STRUCTURE, say.BAD_ORDER, *values)
     s.fail_when(s.differs(end, nnz), Status.BAD_STRUCTURE, say.BAD_END, name, end, nnz)
     other = s.builder.sub(number(1), major)
     with s.loop(slices) as i, s.loop(index(indptr, s.builder.add(i, number(1))), index(indptr, i)) as k:
         found = index(indices, k)
-        values = (name, s.word(major, ""), i, s.word(other, ""), found, minor, s.word(other))
+        values = [name, s.word(major, ""), i, s.word(other, ""), found, minor, s.word(other)]
         s.fail_when(s.builder.not_(s.below(found, minor)), Status.BAD_INDEX, say.BAD_INDEX, *values)
     return s.done()
 

@@ -52,7 +52,7 @@ NO_MEMORY_INSIDE: Final = "{s0}: no memory for a buffer whose size depends on va
 OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
 
 WRONG_ROWS: Final = "{s0}: {s1} has {i2} {s3}, expected {i4}"
-WRONG_ROWS_DIM: Final = "{s0}: {s1} has {i2} {s3}, but {s5} is {i4}"
+WRONG_ROWS_DIM: Final = "{s0}: {s1} has {i2} {s3}, but {s5} = {i4}"
 NEGATIVE_COUNT: Final = "{s0}: {s1} has nnz = {i2}"
 WRONG_COUNT: Final = "{s0}: output {s1} has room for {i2} stored entries, expected {i3}"
 WRONG_POINTERS: Final = "{s0}: {s1}.indptr has {i2} elements, expected {i3} for {i4} {s5}"
