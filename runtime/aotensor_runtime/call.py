@@ -72,7 +72,7 @@ class LibraryFunction:
         Raises: as a call, and ArgumentValueError for arrays that are not row-major.
         """
         self._use_blas()
-        state = {name: self.state[name] for name in self.state}
+        state = {name: self.state.value(name) for name in self.state}
         given = Given(self.spec, arrays, state)
         return BoundFunction(self._manifest, self.spec, self._entries, self._context, given)
 

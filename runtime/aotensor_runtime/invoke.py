@@ -157,11 +157,18 @@ def invoke(
         status, message = run(uniform, context, call)
     if status != Status.OK:
         raise_status(manifest, spec, status, message)
-    for i, value in enumerate(spec.outputs):
-        if outputs[i] is None:  # a pattern, or an output without elements
-            shape = call.extents(i)
-            outputs[i] = pattern(shape) if i in patterns else np.empty(shape, DTYPES[value.dtype])
-    return tuple(x for x in outputs if x is not None)
+    return filled(spec, call, outputs)
+
+
+def filled(spec: FunctionSpec, call: Descriptors, outputs: Sequence[AnyArray | None]) -> tuple[AnyArray, ...]:
+    """All outputs, those that had no array yet with the extents that the library has written."""
+    patterns = {group.first for group in spec.sparse_outputs}
+
+    def new(i: int) -> AnyArray:
+        shape = call.extents(i)
+        return pattern(shape) if i in patterns else np.empty(shape, DTYPES[spec.outputs[i].dtype])
+
+    return tuple(new(i) if array is None else array for i, array in enumerate(outputs))
 
 
 def run(uniform: Callable[..., int], context: Context, call: Descriptors) -> tuple[int, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor_runtime.errors import ArgumentTypeError
 from aotensor_runtime.manifest import FunctionSpec
-from aotensor_runtime.sparse.values import Compressed, Value, to_value
+from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
 
 
 class Cell:
@@ -31,7 +31,7 @@ class State(MutableMapping[str, object]):
         self._spec, self._cells, self._lock = spec, cells, lock
 
     def __getitem__(self, name: str) -> Any:
-        return _shown(self._cells[name].value.copy())
+        return shown(self._cells[name].value.copy())
 
     def __setitem__(self, name: str, value: object) -> None:
         if name not in self._inputs:
@@ -40,9 +40,13 @@ class State(MutableMapping[str, object]):
         with self._lock:
             self._cells[name].value = new.copy() if isinstance(new, Compressed) else np.array(new, order="C")
 
+    def value(self, name: str) -> Value:
+        """The current value itself as the library takes it: do not write to it."""
+        return self._cells[name].value
+
     def borrow(self, name: str) -> Any:
         """The current value itself, not a copy: do not write to it."""
-        return _shown(self._cells[name].value)
+        return shown(self._cells[name].value)
 
     def lend(self, name: str, value: object) -> None:
         """Make a value the current one without copying it: do not write to it afterwards."""
@@ -61,9 +65,4 @@ class State(MutableMapping[str, object]):
         return len(self._cells)
 
     def __repr__(self) -> str:
-        return f"State({ {name: _shown(cell.value) for name, cell in self._cells.items()} })"
-
-
-def _shown(value: Value) -> Any:
-    """A value as users see it."""
-    return value.to_scipy() if isinstance(value, Compressed) else value
+        return f"State({ {name: shown(cell.value) for name, cell in self._cells.items()} })"

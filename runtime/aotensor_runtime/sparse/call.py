@@ -20,7 +20,7 @@ from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
 from aotensor_runtime.invoke import Entries, invoke, result_of
 from aotensor_runtime.layout import DTYPES, Layout
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
-from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array
+from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array, shown
 
 SparseCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[Value, ...] | None"]
 """From all inputs to all outputs, as users see them; None if the long way has to be taken."""
@@ -63,7 +63,7 @@ def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
     finish = result_of(spec)
 
     def result(outputs: tuple[Value, ...]) -> Any:
-        return finish(tuple([x.to_scipy() if isinstance(x, Compressed) else x for x in outputs]))
+        return finish(tuple([shown(x) for x in outputs]))
 
     return result
 

@@ -45,6 +45,14 @@ class Compressed:
         data, indices, indptr = (np.array(x, order="C") for x in (self.data, self.indices, self.indptr))
         return Compressed(self.format, self.shape, data, indices, indptr, self.is_array)
 
+    @property
+    def is_canonical(self) -> bool:
+        """Do the indices of each slice rise? The matrix is known to be valid."""
+        rises = np.diff(self.indices) > 0
+        borders = self.indptr[(self.indptr > 0) & (self.indptr < len(self.indices))] - 1
+        rises[borders] = True
+        return bool(rises.all())
+
     def to_scipy(self) -> Any:
         """As csr_matrix, csc_matrix, csr_array or csc_array, on the same memory.
 
@@ -60,6 +68,11 @@ class Compressed:
         if result.indices.dtype != self.indices.dtype:  # SciPy narrows indices that fit
             result.indices, result.indptr = self.indices, self.indptr
         return result
+
+
+def shown(value: Value) -> Any:
+    """A value as users see it."""
+    return value.to_scipy() if isinstance(value, Compressed) else value
 
 
 def from_arrays(value: SparseValue, arrays: Sequence[AnyArray], is_array: bool) -> Compressed:
