@@ -19,7 +19,8 @@ from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
 from aotensor.sparse.csm import like, parts_of
 from aotensor.sparse.fitting import as_matrix
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
+from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
+from aotensor.sparse.patterns import canonical, positions_in, take_present
 
 
 @dataclass(frozen=True)
