@@ -96,8 +96,8 @@ class NestEmitter:
         statement = next(iter(loop.dims))
         slices = statement.slices
         assert slices is not None
-        outer = next(x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice)
-        slice = instance.counters[outer]
+        outer = [x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice]
+        slice = instance.counters[outer[-1]]
         indptr = self.buffers.buffer(extent.indptr)
         low, high = (position_at(self.b, indptr, at) for at in (slice, self.b.add(slice, self.b.index(1))))
         tiles = ColumnTiles.of(self, loop)
