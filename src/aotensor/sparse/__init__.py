@@ -8,11 +8,15 @@ from __future__ import annotations
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
+from aotensor.sparse.clean import (
+    EliminateZeros, EnsureSortedIndices, Remove0, clean, eliminate_zeros, ensure_sorted_indices, remove0,
+)
 from aotensor.sparse.convert import (
     DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
 )
 from aotensor.sparse.create import (
-    csm_data, csm_indices, csm_indptr, csm_properties, csm_shape, sp_ones_like, sp_zeros_like,
+    CSMGrad, ConstructSparseFromList, construct_sparse_from_list, csm_data, csm_grad, csm_indices, csm_indptr,
+    csm_properties, csm_shape, sp_ones_like, sp_zeros_like,
 )
 from aotensor.sparse.csm import CSC, CSM, CSR, CSMProperties
 from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
@@ -21,6 +25,7 @@ from aotensor.sparse.op import (
     as_sparse_or_tensor as as_sparse_or_tensor_variable,
 )
 from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
+from aotensor.sparse.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
 from aotensor.sparse.symbols import (
     all_dtypes, bsr_dmatrix, bsr_fmatrix, bsr_matrix, complex_dtypes, constant, continuous_dtypes, csc_dmatrix,
     csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,
@@ -28,13 +33,16 @@ from aotensor.sparse.symbols import (
 )
 
 __all__ = [
-    "CSC", "CSM", "CSMProperties", "CSR", "Cast", "DenseFromSparse", "Diag", "SparseConstant",
+    "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ConstructSparseFromList", "DenseFromSparse", "Diag",
+    "EliminateZeros", "EnsureSortedIndices", "HStack", "Remove0", "SparseBlockDiagonal", "SparseConstant",
     "SparseConstantSignature", "SparseFromDense", "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable",
-    "SquareDiagonal", "Transpose", "all_dtypes", "as_sparse", "as_sparse_or_tensor", "as_sparse_or_tensor_variable",
-    "as_sparse_variable", "as_symbolic", "bcast", "bsr_dmatrix", "bsr_fmatrix", "bsr_matrix", "cast", "ccast",
-    "complex_dtypes", "constant", "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix",
-    "csm_data", "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix",
-    "csr_from_dense", "csr_matrix", "dcast", "dense_from_sparse", "diag", "discrete_dtypes", "fcast", "float_dtypes",
-    "icast", "int_dtypes", "integer_dtypes", "lcast", "matrix", "shared", "sp_ones_like", "sp_zeros_like",
-    "sparse_constructor", "sparse_formats", "square_diagonal", "transpose", "uint_dtypes", "wcast", "zcast",
+    "SquareDiagonal", "Stack", "Transpose", "VStack", "all_dtypes", "as_sparse", "as_sparse_or_tensor",
+    "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag", "bsr_dmatrix",
+    "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "clean", "complex_dtypes", "constant", "construct_sparse_from_list",
+    "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad",
+    "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix", "csr_from_dense",
+    "csr_matrix", "dcast", "dense_from_sparse", "diag", "discrete_dtypes", "eliminate_zeros", "ensure_sorted_indices",
+    "fcast", "float_dtypes", "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast", "matrix", "remove0", "shared",
+    "sp_ones_like", "sp_zeros_like", "sparse_constructor", "sparse_formats", "square_diagonal", "transpose",
+    "uint_dtypes", "vstack", "wcast", "zcast",
 ]
