@@ -82,18 +82,18 @@ FROM_DENSE = [
     for name, make in (("csr", sp.csr_from_dense), ("csc", sp.csc_from_dense))
     for kind, structured in (("full", False), ("zeros", True))
 ] + [
-    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_fromdense_of(x))[:3], [M], [1.0, 2.0, 3.0],
+    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_from_dense(x))[:3], [M], [1.0, 2.0, 3.0],
           ragged=True),
-    value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_fromdense_of(x)), [M], [2.0, 1.0, 3.0], ragged=True),
-    value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_fromdense_of(x)), [M], [1, 0, 1], ragged=True),
-    value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_fromdense_of(x)), [M], [0, 1, 2, 3]),
-    value("csr-from-dense-nan", lambda x: sp.csm_data(sp.csr_fromdense_of(x)), [np.array([[NAN, -0.0, 0.0, 1.0]])],
+    value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_from_dense(x)), [M], [2.0, 1.0, 3.0], ragged=True),
+    value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_from_dense(x)), [M], [1, 0, 1], ragged=True),
+    value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_from_dense(x)), [M], [0, 1, 2, 3]),
+    value("csr-from-dense-nan", lambda x: sp.csm_data(sp.csr_from_dense(x)), [np.array([[NAN, -0.0, 0.0, 1.0]])],
           [NAN, 1.0], ragged=True, shows=("sparse/0-stored-nan",)),
-    value("csr-from-dense-vector", lambda x: sp.csr_fromdense_of(x).toarray(), [np.array([1.0, 0.0])], [[1.0, 0.0]],
+    value("csr-from-dense-vector", lambda x: sp.csr_from_dense(x).toarray(), [np.array([1.0, 0.0])], [[1.0, 0.0]],
           ragged=True),
-    value("csr-from-dense-scalar", lambda x: sp.csr_fromdense_of(x).toarray(), [np.array(2.0)], [[2.0]], ragged=True),
-    value("csr-from-dense-int16", lambda x: sp.csr_fromdense_of(x).toarray(), [M.astype("int16")], M, ragged=True),
-    value("csr-from-dense-empty", lambda x: sp.csr_fromdense_of(x).toarray(), [np.zeros((0, 3))], np.zeros((0, 3)),
+    value("csr-from-dense-scalar", lambda x: sp.csr_from_dense(x).toarray(), [np.array(2.0)], [[2.0]], ragged=True),
+    value("csr-from-dense-int16", lambda x: sp.csr_from_dense(x).toarray(), [M.astype("int16")], M, ragged=True),
+    value("csr-from-dense-empty", lambda x: sp.csr_from_dense(x).toarray(), [np.zeros((0, 3))], np.zeros((0, 3)),
           ragged=True),
 ]  # fmt: skip
 

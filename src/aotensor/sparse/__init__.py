@@ -18,12 +18,13 @@ from aotensor.sparse.create import (
     CSMGrad, ConstructSparseFromList, construct_sparse_from_list, csm_data, csm_grad, csm_indices, csm_indptr,
     csm_properties, csm_shape, sp_ones_like, sp_zeros_like,
 )
-from aotensor.sparse.csm import CSC, CSM, CSR, CSMProperties
+from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
 from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
 from aotensor.sparse.op import (
-    as_sparse, as_sparse_or_tensor, as_sparse as as_sparse_variable, as_sparse_or_tensor as as_symbolic,
-    as_sparse_or_tensor as as_sparse_or_tensor_variable,
+    as_sparse, as_sparse as as_sparse_variable, as_sparse as as_sparse_variable, as_sparse_or_tensor,
+    as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse_or_tensor as as_symbolic,
 )
+from aotensor.sparse.products import Dot, StructuredDot, dot, structured_dot
 from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
 from aotensor.sparse.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
 from aotensor.sparse.symbols import (
@@ -34,15 +35,15 @@ from aotensor.sparse.symbols import (
 
 __all__ = [
     "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ConstructSparseFromList", "DenseFromSparse", "Diag",
-    "EliminateZeros", "EnsureSortedIndices", "HStack", "Remove0", "SparseBlockDiagonal", "SparseConstant",
+    "Dot", "EliminateZeros", "EnsureSortedIndices", "HStack", "Remove0", "SparseBlockDiagonal", "SparseConstant",
     "SparseConstantSignature", "SparseFromDense", "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable",
-    "SquareDiagonal", "Stack", "Transpose", "VStack", "all_dtypes", "as_sparse", "as_sparse_or_tensor",
-    "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag", "bsr_dmatrix",
-    "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "clean", "complex_dtypes", "constant", "construct_sparse_from_list",
-    "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad",
-    "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix", "csr_from_dense",
-    "csr_matrix", "dcast", "dense_from_sparse", "diag", "discrete_dtypes", "eliminate_zeros", "ensure_sorted_indices",
-    "fcast", "float_dtypes", "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast", "matrix", "remove0", "shared",
-    "sp_ones_like", "sp_zeros_like", "sparse_constructor", "sparse_formats", "square_diagonal", "transpose",
-    "uint_dtypes", "vstack", "wcast", "zcast",
+    "SquareDiagonal", "Stack", "StructuredDot", "Transpose", "VStack", "all_dtypes", "as_sparse",
+    "as_sparse_or_tensor", "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag",
+    "bsr_dmatrix", "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "clean", "complex_dtypes", "constant",
+    "construct_sparse_from_list", "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix",
+    "csm_data", "csm_grad", "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix",
+    "csr_from_dense", "csr_matrix", "dcast", "dense_from_sparse", "diag", "discrete_dtypes", "dot", "eliminate_zeros",
+    "ensure_sorted_indices", "fcast", "float_dtypes", "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast",
+    "matrix", "remove0", "shared", "sp_ones_like", "sp_zeros_like", "sparse_constructor", "sparse_formats",
+    "square_diagonal", "structured_dot", "transpose", "uint_dtypes", "vstack", "wcast", "zcast",
 ]
