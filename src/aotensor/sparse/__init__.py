@@ -20,8 +20,12 @@ from aotensor.sparse.create import (
 )
 from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
 from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
+from aotensor.sparse.elements import GetItem2Lists, GetItemScalar, PlacedElements as GetItem2ListsGrad
+from aotensor.sparse.getitem import (
+    get_item_2d, get_item_2lists, get_item_2lists_grad, get_item_list, get_item_list_grad, get_item_scalar,
+)
 from aotensor.sparse.op import (
-    as_sparse, as_sparse as as_sparse_variable, as_sparse as as_sparse_variable, as_sparse_or_tensor,
+    as_sparse, as_sparse as as_sparse_variable, as_sparse_or_tensor,
     as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse_or_tensor as as_symbolic,
 )
 from aotensor.sparse.products import Dot, StructuredDot, dot, structured_dot
@@ -32,10 +36,12 @@ from aotensor.sparse.symbols import (
     csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,
     integer_dtypes, matrix, shared, sparse_constructor, sparse_formats, uint_dtypes,
 )
+from aotensor.sparse.windows import PlacedMatrix as GetItemListGrad, Submatrix as GetItem2d, Submatrix as GetItemList
 
 __all__ = [
     "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ConstructSparseFromList", "DenseFromSparse", "Diag",
-    "Dot", "EliminateZeros", "EnsureSortedIndices", "HStack", "Remove0", "SparseBlockDiagonal", "SparseConstant",
+    "Dot", "EliminateZeros", "EnsureSortedIndices", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList",
+    "GetItemListGrad", "GetItemScalar", "HStack", "Remove0", "SparseBlockDiagonal", "SparseConstant",
     "SparseConstantSignature", "SparseFromDense", "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable",
     "SquareDiagonal", "Stack", "StructuredDot", "Transpose", "VStack", "all_dtypes", "as_sparse",
     "as_sparse_or_tensor", "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag",
@@ -43,7 +49,8 @@ __all__ = [
     "construct_sparse_from_list", "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix",
     "csm_data", "csm_grad", "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix",
     "csr_from_dense", "csr_matrix", "dcast", "dense_from_sparse", "diag", "discrete_dtypes", "dot", "eliminate_zeros",
-    "ensure_sorted_indices", "fcast", "float_dtypes", "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast",
-    "matrix", "remove0", "shared", "sp_ones_like", "sp_zeros_like", "sparse_constructor", "sparse_formats",
+    "ensure_sorted_indices", "fcast", "float_dtypes", "get_item_2d", "get_item_2lists", "get_item_2lists_grad",
+    "get_item_list", "get_item_list_grad", "get_item_scalar", "hstack", "icast", "int_dtypes", "integer_dtypes",
+    "lcast", "matrix", "remove0", "shared", "sp_ones_like", "sp_zeros_like", "sparse_constructor", "sparse_formats",
     "square_diagonal", "structured_dot", "transpose", "uint_dtypes", "vstack", "wcast", "zcast",
 ]
