@@ -8,6 +8,39 @@ from __future__ import annotations
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
+from aotensor.sparse.arithmetic.add import (
+    AddSD, AddSS, AddSSData, Neg, StructuredAddSV, add, add_s_d, add_s_s, add_s_s_data, neg, structured_add_s_v,
+    sub, subtract,
+)
+from aotensor.sparse.arithmetic.compare import (
+    EqualSD, EqualSS, GreaterEqualSD, GreaterEqualSS, GreaterThanSD, GreaterThanSS, LessEqualSD, LessEqualSS,
+    LessThanSD, LessThanSS, NotEqualSD, NotEqualSS, eq, equal_s_d, equal_s_s, ge, greater_equal_s_d,
+    greater_equal_s_s, greater_than_s_d, greater_than_s_s, gt, le, less_equal_s_d, less_equal_s_s, less_than_s_d,
+    less_than_s_s, lt, neq, not_equal_s_d, not_equal_s_s,
+)
+from aotensor.sparse.arithmetic.dispatch import (
+    sparse_counterpart, sparse_div, sparse_power,
+)
+from aotensor.sparse.arithmetic.extremum import (
+    SpExtremum, sparse_max, sparse_min,
+)
+from aotensor.sparse.arithmetic.multiply import (
+    ColScaleCSC, DivSD, MulSD, MulSS, MulSV, RowScaleCSC, SparseDenseMultiply, SparseDenseVectorMultiply,
+    SparseSparseMultiply, col_scale, mul, mul_s_d, mul_s_s, mul_s_v, multiply, row_scale,
+)
+from aotensor.sparse.arithmetic.structured import (
+    StructuredElemwise, abs, arcsin, arcsinh, arctan, arctanh, ceil, conj, conjugate, deg2rad, expm1, floor, log1p,
+    rad2deg, rint, sgn, sign, sin, sinh, sqr, sqrt, square, structured_abs, structured_add, structured_arcsin,
+    structured_arcsinh, structured_arctan, structured_arctanh, structured_ceil, structured_conjugate,
+    structured_deg2rad, structured_elemwise, structured_exp, structured_expm1, structured_floor, structured_log,
+    structured_log1p, structured_maximum, structured_minimum, structured_monoid, structured_pow, structured_rad2deg,
+    structured_rint, structured_sgn, structured_sigmoid, structured_sign, structured_sin, structured_sinh,
+    structured_sqr, structured_sqrt, structured_square, structured_tan, structured_tanh, structured_trunc, tan,
+    tanh, trunc,
+)
+from aotensor.sparse.arithmetic.sums import (
+    SpSum, sp_sum, sparse_mean,
+)
 from aotensor.sparse.convert import (
     DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
 )
@@ -25,12 +58,29 @@ from aotensor.sparse.symbols import (
 )
 
 __all__ = [
-    "CSC", "CSM", "CSMProperties", "CSR", "Cast", "DenseFromSparse", "Diag", "SparseConstant", "SparseFromDense",
-    "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable", "SquareDiagonal", "Transpose", "all_dtypes",
-    "as_sparse", "as_sparse_or_tensor", "as_sparse_variable", "bcast", "cast", "ccast", "complex_dtypes", "constant",
-    "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_indices",
-    "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix", "csr_from_dense", "csr_matrix", "dcast",
-    "dense_from_sparse", "diag", "discrete_dtypes", "fcast", "float_dtypes", "icast", "int_dtypes", "integer_dtypes",
-    "lcast", "matrix", "shared", "sp_ones_like", "sp_zeros_like", "sparse_formats", "square_diagonal", "transpose",
-    "uint_dtypes", "wcast", "zcast",
+    "AddSD", "AddSS", "AddSSData", "CSC", "CSM", "CSMProperties", "CSR", "Cast", "ColScaleCSC", "DenseFromSparse",
+    "Diag", "DivSD", "EqualSD", "EqualSS", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS",
+    "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Neg", "NotEqualSD",
+    "NotEqualSS", "RowScaleCSC", "SpExtremum", "SpSum", "SparseConstant", "SparseDenseMultiply",
+    "SparseDenseVectorMultiply", "SparseFromDense", "SparseSparseMultiply", "SparseTensorSharedVariable",
+    "SparseTensorType", "SparseVariable", "SquareDiagonal", "StructuredAddSV", "StructuredElemwise", "Transpose",
+    "abs", "add", "add_s_d", "add_s_s", "add_s_s_data", "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh",
+    "as_sparse", "as_sparse_or_tensor", "as_sparse_variable", "bcast", "cast", "ccast", "ceil", "col_scale",
+    "complex_dtypes", "conj", "conjugate", "constant", "continuous_dtypes", "csc_dmatrix", "csc_fmatrix",
+    "csc_from_dense", "csc_matrix", "csm_data", "csm_indices", "csm_indptr", "csm_properties", "csm_shape",
+    "csr_dmatrix", "csr_fmatrix", "csr_from_dense", "csr_matrix", "dcast", "deg2rad", "dense_from_sparse", "diag",
+    "discrete_dtypes", "eq", "equal_s_d", "equal_s_s", "expm1", "fcast", "float_dtypes", "floor", "ge",
+    "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "gt", "icast", "int_dtypes",
+    "integer_dtypes", "lcast", "le", "less_equal_s_d", "less_equal_s_s", "less_than_s_d", "less_than_s_s", "log1p",
+    "lt", "matrix", "mul", "mul_s_d", "mul_s_s", "mul_s_v", "multiply", "neg", "neq", "not_equal_s_d",
+    "not_equal_s_s", "rad2deg", "rint", "row_scale", "sgn", "shared", "sign", "sin", "sinh", "sp_ones_like",
+    "sp_sum", "sp_zeros_like", "sparse_counterpart", "sparse_div", "sparse_formats", "sparse_max", "sparse_mean",
+    "sparse_min", "sparse_power", "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add",
+    "structured_add_s_v", "structured_arcsin", "structured_arcsinh", "structured_arctan", "structured_arctanh",
+    "structured_ceil", "structured_conjugate", "structured_deg2rad", "structured_elemwise", "structured_exp",
+    "structured_expm1", "structured_floor", "structured_log", "structured_log1p", "structured_maximum",
+    "structured_minimum", "structured_monoid", "structured_pow", "structured_rad2deg", "structured_rint",
+    "structured_sgn", "structured_sigmoid", "structured_sign", "structured_sin", "structured_sinh",
+    "structured_sqr", "structured_sqrt", "structured_square", "structured_tan", "structured_tanh",
+    "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose", "trunc", "uint_dtypes", "wcast", "zcast",
 ]
