@@ -175,6 +175,8 @@ def dot(x: Any, y: Any) -> Variable:
     """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.
     With a sparse matrix it is sp.structured_dot.
 
+    With a sparse operand it is `structured_dot`.
+
     Raises: GraphTypeError for ranks above 2 (see matmul and tensordot), GraphValueError for inner dimensions that
     differ (at run time where they are not known).
     """
@@ -194,6 +196,8 @@ def dot(x: Any, y: Any) -> Variable:
 def matmul(x: Any, y: Any) -> Variable:
     """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
     With a sparse matrix it is sp.dot.
+
+    With a sparse operand it is `sparse.dot`.
 
     Raises: GraphTypeError for a scalar, GraphValueError for inner or batch dimensions that differ.
     """

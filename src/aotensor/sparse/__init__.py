@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from aotensor.graph.sparse_type import (
-    SparseConstant, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
+    SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
 from aotensor.sparse.arithmetic.add import (
     AddSD, AddSS, AddSSData, Neg, StructuredAddSV, add, add_s_d, add_s_s, add_s_s_data, neg, structured_add_s_v,
@@ -47,37 +47,43 @@ from aotensor.sparse.convert import (
 from aotensor.sparse.create import (
     csm_data, csm_indices, csm_indptr, csm_properties, csm_shape, sp_ones_like, sp_zeros_like,
 )
-from aotensor.sparse.csm import CSC, CSM, CSR, CSMProperties
+from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
 from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
-from aotensor.sparse.op import as_sparse, as_sparse_or_tensor, as_sparse as as_sparse_variable
+from aotensor.sparse.op import (
+    as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
+    as_sparse_variable, as_sparse_or_tensor as as_symbolic,
+)
+from aotensor.sparse.products import Dot, StructuredDot, dot, structured_dot
 from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
 from aotensor.sparse.symbols import (
-    all_dtypes, complex_dtypes, constant, continuous_dtypes, csc_dmatrix, csc_fmatrix, csc_matrix, csr_dmatrix,
-    csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes, integer_dtypes, matrix, shared,
-    sparse_formats, uint_dtypes,
+    all_dtypes, bsr_dmatrix, bsr_fmatrix, bsr_matrix, complex_dtypes, constant, continuous_dtypes, csc_dmatrix,
+    csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,
+    integer_dtypes, matrix, shared, sparse_constructor, sparse_formats, uint_dtypes,
 )
 
 __all__ = [
     "AddSD", "AddSS", "AddSSData", "CSC", "CSM", "CSMProperties", "CSR", "Cast", "ColScaleCSC", "DenseFromSparse",
-    "Diag", "DivSD", "EqualSD", "EqualSS", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS",
-    "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Neg", "NotEqualSD",
-    "NotEqualSS", "RowScaleCSC", "SpExtremum", "SpSum", "SparseConstant", "SparseDenseMultiply",
-    "SparseDenseVectorMultiply", "SparseFromDense", "SparseSparseMultiply", "SparseTensorSharedVariable",
-    "SparseTensorType", "SparseVariable", "SquareDiagonal", "StructuredAddSV", "StructuredElemwise", "Transpose",
-    "abs", "add", "add_s_d", "add_s_s", "add_s_s_data", "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh",
-    "as_sparse", "as_sparse_or_tensor", "as_sparse_variable", "bcast", "cast", "ccast", "ceil", "col_scale",
-    "complex_dtypes", "conj", "conjugate", "constant", "continuous_dtypes", "csc_dmatrix", "csc_fmatrix",
-    "csc_from_dense", "csc_matrix", "csm_data", "csm_indices", "csm_indptr", "csm_properties", "csm_shape",
-    "csr_dmatrix", "csr_fmatrix", "csr_from_dense", "csr_matrix", "dcast", "deg2rad", "dense_from_sparse", "diag",
-    "discrete_dtypes", "eq", "equal_s_d", "equal_s_s", "expm1", "fcast", "float_dtypes", "floor", "ge",
-    "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "gt", "icast", "int_dtypes",
-    "integer_dtypes", "lcast", "le", "less_equal_s_d", "less_equal_s_s", "less_than_s_d", "less_than_s_s", "log1p",
-    "lt", "matrix", "mul", "mul_s_d", "mul_s_s", "mul_s_v", "multiply", "neg", "neq", "not_equal_s_d",
-    "not_equal_s_s", "rad2deg", "rint", "row_scale", "sgn", "shared", "sign", "sin", "sinh", "sp_ones_like",
-    "sp_sum", "sp_zeros_like", "sparse_counterpart", "sparse_div", "sparse_formats", "sparse_max", "sparse_mean",
-    "sparse_min", "sparse_power", "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add",
-    "structured_add_s_v", "structured_arcsin", "structured_arcsinh", "structured_arctan", "structured_arctanh",
-    "structured_ceil", "structured_conjugate", "structured_deg2rad", "structured_elemwise", "structured_exp",
+    "Diag", "DivSD", "Dot", "EqualSD", "EqualSS", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD",
+    "GreaterThanSS", "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Neg",
+    "NotEqualSD", "NotEqualSS", "RowScaleCSC", "SpExtremum", "SpSum", "SparseConstant", "SparseConstantSignature",
+    "SparseDenseMultiply", "SparseDenseVectorMultiply", "SparseFromDense", "SparseSparseMultiply",
+    "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable", "SquareDiagonal", "StructuredAddSV",
+    "StructuredDot", "StructuredElemwise", "Transpose", "abs", "add", "add_s_d", "add_s_s", "add_s_s_data",
+    "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse", "as_sparse_or_tensor",
+    "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "bsr_dmatrix", "bsr_fmatrix",
+    "bsr_matrix", "cast", "ccast", "ceil", "col_scale", "complex_dtypes", "conj", "conjugate", "constant",
+    "continuous_dtypes", "csc_dmatrix", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_indices",
+    "csm_indptr", "csm_properties", "csm_shape", "csr_dmatrix", "csr_fmatrix", "csr_from_dense", "csr_matrix",
+    "dcast", "deg2rad", "dense_from_sparse", "diag", "discrete_dtypes", "dot", "eq", "equal_s_d", "equal_s_s",
+    "expm1", "fcast", "float_dtypes", "floor", "ge", "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d",
+    "greater_than_s_s", "gt", "icast", "int_dtypes", "integer_dtypes", "lcast", "le", "less_equal_s_d",
+    "less_equal_s_s", "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s",
+    "mul_s_v", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "rad2deg", "rint", "row_scale", "sgn",
+    "shared", "sign", "sin", "sinh", "sp_ones_like", "sp_sum", "sp_zeros_like", "sparse_constructor",
+    "sparse_counterpart", "sparse_div", "sparse_formats", "sparse_max", "sparse_mean", "sparse_min", "sparse_power",
+    "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add", "structured_add_s_v",
+    "structured_arcsin", "structured_arcsinh", "structured_arctan", "structured_arctanh", "structured_ceil",
+    "structured_conjugate", "structured_deg2rad", "structured_dot", "structured_elemwise", "structured_exp",
     "structured_expm1", "structured_floor", "structured_log", "structured_log1p", "structured_maximum",
     "structured_minimum", "structured_monoid", "structured_pow", "structured_rad2deg", "structured_rint",
     "structured_sgn", "structured_sigmoid", "structured_sign", "structured_sin", "structured_sinh",

@@ -10,7 +10,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
-from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import neq
@@ -24,6 +24,7 @@ from aotensor.ops.shape.join import join
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import OTHER, Parts, SparseOp, as_sparse, as_sparse_or_tensor, need_sparse, type_error
+from aotensor.sparse.reformat import in_format
 from aotensor.sparse.sample import at_pattern, densified
 
 
@@ -150,16 +151,18 @@ def starts(counts: Variable) -> Variable:
 
 
 def csr_from_dense(x: Any, structured: bool = False) -> SparseVariable:
-    """The elements that are not 0 in compressed rows; see SparseFromDense."""
+    """The elements that are not 0 in compressed rows; see SparseFromDense. A sparse matrix changes its format."""
     return _from_dense(x, "csr", structured)
 
 
 def csc_from_dense(x: Any, structured: bool = False) -> SparseVariable:
-    """The elements that are not 0 in compressed columns; see SparseFromDense."""
+    """The elements that are not 0 in compressed columns; see SparseFromDense. A sparse matrix changes its format."""
     return _from_dense(x, "csc", structured)
 
 
 def _from_dense(x: Any, format: str, structured: bool) -> SparseVariable:
+    if isinstance(x, SparseVariable) or is_matrix(x):
+        return in_format(as_sparse(x), format)
     return SparseFromDense(format, structured)(x)  # type: ignore[no-any-return]
 
 

@@ -15,6 +15,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.csm import CSMProperties, MatrixShape, matrix_of, parts_of
 from aotensor.sparse.op import Parts, as_sparse
+from aotensor.sparse.patterns import canonical
 
 csm_properties: Final = CSMProperties()
 
@@ -47,7 +48,7 @@ def _component(x: Any, position: int) -> Variable:
 @public
 def sp_ones_like(x: Any, dtype: DTypeLike | None = None) -> SparseVariable:
     """The pattern of x with ones, in its dtype or another one. Nothing flows back to x."""
-    p = parts_of(as_sparse(x))
+    p = canonical(parts_of(as_sparse(x)))
     return matrix_of(replace(p, data=ones_like(p.data, dtype)))
 
 
@@ -62,7 +63,8 @@ def empty_like(p: Parts, dtype: DTypeLike) -> Parts:
     """A matrix without entries in the shape of another one."""
     wide = p.indices.dtype
     slices = extent_of(p.indptr, 0)
-    return replace(p, data=zeros((0,), dtype), indices=zeros((0,), wide), indptr=zeros((slices,), wide))
+    indices, indptr = zeros((0,), wide), zeros((slices,), wide)
+    return replace(p, data=zeros((0,), dtype), indices=indices, indptr=indptr, is_canonical=True)
 
 
 def sparse_shape(x: Any) -> Variable:
