@@ -17,9 +17,10 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
-from aotensor.sparse.csm import CheckedStructure, like, parts_of
+from aotensor.sparse.csm import like, parts_of
 from aotensor.sparse.fitting import as_matrix
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
+from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
+from aotensor.sparse.patterns import canonical, positions_in, take_present
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,10 @@ class Sample(SparseOp):
         p = parts_of(x)
         if isinstance(g.type, SparseTensorType):
             q = parts_of(g)
-            return [q.data if have_same_pattern(p, q) else take_entries(densified(q), p)]
+            if have_same_pattern(p, q):
+                return [q.data]
+            q = canonical(q)
+            return [take_present(q.data, positions_in(p, q))]
         return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
     def pullback(
@@ -113,26 +117,3 @@ def densified(p: Parts) -> Variable:
     """The dense matrix; entries for one place add up."""
     total = product([p.rows, p.columns])
     return reshape(sum_at(p.data, flat_positions(p), total), (p.rows, p.columns))
-
-
-def have_same_pattern(p: Parts, q: Parts) -> bool:
-    """True if two matrices are known to store the same positions in the same order."""
-    return p.format == q.format and is_same(p.indices, q.indices) and is_same(p.indptr, q.indptr)
-
-
-def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
-    """True if two variables are known to have the same value: made by the same ops from the same variables."""
-    a, b = _unchecked(a), _unchecked(b)
-    if a is b:
-        return True
-    if depth == 0 or a.owner is None or b.owner is None or a.index != b.index or a.owner.op != b.owner.op:
-        return False
-    pairs = zip(a.owner.inputs, b.owner.inputs, strict=True)
-    return len(a.owner.inputs) == len(b.owner.inputs) and all(is_same(x, y, depth - 1) for x, y in pairs)
-
-
-def _unchecked(x: Variable) -> Variable:
-    """What a check of a structure lets through."""
-    while x.owner is not None and isinstance(x.owner.op, CheckedStructure):
-        x = x.owner.inputs[x.index]
-    return x

@@ -1,4 +1,4 @@
-"""usmm: alpha·x @ y + z for a sparse operand. It is one loop over the entries, as z ± alpha·dot(x, y) written out is."""
+"""usmm: alpha·x @ y + z for a sparse operand: one loop over the entries, as z ± alpha·dot(x, y) written out is."""
 
 from __future__ import annotations
 

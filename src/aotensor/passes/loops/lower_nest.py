@@ -148,7 +148,8 @@ class NestEmitter:
             return [inner[_index(instances, outer)].accumulator(x) for outer, x in slots]
 
         initial = [i.accumulator(x) for i, x in slots]
-        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop))
+        is_short = isinstance(loop.extent, SliceExtent)
+        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop), is_short=is_short)
         for (instance, x), value in zip(slots, results, strict=True):
             instance.accumulate(x, value)
 

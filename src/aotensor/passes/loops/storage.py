@@ -17,6 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
 from aotensor.passes.loops.slices import CompressedOp
 from aotensor.passes.loops.statements import Statement, position_of
@@ -166,6 +167,7 @@ def _is_fresh(x: SSAValue) -> bool:
         | tensor.InsertSliceOp
         | ScatterOp
         | LapackOp
+        | PatternOp
         | tensor.EmptyOp
         | tensor.SplatOp
         | ScanOp
