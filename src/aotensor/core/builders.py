@@ -59,9 +59,18 @@ class ScalarVerbs(Protocol):
     def or_(self, x: Any, y: Any) -> Scalar: ...
     def xor(self, x: Any, y: Any) -> Scalar: ...
     def not_(self, x: Any) -> Scalar: ...
+    def shift_left(self, x: Any, y: Any) -> Scalar: ...
+    def shift_right(self, x: Any, y: Any) -> Scalar: ...
     def is_nan(self, x: Any) -> Scalar: ...
     def is_inf(self, x: Any) -> Scalar: ...
     def cast(self, x: Any, dtype: str) -> Scalar: ...
+
+    def iterate(self, start: Sequence[Any], fixed: Sequence[Any], goes_on: ScalarFunction, step: ScalarFunction) -> Any:
+        """values = step(verbs, *values, *fixed) as long as goes_on(verbs, *values, *fixed); a list of the last values.
+
+        start: the first values. fixed: what the two read besides, which does not change; they use nothing else.
+        """
+        ...
 
     # index arithmetic; two ints give an int, so that what is known at compile time stays known
     def iadd(self, x: Extent, y: Extent) -> Extent: ...
@@ -159,6 +168,20 @@ class TensorBuilder(Protocol):
 
     def sum_at(self, x: Tensor, indices: Tensor, extent: Extent) -> Tensor:
         """y[k, …] = Σ x[p, …] over the p with indices[p] = k; the caller knows that all lie in 0 … extent − 1."""
+        ...
+
+    def pattern(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        extents: Sequence[Extent],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        is_whole: bool = False,
+    ) -> tuple[Tensor, ...]:
+        """Work on patterns of compressed matrices: a kind that `ir.interpreter.patterns` knows.
+
+        extents: of axes that no operand has. results: their dtypes and extents. is_whole: see `aot.pattern`.
+        """
         ...
 
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:

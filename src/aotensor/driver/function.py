@@ -299,4 +299,5 @@ def _doors() -> Any:
 
 
 def _fresh(x: Any) -> Any:
+    """A copy of an array in C order, or of a SciPy matrix."""
     return np.array(x) if isinstance(x, np.ndarray) else x.copy()
