@@ -172,7 +172,7 @@ class CSMProperties(SparseOp):
         dtype = x.tensor_type.index_dtype  # type: ignore[attr-defined]
         indices, indptr = cast(indices, dtype), cast(indptr, dtype)
         if not x.owner.op.is_trusted:
-            data, indices, indptr = CheckedStructure(x.owner.op.format)(data, indices, indptr, shape)
+            data, indices, indptr = _checked(x.owner.op.format, data, indices, indptr, shape)
         return [data, indices, indptr, cast(shape, dtype)]
 
     def pullback(
@@ -196,13 +196,27 @@ class CSMProperties(SparseOp):
         return [[True, False, False, False]]
 
 
+def _checked(format: str, *vectors: Variable) -> list[Variable]:
+    """Vectors that are known to be a matrix: constants are checked at once, the rest at the call."""
+    _, indices, indptr, shape = vectors
+    structure = [x.data for x in (indices, indptr, shape) if isinstance(x, Constant)]
+    if len(structure) == 3:
+        check_structure(structure[0], structure[0], structure[1], structure[2], format)
+    found: list[Variable] = CheckedStructure(format, is_known=len(structure) == 3)(*vectors)
+    return [found[0], indices, indptr] if len(structure) == 3 else found
+
+
 @dataclass(frozen=True)
 class CheckedStructure(Op):
-    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix."""
+    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix.
+
+    is_known: indices, indptr and shape are known to fit; only the length of data is to be seen.
+    """
 
     name: ClassVar[str] = "checked_structure"
     is_check: ClassVar[bool] = True
     format: str
+    is_known: bool = False
 
     def infer_type(
         self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType
@@ -235,6 +249,8 @@ class CheckedStructure(Op):
     ) -> tuple[Tensor, ...]:
         v = b.scalars
         nnz = b.same_extent([data.extents[0], indices.extents[0]], "data and indices of a sparse matrix")
+        if self.is_known:
+            return data, indices, indptr
         extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
         major, minor = extents if self.format == "csr" else extents[::-1]
         b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
