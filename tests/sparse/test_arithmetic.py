@@ -14,6 +14,7 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient import Rop, grad, hessian_vector_product
+from aotensor.graph.walk import leaves
 
 D = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 FORMATS = pytest.mark.parametrize("format", ["csr", "csc"])
@@ -59,9 +60,6 @@ def test_the_worked_example(format: str) -> None:
     product = sp.sp_sum((x * d) * weights)
     total = ((x + d) * weights).sum()
     outputs = [x * d, *grad(product, [x, d]), grad(total, x)]
-    for found in zip(*both_ways([x, d], outputs, m, D), strict=True):
-        for one, expected in zip(found, found, strict=True):
-            np.testing.assert_array_equal(dense(one), dense(expected))
     for y, for_x, for_d, structured in both_ways([x, d], outputs, m, D):
         np.testing.assert_array_equal(y.toarray(), [[0, 2, 0], [8, 0, 18]])
         np.testing.assert_array_equal(dense(for_x), [[10, 40, 90], [160, 250, 360]])
@@ -112,8 +110,8 @@ def test_either_operand_may_be_sparse() -> None:
         np.testing.assert_array_equal(one.toarray(), value)
     b = another()
     arrays = [x + b, b + x, x * scipy.sparse.csr_array(b), d + b, sp.add(d, scipy.sparse.coo_array(b)), at.mul(d, b)]
-    for one, value in zip(both_ways([x, d], arrays, a, D)[1], [m + b, b + m, b.multiply(m), D + b, D + b, b.multiply(D)],
-                          strict=True):  # fmt: skip
+    wanted = [m + b, b + m, b.multiply(m), D + b, D + b, b.multiply(D)]
+    for one, value in zip(both_ways([x, d], arrays, a, D)[1], wanted, strict=True):
         np.testing.assert_array_equal(dense(one), dense(value))
 
 
@@ -182,7 +180,7 @@ def test_tangents_may_be_sparse_or_dense() -> None:
     a, b = stored(), another("csc")
     for tangent, value, point in ((t, D, D), (u, b, b.toarray())):
         outputs = [x * D, -x, x + D, sp.sp_sum(x, 1), x / D, x + x.T.T]
-        pushed = Rop(outputs, [x], [tangent]) if False else [Rop(y, x, tangent) for y in outputs]
+        pushed = [Rop(y, x, tangent) for y in outputs]
         expected = [point * D, -point, point, point.sum(1), point / D, 2 * point]
         for found in both_ways([x, tangent], pushed, a, value):
             for one, wanted in zip(found, expected, strict=True):
@@ -225,17 +223,11 @@ def test_shapes_that_differ() -> None:
     programs = [a + b, a * b, a + d, a * d, a / d, sp.lt(a, b), sp.lt(a, d), sp.mul(a, v), sp.structured_add_s_v(a, v),
                 sp.col_scale(a, v), sp.row_scale(a.T, v)]  # fmt: skip
     for program in programs:
-        other = next(x for x in others if x in at_leaves(program))
+        other = next(x for x in others if x in leaves([program]))
         f = aot.function([a, other], program)
         for call in (f, f.reference):
             with pytest.raises(ValueError):
                 call(m, others[other])
-
-
-def at_leaves(x: Any) -> list[Any]:
-    from aotensor.graph.walk import leaves
-
-    return leaves([x])
 
 
 @pytest.mark.shows("sparse/0-wrong-kind", "sparse/6-rule")
@@ -314,8 +306,9 @@ def test_comparisons(name: str) -> None:
     a.data[0] = np.nan
     m, n = a.toarray(), b.toarray()
     outputs = [compared(x, y), compared(x, d), compared(d, x), compared(x, 1), compared(0, x)]
+    assert outputs[0].type == sp.SparseTensorType("csc", "uint8", index_dtype="int64")
     for both, right, left, one, zero in both_ways([x, y, d], outputs, a, b, D):
-        assert (both.format, both.dtype, both.indices.dtype) == ("csc", "uint8", "int64")
+        assert (both.format, both.dtype) == ("csc", "uint8")
         assert both.nnz == function(m, n).sum()
         np.testing.assert_array_equal(both.toarray(), function(m, n))
         for found, expected in (
@@ -353,8 +346,7 @@ def test_stored_zeros_are_mapped(format: str) -> None:
     slope = grad(sp.sp_sum(y * D), x)
     for found in both_ways([x], slope, a):
         assert found.format == format
-        np.testing.assert_allclose(found.toarray(), np.where((np.exp(a.toarray()) * D) * (a.toarray() != 0) != 0, 0, 0)
-                                   + y.eval({x: a}).toarray() * D, rtol=1e-14)  # fmt: skip
+        np.testing.assert_allclose(found.toarray(), y.eval({x: a}).toarray() * D, rtol=1e-14)
     logs = both_ways([x], sp.structured_log(x), a)[1]
     np.testing.assert_array_equal(np.sort(logs.data)[0], -np.inf)
 
