@@ -81,8 +81,7 @@ def fuse_loops(function: func.FuncOp, extents: Extents) -> list[Node]:
             continue
         is_fused = isinstance(op, CompressedOp) or (isinstance(op, linalg.GenericOp) and not is_library_product(op))
         items.append(_Item(op, extents.statement(op) if is_fused else None))
-    order = {op: number for number, op in enumerate(function.body.block.ops)}
-    spread_slices([item.statement for item in items if item.statement is not None], extents, order)
+    spread_slices([item.statement for item in items if item.statement is not None], extents)
     for item in items:
         if item.statement is not None:
             item.free = item.statement.order
@@ -191,10 +190,11 @@ def _inside(item: _Item, loop: Loop) -> _Item:
 
 
 def _dependences(item: _Item, place: Mapping[Operation, int]) -> Set[Operation]:
-    """Placed operations whose results an item uses, in the body of its operation too, or runs by."""
+    """Placed operations whose results an item uses, in its body too, and for its bounds."""
     op, found = item.op, set[Operation]()
     if item.statement is not None and item.statement.slices is not None:
-        found.update(d for d in (item.statement.slices.indptr.owner,) if isinstance(d, Operation))
+        indptr = item.statement.slices.indptr
+        found |= {indptr.owner} if isinstance(indptr.owner, Operation) else set()
     for inner in op.walk() if op.regions else (op,):
         for x in inner.operands:
             if isinstance(x.owner, Operation):

@@ -10,7 +10,7 @@ A statement over entries alone gets a slice dim that none of its operands has, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -123,11 +123,10 @@ def _passing(op: ExpandSlicesOp) -> Block:
     return block
 
 
-def spread_slices(statements: Sequence[Statement], extents: Extents, order: Mapping[Operation, int]) -> None:
+def spread_slices(statements: Sequence[Statement], extents: Extents) -> None:
     """Give slices to the statements over entries that feed operations on slices, or are fed by them.
 
-    Where the same entries are divided in several ways, the first one holds. A statement that comes, in the order of
-    all operations, before its slices are known keeps a loop of its own.
+    Where the same entries are divided in several ways, the first one holds.
     """
     divided: dict[ExtentKey, tuple[SSAValue, ExtentKey]] = {}
     for s in statements:
@@ -146,13 +145,16 @@ def spread_slices(statements: Sequence[Statement], extents: Extents, order: Mapp
     while pending:
         for s in neighbours[pending.pop()]:
             outermost = s.order[0]
-            if s.slices is not None or s.extents[outermost] not in divided:
-                continue
-            indptr, count = divided[s.extents[outermost]]
-            maker_of_slices = indptr.owner
-            if isinstance(maker_of_slices, Block) or order[maker_of_slices] < order[s.op]:
-                s.divide(indptr, count)
-                pending.append(s)
+            if s.slices is None and s.extents[outermost] in divided:
+                indptr, count = divided[s.extents[outermost]]
+                if is_known_before(indptr, s.op):  # else it may be made of what the statement gives
+                    s.divide(indptr, count)
+                    pending.append(s)
+
+
+def is_known_before(x: SSAValue, op: Operation) -> bool:
+    """Does a value stand in front of an operation of the same block?"""
+    return not isinstance(x.owner, Operation) or x.owner.is_before_in_block(op)
 
 
 def _entries_of(s: Statement, extents: Extents) -> ExtentKey:
