@@ -18,8 +18,12 @@ from aotensor.sparse.arithmetic.compare import (
     greater_equal_s_s, greater_than_s_d, greater_than_s_s, gt, le, less_equal_s_d, less_equal_s_s, less_than_s_d,
     less_than_s_s, lt, neq, not_equal_s_d, not_equal_s_s,
 )
-from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
-from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
+from aotensor.sparse.arithmetic.dispatch import (
+    sparse_counterpart, sparse_div, sparse_power,
+)
+from aotensor.sparse.arithmetic.extremum import (
+    SpExtremum, sparse_max, sparse_min,
+)
 from aotensor.sparse.arithmetic.multiply import (
     ColScaleCSC, DivSD, MulSD, MulSS, MulSV, RowScaleCSC, SparseDenseMultiply, SparseDenseVectorMultiply,
     SparseSparseMultiply, col_scale, mul, mul_s_d, mul_s_s, mul_s_v, multiply, row_scale,
@@ -34,6 +38,11 @@ from aotensor.sparse.arithmetic.structured import (
     structured_sqr, structured_sqrt, structured_square, structured_tan, structured_tanh, structured_trunc, tan,
     tanh, trunc,
 )
+from aotensor.sparse.arithmetic.sums import (
+    SpSum, sp_sum, sparse_mean,
+)
+from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
+from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
 from aotensor.sparse.arithmetic.sums import SpSum, sp_sum, sparse_mean
 from aotensor.sparse.clean import (
     EliminateZeros, EnsureSortedIndices, Remove0, clean, eliminate_zeros, ensure_sorted_indices, remove0,
