@@ -18,6 +18,8 @@ M = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
 DATA = np.array([1.0, 2.0, 3.0, 0.5, -0.0])
 INDICES, INDPTR = [2, 0, 1, 1, 2], [0, 1, 3, 3, 5]
 """csr of 4×3 with an unsorted row, an empty one, and a stored zero; csc of 3×4."""
+DOUBLE = ([1, 1, 0], [0, 2, 3], (2, 3))
+"""2×3 with two entries for one place."""
 
 
 def csr(data: Variable, indices: Any = INDICES, indptr: Any = INDPTR, shape: Any = (4, 3)) -> Variable:
@@ -57,6 +59,10 @@ DENSE = [
     value("dense-from-sparse-int8", lambda data: csc(data).toarray(), [np.arange(5, dtype="int8")],
           dense_of(np.arange(5, dtype="int8")).T),
     Case(id="dense-from-sparse-float32", build=lambda data: csr(data).toarray(), inputs=[DATA.astype("float32")]),
+    Case(id="dense-from-sparse-duplicates", build=lambda data: csr(data, *DOUBLE).toarray(),
+         inputs=[np.array([2.0, 3.0, 4.0])], expected=[[0, 5, 0], [4, 0, 0]], shows=("sparse/0-duplicates",)),
+    Case(id="dense-from-sparse-duplicates-slope", build=_slope(lambda data: csr(data, *DOUBLE).toarray()),
+         inputs=[np.array([2.0, 3.0, 4.0])], expected=[75, 75, 48]),
     Case(id="dense-from-sparse-empty", build=lambda data: csr(data, [], [0] * 3, (2, 0)).toarray(),
          inputs=[np.zeros(0)], expected=np.zeros((2, 0)), shows=("sparse/0-empty",)),
     Case(id="dense-from-sparse-no-rows", build=lambda data: csr(data, [], [0], (0, 3)).toarray(), inputs=[np.zeros(0)],
@@ -76,18 +82,18 @@ FROM_DENSE = [
     for name, make in (("csr", sp.csr_from_dense), ("csc", sp.csc_from_dense))
     for kind, structured in (("full", False), ("zeros", True))
 ] + [
-    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_fromdense_of(x))[:3], [M], [1.0, 2.0, 3.0],
+    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_from_dense(x))[:3], [M], [1.0, 2.0, 3.0],
           ragged=True),
-    value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_fromdense_of(x)), [M], [2.0, 1.0, 3.0], ragged=True),
-    value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_fromdense_of(x)), [M], [1, 0, 1], ragged=True),
-    value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_fromdense_of(x)), [M], [0, 1, 2, 3]),
-    value("csr-from-dense-nan", lambda x: sp.csm_data(sp.csr_fromdense_of(x)), [np.array([[NAN, -0.0, 0.0, 1.0]])],
+    value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_from_dense(x)), [M], [2.0, 1.0, 3.0], ragged=True),
+    value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_from_dense(x)), [M], [1, 0, 1], ragged=True),
+    value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_from_dense(x)), [M], [0, 1, 2, 3]),
+    value("csr-from-dense-nan", lambda x: sp.csm_data(sp.csr_from_dense(x)), [np.array([[NAN, -0.0, 0.0, 1.0]])],
           [NAN, 1.0], ragged=True, shows=("sparse/0-stored-nan",)),
-    value("csr-from-dense-vector", lambda x: sp.csr_fromdense_of(x).toarray(), [np.array([1.0, 0.0])], [[1.0, 0.0]],
+    value("csr-from-dense-vector", lambda x: sp.csr_from_dense(x).toarray(), [np.array([1.0, 0.0])], [[1.0, 0.0]],
           ragged=True),
-    value("csr-from-dense-scalar", lambda x: sp.csr_fromdense_of(x).toarray(), [np.array(2.0)], [[2.0]], ragged=True),
-    value("csr-from-dense-int16", lambda x: sp.csr_fromdense_of(x).toarray(), [M.astype("int16")], M, ragged=True),
-    value("csr-from-dense-empty", lambda x: sp.csr_fromdense_of(x).toarray(), [np.zeros((0, 3))], np.zeros((0, 3)),
+    value("csr-from-dense-scalar", lambda x: sp.csr_from_dense(x).toarray(), [np.array(2.0)], [[2.0]], ragged=True),
+    value("csr-from-dense-int16", lambda x: sp.csr_from_dense(x).toarray(), [M.astype("int16")], M, ragged=True),
+    value("csr-from-dense-empty", lambda x: sp.csr_from_dense(x).toarray(), [np.zeros((0, 3))], np.zeros((0, 3)),
           ragged=True),
 ]  # fmt: skip
 
@@ -112,4 +118,18 @@ CASTS = [
          numeric=False),
 ]  # fmt: skip
 
-CASES = DENSE + FROM_DENSE + TRANSPOSE + CASTS
+REFORMAT = [
+    *_both("sparse-reformat-csc", lambda x: sp.csm_data(sp.csc_from_dense(x)) ** 2, shows=("sparse/3-csr_from_dense",)),
+    *_both("sparse-reformat-csr", lambda x: sp.csr_from_dense(x).toarray() ** 2),
+    Case(id="sparse-reformat-slope", build=_slope(lambda data: sp.csc_from_dense(csr(data)).toarray()), inputs=[DATA]),
+    Case(id="sparse-reformat-duplicates", build=lambda data: sp.csc_from_dense(csr(data, *DOUBLE)).toarray(),
+         inputs=[np.array([2.0, 3.0, 4.0])], expected=[[0, 5, 0], [4, 0, 0]]),
+    value("sparse-reformat-indices", lambda data: sp.csm_indices(sp.csc_from_dense(csr(data))), [DATA],
+          [1, 1, 3, 0, 3]),
+    value("sparse-reformat-empty", lambda data: sp.csc_from_dense(csr(data, [], [0], (0, 3))).toarray(), [np.zeros(0)],
+          np.zeros((0, 3))),
+    value("sparse-cast-duplicates", lambda data: sp.csm_data(csr(data, *DOUBLE).astype("int8")),
+          [np.array([0.6, 0.6, 2.7])], [1, 2]),
+]  # fmt: skip
+
+CASES = DENSE + FROM_DENSE + TRANSPOSE + CASTS + REFORMAT

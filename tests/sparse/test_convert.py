@@ -137,3 +137,25 @@ def test_casts(format: str) -> None:
             complex_cast(x)
     with pytest.raises(GraphTypeError, match="bool"):
         sp.cast(x, "bool")
+
+
+@FORMATS
+@pytest.mark.shows("sparse/3-csr_from_dense")
+def test_from_dense_changes_the_format_of_a_sparse_matrix(format: str) -> None:
+    """All entries stay, stored zeros too; the gradient goes back as it came."""
+    x = sp.matrix(format, "x", shape=(2, "n"))
+    same, other = (
+        (sp.csr_from_dense(x), sp.csc_from_dense(x))
+        if format == "csr"
+        else (sp.csc_from_dense(x), sp.csr_from_dense(x))
+    )
+    assert same is x
+    assert (other.format, other.type.shape) == ({"csr": "csc", "csc": "csr"}[format], (2, "n"))
+    dense = np.arange(6.0).reshape(2, 3)
+    results = [other, Lop(other, x, at.as_tensor_variable(dense)), Rop(other, x, at.as_tensor_variable(dense))]
+    value, pulled, pushed = aot.function([x], results).reference(stored(format))
+    assert (value.nnz, value.format) == (4, other.format)
+    np.testing.assert_array_equal(value.toarray(), M)
+    np.testing.assert_array_equal(pulled, dense)
+    np.testing.assert_array_equal(pushed, dense)
+    assert sp.csc_from_dense(stored(format)).eval().format == "csc"

@@ -1,23 +1,25 @@
-"""The same matrix with another dtype."""
+"""The same matrix in the other format, and with another dtype."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
+from aotensor.errors import GraphValueError
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
-from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import saturated
 from aotensor.ops.linear import zero_gradient
-from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.op import SparseOp, as_sparse, need_sparse, scipy_matrix
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.op import OTHER, SparseOp, as_sparse, need_sparse, scipy_matrix
+from aotensor.sparse.patterns import canonical, other_format
 
 
 class PassingOp(SparseOp):
@@ -50,6 +52,30 @@ class PassingOp(SparseOp):
 
 
 @dataclass(frozen=True)
+class Reformat(PassingOp):
+    """The same matrix in the other format, sorted: csr as csc, csc as csr. Gradient: regular."""
+
+    name: ClassVar[str] = "reformat"
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        x = need_sparse(self, x)
+        return SparseTensorType(OTHER[x.format], x.dtype, x.shape, index_dtype=x.index_dtype)
+
+    def reference(self, x: Any) -> Any:
+        return x.asformat(OTHER[x.format])
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return [matrix_of(other_format(parts_of(inputs[0])))]
+
+
+def in_format(x: SparseVariable, format: str) -> SparseVariable:
+    """A sparse matrix in a format: x itself, or its entries in the other order.   Raises: GraphValueError"""
+    if format not in OTHER:
+        raise GraphValueError(f"sparse format {format!r} is unknown", hint=f"one of {', '.join(OTHER)}")
+    return x if x.format == format else Reformat()(x)
+
+
+@dataclass(frozen=True)
 class Cast(PassingOp):
     """x with another dtype and the same pattern; floats to integers truncate, saturate, and give 0 for nan.
 
@@ -59,16 +85,19 @@ class Cast(PassingOp):
     """
 
     name: ClassVar[str] = "sparse_cast"
+    gives_canonical: ClassVar[bool] = True
     dtype: str
 
     def infer_type(self, x: TensorType) -> TensorType:
         return need_sparse(self, x).with_dtype(dtypes.canonical(self.dtype))
 
     def reference(self, x: Any) -> Any:
+        x = canonical_matrix(x)
         return scipy_matrix(x.format, saturated(x.data, self.dtype), x.indices, x.indptr, x.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        return [like(inputs[0], cast_dense(parts_of(inputs[0]).data, self.dtype))]
+        p = canonical(parts_of(inputs[0]))
+        return [matrix_of(replace(p, data=cast_dense(p.data, self.dtype)))]
 
     def pulled(self, ct: Variable, x: Variable) -> Variable:
         return cast_dense(ct, x.dtype) if dtypes.is_float(x.dtype) else ct

@@ -17,7 +17,7 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
-from aotensor.sparse.csm import like, parts_of
+from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.fitting import as_matrix
 from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
 from aotensor.sparse.patterns import canonical, positions_in, take_present
@@ -94,8 +94,13 @@ def sample_at(g: Variable, x: Variable) -> Variable:
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:
-    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient."""
-    return like(x, sample_at(g, x))
+    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient.
+
+    A place that x stores several times is there once: its entries would add up.
+    """
+    p = parts_of(x)
+    pattern = x if p.is_canonical else matrix_of(canonical(p))
+    return like(pattern, sample_at(g, pattern))
 
 
 # --- dense matrices, entry by entry ----------------------------------------------------------------------------------
