@@ -12,7 +12,7 @@ from aotensor.graph.op import Op
 from aotensor.graph.subgraph import all_nodes
 
 # Ops whose two derivative rules are no transposes of each other, on purpose: tests/gradient/test_control*.py.
-CONTROLS = {"ConsiderConstant", "GradClip", "UndefinedGrad", "ViewOp", "ZeroGrad"}
+CONTROLS = {"ConsiderConstant", "GradClip", "ViewOp", "ZeroGrad"}
 MADE_FOR_COMPILING = {"Branch"}
 """Ops that `prepare` puts in place of others, behind all derivatives: tests/driver/test_loops.py."""
 

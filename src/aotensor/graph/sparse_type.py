@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -127,7 +127,16 @@ class SparseTensorType(TensorType):
         for axis, (dim, extent) in enumerate(zip(self.shape, found.shape, strict=True)):
             if isinstance(dim, int) and dim != extent:
                 raise GraphTypeError(f"expected extent {dim} along axis {axis} ({self}), found {extent}")
-        return canonical_matrix(found)
+        return self._indexed(canonical_matrix(found))
+
+    def _indexed(self, value: Any) -> Any:
+        """The matrix with indices of this type's dtype, on the same data."""
+        if value.indices.dtype == self.index_dtype and value.indptr.dtype == self.index_dtype:
+            return value
+        found = type(value)(value.shape, dtype=value.dtype)  # the constructor would choose the index dtype itself
+        found.data = value.data
+        found.indices, found.indptr = (x.astype(self.index_dtype) for x in (value.indices, value.indptr))
+        return found
 
     def _container(self, sparse: Any) -> Any:
         return sparse.csr_matrix if self.format == "csr" else sparse.csc_matrix
@@ -140,7 +149,8 @@ class SparseTensorType(TensorType):
             if value.dtype.kind not in "biuf" or not fits:
                 hint = "pass allow_input_downcast=True or convert it" if value.dtype.kind == "f" else "convert it first"
                 raise GraphTypeError(f"{describe_value(value)} does not fit {self} without loss", hint=hint)
-        return self._container(scipy_sparse())(value, dtype=self.dtype)
+        kind = self._container(scipy_sparse())
+        return value if type(value) is kind and value.dtype == self.dtype else kind(value, dtype=self.dtype)
 
     def values_eq_approx(self, a: Any, b: Any, eps: float = 1e-6) -> bool:
         """True if two matrices agree to `eps` relative to the larger one, nan equal to nan."""
@@ -215,6 +225,15 @@ class SparseVariable(SparseOperators, Variable):  # type: ignore[misc]  # sums a
         return self.sparse_type.format
 
 
+class SparseConstantSignature(NamedTuple):
+    """Type, values and pattern of a constant, exactly: nan is nan, and −0.0 is not 0.0."""
+
+    type: SparseTensorType
+    data: bytes
+    indices: bytes
+    indptr: bytes
+
+
 class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
     """A sparse matrix that is known when the program is written."""
 
@@ -233,10 +252,10 @@ class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
         """The SciPy matrix."""
         return self.data
 
-    def signature(self) -> tuple[object, ...]:
-        """What two equal constants have in common: type, pattern and values, exactly."""
+    def signature(self) -> SparseConstantSignature:
+        """What two equal constants have in common."""
         x = self.matrix
-        return self.type, x.shape, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes()
+        return SparseConstantSignature(self.sparse_type, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes())
 
 
 class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignore[misc]
@@ -252,7 +271,7 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignor
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value, converted from any format.   Raises: GraphTypeError for another dtype."""
         found: Any = self.sparse_type.filter(value)
-        self._value = found if borrow or found is not value else found.copy()
+        self._value = found if borrow else found.copy()
 
 
 def _frozen(x: Any) -> Any:

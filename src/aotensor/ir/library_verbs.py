@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
@@ -25,6 +26,8 @@ class LibraryVerbs(ABC):
     """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
 
     scalars: Verbs
+    reassociate: FastMathFlagsAttr
+    """The flags of sums, which may be taken in any order unless all is strict."""
     _bounds: dict[SSAValue, Extent]
     """Tensors whose elements are positions on an axis of a known extent."""
 
@@ -105,7 +108,7 @@ class LibraryVerbs(ABC):
 
     def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
         init = self.zeros([extent, *x.extents[1:]], x.dtype)
-        op = SegmentSumOp(x.ssa, indptr.ssa, init.ssa, self.scalars.fastmath)
+        op = SegmentSumOp(x.ssa, indptr.ssa, init.ssa, self.reassociate)
         return Tensor(self.insert_op(op), x.dtype, init.extents)
 
     def expand_slices(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:

@@ -56,7 +56,7 @@ class TensorBuilder(LibraryVerbs):
         self._builder = builder
         self._fp = fp
         self._regions = regions
-        self._fastmath, self._reassociate = FP_POLICIES[fp]
+        self._fastmath, self.reassociate = FP_POLICIES[fp]
         self.scalars = Verbs(builder, self._fastmath)
         self.where = ""
         self.checks: list[tuple[str, str]] = []
@@ -357,7 +357,7 @@ class TensorBuilder(LibraryVerbs):
         return Tensor(self.insert_op(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
 
     def _combine(self, s: Verbs, kind: str, x: Scalar, y: Scalar) -> Scalar:
-        elementwise, s.fastmath = s.fastmath, self._reassociate
+        elementwise, s.fastmath = s.fastmath, self.reassociate
         verbs = {"add": s.add, "mul": s.mul, "maximum": s.maximum, "minimum": s.minimum, "and": s.and_, "or": s.or_}
         result = verbs[kind](x, y)
         s.fastmath = elementwise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, SSAValue
@@ -107,6 +107,33 @@ class Verbs(ScalarBuilder):
             return Scalar(x.ssa, x.dtype)
         where = [self.index(i).ssa for i in indices]
         return self.emit(tensor.ExtractOp(x.ssa, where, element_type(x.dtype)), x.dtype)
+
+    def iterate(
+        self,
+        start: Sequence[Scalar],
+        fixed: Sequence[Scalar],
+        goes_on: Callable[..., Scalar],
+        step: Callable[..., Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """values = step(verbs, *values, *fixed) as long as goes_on(verbs, *values, *fixed): an scf.while of scalars.
+
+        Whatever the two read is an operand, so that the operation can be copied like one without regions.
+        """
+        operands = [*start, *fixed]
+        kinds = [x.ssa.type for x in operands]
+        before, after = Block(arg_types=kinds), Block(arg_types=kinds)
+        condition = goes_on(*self._inside(before, operands))
+        before.add_op(scf.ConditionOp(condition.ssa, *before.args))
+        values = step(*self._inside(after, operands))
+        after.add_op(scf.YieldOp(*(x.ssa for x in values), *after.args[len(start) :]))
+        op = scf.WhileOp([x.ssa for x in operands], kinds, [before], [after])
+        self.builder.insert(op)
+        return [Scalar(result, x.dtype) for result, x in zip(op.results, start, strict=False)]
+
+    def _inside(self, block: Block, operands: Sequence[Scalar]) -> tuple[Verbs, *tuple[Scalar, ...]]:
+        """Verbs at the end of a block, and its arguments as scalars."""
+        arguments = (Scalar(argument, x.dtype) for argument, x in zip(block.args, operands, strict=True))
+        return Verbs(Builder(InsertPoint.at_end(block)), self.fastmath), *arguments
 
     def _fold(self, on_ints: Callable[[int, int], int], op: Callable[..., Operation], x: Extent, y: Extent) -> Extent:
         if isinstance(x, int) and isinstance(y, int):

@@ -201,6 +201,7 @@ class CheckedStructure(Op):
     """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix."""
 
     name: ClassVar[str] = "checked_structure"
+    is_check: ClassVar[bool] = True
     format: str
 
     def infer_type(

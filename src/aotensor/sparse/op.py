@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from aotensor.graph.sparse_type import (
 )
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.shape.extents import SymbolicExtent
+
+OTHER: Final = {"csr": "csc", "csc": "csr"}
+"""The format that compresses the other axis."""
 
 
 class SparseOp(Op):
@@ -107,6 +110,12 @@ class Parts:
     is_canonical: bool = True
 
     @property
+    def turned(self) -> Parts:
+        """The transpose, in the other format on the same vectors."""
+        format, dims = "csc" if self.format == "csr" else "csr", (self.dims[1], self.dims[0])
+        return replace(self, format=format, rows=self.columns, columns=self.rows, dims=dims)
+
+    @property
     def major(self) -> SymbolicExtent:
         """How many slices are compressed: rows of csr, columns of csc."""
         return self.rows if self.format == "csr" else self.columns
@@ -139,6 +148,7 @@ def have_same_pattern(p: Parts, q: Parts) -> bool:
 
 def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
     """True if two variables are known to have one value: equal constants, or the same ops on the same variables."""
+    a, b = _unchecked(a), _unchecked(b)
     if a is b:
         return True
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -147,6 +157,13 @@ def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
         return False
     pairs = zip(a.owner.inputs, b.owner.inputs, strict=True)
     return len(a.owner.inputs) == len(b.owner.inputs) and all(is_same(x, y, depth - 1) for x, y in pairs)
+
+
+def _unchecked(x: Variable) -> Variable:
+    """What a check of a structure lets through."""
+    while x.owner is not None and x.owner.op.is_check:
+        x = x.owner.inputs[x.index]
+    return x
 
 
 def type_error(op: Op, expected: str, *types: TensorType) -> GraphTypeError:

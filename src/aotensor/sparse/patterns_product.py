@@ -144,7 +144,7 @@ class ProductValues(Op):
         terms = x[..., at_x] * y[..., at_y]
         result = np.zeros((*terms.shape[:-1], len(out)), x.dtype)
         with np.errstate(all="ignore"):
-            np.add.at(result, (..., at_z), terms)
+            np.add.at(result.T, at_z, terms.T)
         return result
 
     def pullback(
@@ -200,7 +200,9 @@ class ProductValues(Op):
         return z
 
 
-_ROLES: Final = {"product_values": "pqc", "product_left": "cqp", "product_right": "pcq"}
+_ROLES: Final = {kind: tuple(roles) for kind, roles in (
+    ("product_values", "pqc"), ("product_left", "cqp"), ("product_right", "pcq"),
+)}  # fmt: skip
 """What x, y and z are the values of."""
 _KIND_AT: Final = {"c": "product_values", "p": "product_left", "q": "product_right"}
 

@@ -17,7 +17,8 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
-from aotensor.sparse.csm import like, parts_of
+from aotensor.sparse.csm import like, matrix_of, parts_of
+from aotensor.sparse.fitting import as_matrix
 from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
 from aotensor.sparse.patterns import canonical, positions_in, take_present
 
@@ -26,7 +27,8 @@ from aotensor.sparse.patterns import canonical, positions_in, take_present
 class Sample(SparseOp):
     """(g, x) → g at the stored positions of the sparse matrix x, in the order of its data.
 
-    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0.
+    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0. A g of
+    the pattern of x gives its data as they are: entries of x for one place each have the whole gradient there.
 
     Gradient with respect to g: regular, the cotangent at the pattern of x; x itself is disconnected.
     """
@@ -44,6 +46,8 @@ class Sample(SparseOp):
     def reference(self, g: Any, x: Any) -> Array:
         if g.shape != x.shape:
             raise GraphValueError(f"{self.name}: shapes {g.shape} and {x.shape} differ")
+        if not isinstance(g, np.ndarray) and _store_the_same(g, x):
+            return g.data  # type: ignore[no-any-return]
         coordinates = x.tocoo(copy=False)
         dense = g if isinstance(g, np.ndarray) else g.toarray()
         found: Array = dense[coordinates.row, coordinates.col]
@@ -58,7 +62,7 @@ class Sample(SparseOp):
                 return [q.data]
             q = canonical(q)
             return [take_present(q.data, positions_in(p, q))]
-        return [take_entries(g, p)]
+        return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -77,6 +81,12 @@ class Sample(SparseOp):
         return [[True], [False]]
 
 
+def _store_the_same(g: Any, x: Any) -> bool:
+    """Do two SciPy matrices store the same places in the same order?"""
+    pairs = ((g.indptr, x.indptr), (g.indices, x.indices))
+    return g.format == x.format and all(np.array_equal(a, b) for a, b in pairs)
+
+
 @public
 def sample_at(g: Variable, x: Variable) -> Variable:
     """The values of a dense or sparse matrix at the stored positions of the sparse matrix x; see Sample."""
@@ -84,8 +94,13 @@ def sample_at(g: Variable, x: Variable) -> Variable:
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:
-    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient."""
-    return like(x, sample_at(g, x))
+    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient.
+
+    A place that x stores several times is there once: its entries would add up.
+    """
+    p = parts_of(x)
+    pattern = x if p.is_canonical else matrix_of(canonical(p))
+    return like(pattern, sample_at(g, pattern))
 
 
 # --- dense matrices, entry by entry ----------------------------------------------------------------------------------

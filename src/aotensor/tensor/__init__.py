@@ -89,10 +89,11 @@ from aotensor.ops.symbols import (
     tensor3, tensor4, tensor5, vector, vectors, wcol, wmatrix, wrow, wscalar, wtensor3, wtensor4, wtensor5, wvector,
     zcol, zmatrix, zrow, zscalar, ztensor3, ztensor4, ztensor5, zvector,
 )
-from aotensor.tensor import linalg
+from aotensor.ops.random.stream import RandomStream
+from aotensor.tensor import linalg, random
 
 __all__ = [
-    "Constant", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
+    "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
     "advanced_set_subtensor1", "advanced_subtensor1", "all", "alloc", "and_", "any", "arange", "arccos", "arccosh",
     "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor",
     "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betaln",
@@ -117,7 +118,7 @@ __all__ = [
     "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum", "mean", "median", "min",
     "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "neg", "neq", "newaxis", "nonzero",
     "nonzero_values", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad", "permute_row_elements", "pi",
-    "pinv", "pow", "power", "prod", "psi", "ptp", "qr", "rad2deg", "ravel", "ravel_multi_index", "reciprocal",
+    "pinv", "pow", "power", "prod", "psi", "ptp", "qr", "rad2deg", "random", "ravel", "ravel_multi_index", "reciprocal",
     "relu", "repeat", "reshape", "rint", "roll", "round", "round_half_away_from_zero", "round_half_to_even", "row",
     "rows", "scalar", "scalar_from_tensor", "scalars", "scan", "second", "set_subtensor", "sgn", "shape", "shape_i",
     "shape_padaxis", "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
 from xdsl.ir import Operation, SSAValue
@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
+from aotensor.ir.interpreter.repeat import repeat
 from aotensor.ir.interpreter.scalar_values import compute
 
 Values: TypeAlias = Mapping[SSAValue, Array]
@@ -144,6 +145,8 @@ def _known(
             operands = [known[x] if x in known else values[x] for x in inner.operands]
             if isinstance(inner, tensor.ExtractOp):
                 known[inner.result] = gather(operands[0], operands[1:], shape)
+            elif isinstance(inner, scf.WhileOp):
+                known.update(zip(inner.results, repeat(inner, operands), strict=True))
             else:
                 known[inner.results[0]] = compute(inner, operands)
     return known

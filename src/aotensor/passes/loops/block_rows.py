@@ -44,7 +44,7 @@ def _is_expensive(leaf: Leaf) -> bool:
     cheap = (math.AbsFOp, math.FloorOp, math.CeilOp, math.CopySignOp)
     return any(
         isinstance(op, func.CallOp) or (op.name.startswith("math.") and not isinstance(op, cheap))
-        for op in leaf.statement.op.body.block.ops
+        for op in leaf.statement.body.ops
     )
 
 

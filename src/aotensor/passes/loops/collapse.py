@@ -44,6 +44,8 @@ class Collapse:
 
     def chain(self, loop: Loop) -> list[Loop]:
         """The loops from `loop` inwards that can become one; empty if they cannot."""
+        if any(s.slices is not None and loop.dims[s] in (s.slices.slice, s.slices.entry) for s in loop.dims):
+            return []
         chain = [loop]
         while len(chain[-1].body) == 1 and isinstance(chain[-1].body[0], Loop):
             chain.append(chain[-1].body[0])
@@ -76,7 +78,7 @@ class Collapse:
 
     def _runs_along_memory(self, statement: Statement, chain: Sequence[Loop]) -> bool:
         """True if each operand has the loops' dims as neighbouring axes in this order, or none of them."""
-        if statement.gathers or any(isinstance(op, linalg.IndexOp) for op in statement.op.body.block.ops):
+        if statement.gathers or any(isinstance(op, linalg.IndexOp) for op in statement.body.ops):
             return False
         dims = [loop.dims[statement] for loop in chain]
         for x, map in (*statement.reads, *statement.writes):

@@ -20,11 +20,13 @@ from typing import TypeAlias
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir.affine import AffineMap
 
 from aotensor.ir.dialect import CheckOp
 from aotensor.passes.loops.contraction import is_library_product
-from aotensor.passes.loops.statements import ExtentKey, Extents, Statement, position_of, preferred_order
+from aotensor.passes.loops.slices import CompressedOp, spread_slices
+from aotensor.passes.loops.statements import ExtentKey, Extents, Statement, position_of
 
 
 @dataclass(eq=False)
@@ -77,11 +79,12 @@ def fuse_loops(function: func.FuncOp, extents: Extents) -> list[Node]:
     for op in function.body.block.ops:
         if isinstance(op, func.ReturnOp | tensor.EmptyOp | tensor.SplatOp) and not _is_materialised(op):
             continue
-        if isinstance(op, linalg.GenericOp) and not is_library_product(op):
-            order = preferred_order(op)
-            items.append(_Item(op, Statement(op, extents.iteration_space(op), order), order))
-        else:
-            items.append(_Item(op, None))
+        is_fused = isinstance(op, CompressedOp) or (isinstance(op, linalg.GenericOp) and not is_library_product(op))
+        items.append(_Item(op, extents.statement(op) if is_fused else None))
+    spread_slices([item.statement for item in items if item.statement is not None], extents)
+    for item in items:
+        if item.statement is not None:
+            item.free = item.statement.order
     return _arrange(items, is_top_level=True)
 
 
@@ -89,8 +92,15 @@ def _is_materialised(op: Operation) -> bool:
     """True for an empty or filled tensor that is used as a value, not only as the start of a generic."""
     if isinstance(op, func.ReturnOp):
         return False
-    return any(not isinstance(use.operation, linalg.GenericOp) or use.index < len(use.operation.inputs)
-               for use in op.results[0].uses)  # fmt: skip
+    return any(not _is_start(use) for use in op.results[0].uses)
+
+
+def _is_start(use: Use) -> bool:
+    """Is it what the result of a fused operation begins with?"""
+    user = use.operation
+    if isinstance(user, CompressedOp):
+        return use.index == len(user.operands) - 1
+    return isinstance(user, linalg.GenericOp) and use.index >= len(user.inputs)
 
 
 @dataclass(eq=False)
@@ -212,7 +222,9 @@ def _common_dim(item: _Item, statement: Statement, slot: _Slot, loop: Loop, read
     if any(x in statement.gathers for m in slot.members for x in m.op.results):
         return None
     candidates = [d for d in item.free if statement.extents[d] == loop.extent]
-    if len(item.free) > 1:  # the loop along memory stays innermost
+    if statement.slices is not None and statement.slices.slice in item.free:  # a slice stands around its entries
+        candidates = [d for d in candidates if d == statement.slices.slice]
+    elif len(item.free) > 1:  # the loop along memory stays innermost
         candidates = [d for d in candidates if d != item.free[-1] and not _buries(item, statement, d)]
     for dim in candidates:
         if flows:
@@ -234,17 +246,25 @@ def _buries(item: _Item, statement: Statement, dim: int) -> bool:
 
 def _flows_within(producer: Statement, x: SSAValue, produced: int, consumer: Statement, dim: int) -> bool:
     """True if iteration t of the loop reads of `x` just what iteration t has completed."""
-    position = position_of(producer.write_map(x), produced)
-    return position is not None and all(position_of(m, dim) == position for m in consumer.read_maps(x))
+    position = _axis_of(producer, producer.write_map(x), produced)
+    return position is not None and all(_axis_of(consumer, m, dim) == position for m in consumer.read_maps(x))
+
+
+def _axis_of(statement: Statement, map: AffineMap, dim: int) -> int | None:
+    """Along which axis an operand is bound by a dim; a slice is where its entries are."""
+    slices = statement.slices
+    if slices is not None and dim == slices.slice and (position := position_of(map, slices.entry)) is not None:
+        return position
+    return position_of(map, dim)
 
 
 def _shares_operand(statement: Statement, dim: int, loop: Loop) -> bool:
     """True if some member of the loop reads the same tensor along the same axis."""
     for x, own in statement.reads:
-        position = position_of(own, dim)
+        position = _axis_of(statement, own, dim)
         if position is None:
             continue
         for member, bound in loop.dims.items():
-            if any(position_of(m, bound) == position for m in member.read_maps(x)):
+            if any(_axis_of(member, m, bound) == position for m in member.read_maps(x)):
                 return True
     return False

@@ -18,7 +18,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from aotensor.errors import UnsupportedError
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.extents import follow_from_arguments, pin_rounding
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
@@ -29,7 +29,6 @@ from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.contraction import matrix_product
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.loops.group_checks import all_hold, first_failure, group_length
-from aotensor.passes.loops.lower_compressed import lower_compressed
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.loops.lower_library import constant_buffer, lower_product, no_blas
 from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
@@ -131,6 +130,7 @@ class FunctionLowering(Buffers):
             return key
         if isinstance(key, tuple):
             return self.b.extent_of(self._argument(key[0]), key[1])
+        assert isinstance(key, SSAValue)
         return Scalar(self.scalar(key).ssa, "index")
 
     def _argument(self, number: int) -> SSAValue:
@@ -298,8 +298,6 @@ class FunctionLowering(Buffers):
                 lower_insert(self.b, self, op)
             case ScatterOp():
                 lower_scatter(self.b, self, op)
-            case SegmentSumOp() | ExpandSlicesOp() | SumAtOp():
-                lower_compressed(self.b, self, op)
             case PatternOp():
                 lower_pattern(self.b, self, op)
             case CumulateOp():

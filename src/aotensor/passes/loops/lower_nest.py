@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects import tensor
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
@@ -22,11 +23,14 @@ from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.block_rows import block_size
 from aotensor.passes.loops.collapse import Buffers, Collapse
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.lower_window import verb_dtype
+from aotensor.passes.loops.slices import SliceExtent
 from aotensor.passes.loops.statements import Statement, position_of
 from aotensor.passes.loops.storage import Result, Storage
 
 JAM: Final = 4  # rows
 LARGEST_JAMMED_BODY: Final = 40  # operations
+LONG_SLICE: Final = 256  # entries: blocks of 16 slices
 
 
 @dataclass
@@ -76,6 +80,33 @@ class NestEmitter:
         for result in starting:
             for instance in instances:
                 self._start(result, instance)
+        if isinstance(loop.extent, SliceExtent):
+            self._emit_entries(loop, loop.extent, instances)
+        else:
+            self._emit_whole(loop, instances)
+        for result in starting:
+            for instance in instances:
+                if result.in_register and result.has_memory:
+                    self._store(result, instance, instance.accumulator(result.value))
+
+    def _emit_entries(self, loop: Loop, extent: SliceExtent, instances: Sequence[Instance]) -> None:
+        """The loop over the entries of one slice."""
+        (instance,) = instances
+        statement = next(iter(loop.dims))
+        slices = statement.slices
+        assert slices is not None
+        outer = next(x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice)
+        slice = instance.counters[outer]
+        indptr = self.buffers.buffer(extent.indptr)
+        low, high = (position_at(self.b, indptr, at) for at in (slice, self.b.add(slice, self.b.index(1))))
+        if self._is_worth_jamming(loop, high):
+            whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), JAM), JAM))
+            self._emit_range(loop, instances, low, whole, JAM, jam=JAM)
+            self._emit_range(loop, instances, whole, high, 1)
+        else:
+            self._emit_range(loop, instances, low, high, 1)
+
+    def _emit_whole(self, loop: Loop, instances: Sequence[Instance]) -> None:
         extent = self.buffers.resolve(loop.extent)
         if loop.is_over_blocks:
             self._emit_range(loop, instances, 0, extent, block_size(self.b, self._inner_extent(loop)))
@@ -89,15 +120,11 @@ class NestEmitter:
             self._emit_range(loop, instances, whole, high, 1)
         else:
             self._emit_range(loop, instances, *self.ranges.get(loop, (0, extent)), 1)
-        for result in starting:
-            for instance in instances:
-                if result.in_register and result.has_memory:
-                    self._store(result, instance, instance.accumulator(result.value))
 
     def _inner_extent(self, loop: Loop) -> Extent:
-        """Extent of the first loop inside the phases of a loop over blocks."""
+        """Extent of the first loop inside the phases of a loop over blocks; slices count as long, for small blocks."""
         inner = next(node for phase in loop.phases for node in phase.body if isinstance(node, Loop))
-        return self.buffers.resolve(inner.extent)
+        return LONG_SLICE if isinstance(inner.extent, SliceExtent) else self.buffers.resolve(inner.extent)
 
     def _emit_range(
         self, loop: Loop, instances: Sequence[Instance], start: Extent, stop: Extent, step: Extent, jam: int = 1
@@ -121,7 +148,8 @@ class NestEmitter:
             return [inner[_index(instances, outer)].accumulator(x) for outer, x in slots]
 
         initial = [i.accumulator(x) for i, x in slots]
-        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop))
+        is_short = isinstance(loop.extent, SliceExtent)
+        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop), is_short=is_short)
         for (instance, x), value in zip(slots, results, strict=True):
             instance.accumulate(x, value)
 
@@ -135,7 +163,7 @@ class NestEmitter:
         if not all(isinstance(node, Leaf) for node in loops[-1].body):
             return False
         return all(
-            position_of(map, each.dims[s]) is not None or self.storage.results[x].is_reduction_in_register
+            s.binds(map, each.dims[s]) or self.storage.results[x].is_reduction_in_register
             for each in loops for s in each.dims for x, map in s.writes
         )  # fmt: skip
 
@@ -155,6 +183,10 @@ class NestEmitter:
         value = self.buffers.scalar(start)
         if result.in_register:
             instance.accumulate(result.value, value)
+            return
+        if result.statement.form.scatter is not None:
+            target = self.buffers.buffer(result.value)
+            self.b.nest(self.buffers.shape(result.value), lambda at: self.b.store(value, target, at))
             return
         write = result.statement.write_map(result.value)
         path = self.storage.paths[result.statement]
@@ -192,9 +224,11 @@ class NestEmitter:
         if isinstance(extent, int) and extent < 2 * JAM:
             return False
         inner = [node for node in loop.body if isinstance(node, Loop)]
+        if any(isinstance(node.extent, SliceExtent) for node in inner) or any(s.form.scatter for s in loop.dims):
+            return False  # slices differ in their numbers of entries; sums may meet in one place
         if not inner or any(isinstance(child, Loop) for node in inner for child in node.body):
             return False
-        size = sum(len(list(s.op.body.block.ops)) for node in inner for s in node.dims)
+        size = sum(len(list(s.body.ops)) for node in inner for s in node.dims)
         if size > LARGEST_JAMMED_BODY or self._has_row_buffer(loop) or not self._reuses(loop, inner):
             return False
         # a sum over both loops would be taken in another order
@@ -220,15 +254,30 @@ class NestEmitter:
     def _emit_leaf(self, statement: Statement, instance: Instance) -> None:
         counters = self._counters(statement, instance)
         mapping: dict[SSAValue, SSAValue] = {}
-        arguments = statement.op.body.block.args
+        arguments = statement.body.args
         for argument, (x, m) in zip(arguments, statement.reads, strict=False):
             mapping[argument] = self._read(statement, x, m, counters, instance).ssa
+        if statement.form.scatter is not None:
+            self._emit_scattered(statement, counters, mapping)
+            return
         for argument, (x, _) in zip(arguments[len(statement.reads) :], statement.writes, strict=True):
             if argument.uses:
                 mapping[argument] = self._read_accumulator(self.storage.results[x], instance).ssa
         yielded = self._copy_body(statement, counters, mapping)
         for (x, _), value in zip(statement.writes, yielded, strict=True):
             self._write(self.storage.results[x], instance, value)
+
+    def _emit_scattered(
+        self, statement: Statement, counters: dict[int, Scalar], mapping: dict[SSAValue, SSAValue]
+    ) -> None:
+        """A term that goes where one of the inputs says."""
+        ((x, map),) = statement.writes
+        place = self.b.cast(Scalar(mapping[statement.body.args[1]], verb_dtype(statement.form.inputs[1])), "index")
+        where = [place, *(_index_of(e, counters) for e in map.results[1:])]
+        buffer = self.buffers.buffer(x)
+        mapping[statement.body.args[2]] = self.b.fetch(buffer, where, "raw").ssa
+        (total,) = self._copy_body(statement, counters, mapping)
+        self.b.store(total, buffer, where)
 
     def _counters(self, statement: Statement, instance: Instance) -> dict[int, Scalar]:
         return {loop.dims[statement]: instance.counters[loop] for loop in self.storage.paths[statement]}
@@ -278,7 +327,7 @@ class NestEmitter:
     def _copy_body(
         self, statement: Statement, counters: dict[int, Scalar], mapping: dict[SSAValue, SSAValue]
     ) -> list[Scalar]:
-        for op in statement.op.body.block.ops:
+        for op in statement.body.ops:
             match op:
                 case linalg.IndexOp():
                     mapping[op.result] = counters[op.dim.value.data].ssa
@@ -310,3 +359,8 @@ def _index_of(expression: object, counters: dict[int, Scalar]) -> Extent:
         return counters[expression.position]
     assert isinstance(expression, AffineConstantExpr), f"{expression} is no projected permutation"
     return expression.value
+
+
+def position_at(b: LoopBuilder, positions: SSAValue, at: Scalar) -> Scalar:
+    """An element of a vector of int32 or int64 positions, as an index."""
+    return b.emit(arith.IndexCastOp(b.fetch(positions, [at], "raw").ssa, IndexType()), "index")

@@ -2,58 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, StringAttr, TensorType
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import depends_on_arguments_only
+from aotensor.passes.loops.slices import CompressedOp, Form, SliceExtent, Slices, form_of, slices_of
 
-ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
-"""An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
+ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int] | SliceExtent"
+"""An extent as something that compares: a number, an index value, (argument, axis) of an input's dim, or a slice's."""
+
+FusedOp: TypeAlias = linalg.GenericOp | CompressedOp
+"""What the loop fuser takes apart."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Statement:
-    """A linalg.generic, seen as a perfect loop nest over its iteration space."""
+    """An operation, seen as a perfect loop nest over its iteration space."""
 
-    op: linalg.GenericOp
+    op: FusedOp
     extents: tuple[ExtentKey, ...]
     order: tuple[int, ...]
     """Dims from the outermost to the innermost loop, so that the innermost one runs along memory."""
-    maps: tuple[AffineMap, ...] = field(init=False)
-    is_reduction: tuple[bool, ...] = field(init=False)
+    form: Form
+    slices: Slices | None = None
+    """The dims that run over the slices of a compressed axis and over their entries."""
     gathers: frozenset[SSAValue] = field(init=False)
+    """What is read at places that are no dims: nothing that the same loop makes."""
 
     def __post_init__(self) -> None:
-        self.maps = tuple(m.data for m in self.op.indexing_maps)
-        kinds = [t.data for t in self.op.iterator_types]
-        self.is_reduction = tuple(k == IteratorType.REDUCTION for k in kinds)
-        self.gathers = frozenset(x.tensor for x in self.op.body.walk() if isinstance(x, tensor.ExtractOp))
+        found = {x.tensor for x in self.body.walk() if isinstance(x, tensor.ExtractOp)}
+        self.gathers = frozenset(found | ({self.slices.indptr} if self.slices is not None else set()))
+
+    @property
+    def body(self) -> Block:
+        """What happens to the elements."""
+        return self.form.body
+
+    @property
+    def maps(self) -> tuple[AffineMap, ...]:
+        return self.form.maps
+
+    @property
+    def is_reduction(self) -> tuple[bool, ...]:
+        return self.form.is_reduction
 
     @property
     def reads(self) -> list[tuple[SSAValue, AffineMap]]:
-        return list(zip(self.op.inputs, self.maps, strict=False))
+        return list(zip(self.form.inputs, self.maps, strict=False))
 
     @property
     def writes(self) -> list[tuple[SSAValue, AffineMap]]:
-        return list(zip(self.op.results, self.maps[len(self.op.inputs) :], strict=True))
+        return list(zip(self.op.results, self.maps[len(self.form.inputs) :], strict=True))
+
+    def divide(self, indptr: SSAValue, count: ExtentKey) -> None:
+        """Run over `count` slices and their entries instead of all entries, which are the outermost dim."""
+        entry, slice = self.order[0], len(self.extents)
+        self.slices = Slices(slice, entry, indptr)
+        extents = [SliceExtent(indptr) if d == entry else n for d, n in enumerate(self.extents)]
+        self.extents = (*extents, count)
+        self.order = (slice, *self.order)
+        self.gathers |= {indptr}
+
+    def binds(self, map: AffineMap, dim: int) -> bool:
+        """Is an operand with this map another one in each iteration of a loop over the dim?
+
+        An entry belongs to one slice: who has the entry has the slice.
+        """
+        if self.slices is not None and dim == self.slices.slice and position_of(map, self.slices.entry) is not None:
+            return True
+        return position_of(map, dim) is not None
 
     @property
     def is_reassociable(self) -> bool:
         """True if its reduction may be taken in any order: not so for float sums without the `reassoc` flag."""
-        arguments = self.op.body.block.args[len(self.op.inputs) :]
-        for op in self.op.body.block.ops:
+        arguments = self.body.args[len(self.form.inputs) :]
+        for op in self.body.ops:
             if isinstance(op, arith.AddfOp | arith.MulfOp) and any(x in arguments for x in op.operands):
                 return FastMathFlag.REASSOC in op.fastmath.data
         return True
@@ -67,7 +101,7 @@ class Statement:
     def start_of(self, x: SSAValue) -> SSAValue | None:
         """The scalar that a reduction's result starts from; None for a result that is simply written."""
         assert isinstance(x, OpResult)
-        outs = self.op.outputs[x.index]
+        outs = self.form.starts[x.index]
         return outs.owner.input if isinstance(outs.owner, tensor.SplatOp) else None
 
 
@@ -98,12 +132,20 @@ class Extents:
             n = self._same[n]
         return n
 
-    def iteration_space(self, op: linalg.GenericOp) -> tuple[ExtentKey, ...]:
+    def statement(self, op: FusedOp) -> Statement:
+        """An operation as a statement. Its slices run outside of their entries."""
+        form, slices = form_of(op), slices_of(op)
+        extents, order = self._iteration_space(op, form), preferred_order(form.maps)
+        if slices is not None:
+            extents = (extents[0], SliceExtent(slices.indptr), *extents[2:])
+            order = (0, 1, *(d for d in order if d > 1))
+        return Statement(op, extents, order, form, slices)
+
+    def _iteration_space(self, op: FusedOp, form: Form) -> tuple[ExtentKey, ...]:
         """Extent of each dim, from the first operand that is indexed by it: outputs before inputs."""
-        operands = [*op.outputs, *op.inputs]
-        count = len(op.inputs)
-        maps = [m.data for m in op.indexing_maps]
-        maps = maps[count:] + maps[:count]
+        operands = [*form.starts, *form.inputs]
+        count = len(form.inputs)
+        maps = form.maps[count:] + form.maps[:count]
         extents: list[ExtentKey] = []
         for dim in range(maps[0].num_dims):
             for x, m in zip(operands, maps, strict=True):
@@ -198,9 +240,8 @@ def _dim_name(names: object, number: int, axis: int) -> str:
     return name.data
 
 
-def preferred_order(op: linalg.GenericOp) -> tuple[int, ...]:
+def preferred_order(maps: Sequence[AffineMap]) -> tuple[int, ...]:
     """Loop order: outer loops take long strides, the innermost loop runs along the last axis of most operands."""
-    maps = [m.data for m in op.indexing_maps]
     rank = maps[0].num_dims
 
     def weight(dim: int) -> tuple[float, int]:

@@ -19,6 +19,7 @@ from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.slices import CompressedOp
 from aotensor.passes.loops.statements import Statement, position_of
 
 
@@ -69,7 +70,7 @@ def plan_storage(function: func.FuncOp, nodes: Sequence[Node]) -> Storage:
     """Decide, for a function and its loops, where every result lives."""
     storage = Storage()
     _collect_paths(nodes, storage.paths)
-    statement_of = {s.op: s for s in storage.paths}
+    statement_of: dict[Operation, Statement] = {s.op: s for s in storage.paths}
     for statement, path in storage.paths.items():
         for value, _ in statement.writes:
             storage.results[value] = _classify(value, statement, path, statement_of, storage)
@@ -92,21 +93,21 @@ def _classify(
     value: SSAValue,
     statement: Statement,
     path: tuple[Loop, ...],
-    statement_of: dict[linalg.GenericOp, Statement],
+    statement_of: dict[Operation, Statement],
     storage: Storage,
 ) -> Result:
     write = statement.write_map(value)
     axes = [position_of(write, loop.dims[statement]) for loop in path]
-    is_index = [axis is not None for axis in axes]
+    is_index = [statement.binds(write, loop.dims[statement]) for loop in path]
     is_reduction = statement.start_of(value) is not None and False in is_index
     complete = is_index.index(False) if is_reduction else len(path)
-    bound = {axis for axis, loop in zip(axes[:complete], path, strict=False) if not loop.is_over_blocks}
+    bound = {axis for axis, loop in zip(axes[:complete], path, strict=False) if not loop.is_over_blocks} - {None}
     in_register = len(bound) == len(write.results)
     result = Result(value, statement, complete, in_register, is_reduction)
     shared = len(path)
     for use in value.uses:
         reader = _reader(use.operation)
-        user = statement_of.get(reader) if isinstance(reader, linalg.GenericOp) else None
+        user = statement_of.get(reader)
         other = storage.paths[user] if user is not None else ()
         common = _common_prefix(path, other)
         gathered = user is not None and value in user.gathers
@@ -162,6 +163,7 @@ def _is_fresh(x: SSAValue) -> bool:
     """True if the tensor's buffer is made for it alone: not an input, a constant or a view of something else."""
     makers = (
         linalg.GenericOp
+        | CompressedOp
         | tensor.InsertSliceOp
         | ScatterOp
         | LapackOp

@@ -1,0 +1,1 @@
+"""Random draws: a counter-based generator, samplers in scalar verbs, and distributions made of them."""

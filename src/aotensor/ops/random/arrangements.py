@@ -1,0 +1,163 @@
+"""Choices among categories, and orders: draws along an axis.
+
+Every function takes the state first and gives (next state, draw). The last axis of probabilities runs over the
+categories; they are weights, taken in proportion to their sum. What is chosen has no derivative with respect to them.
+
+All raise GraphValueError for a weight that is negative or not finite, or weights whose sum is 0: at once where they are
+constants, else at run time.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.create import alloc
+from aotensor.ops.elementwise.compare import cast, ge, gt, neq, switch
+from aotensor.ops.gradient_control import undefined_grad
+from aotensor.ops.random.discrete import LARGEST_COUNT, integers
+from aotensor.ops.random.parameter import parameter
+from aotensor.ops.random.sizes import extents_for, noise, sampled, whole
+from aotensor.ops.random.state import Drawn, after, as_state
+from aotensor.ops.reduce.cumulate import cumsum
+from aotensor.ops.reduce.recurrence import LinearRecurrence
+from aotensor.ops.reduce.sort import argsort
+from aotensor.ops.reduce.sums import sum as total
+from aotensor.ops.scan.frontend import scan
+from aotensor.ops.shape.axes import moveaxis, shape_padright
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, extent_of, product, reshape
+from aotensor.ops.shape.join import concatenate
+from aotensor.ops.shape.rearrange import flip
+from aotensor.ops.take import take
+
+_SMALLEST: Final = 5e-324
+"""The smallest float64 above 0."""
+
+
+def _weights(name: str, p: Any) -> Variable:
+    """Weights in float64.   Raises: GraphTypeError without an axis of categories."""
+    p = as_tensor(p)
+    if p.ndim == 0:
+        raise GraphTypeError(f"{name}: the probabilities have no axis of categories", lines=[p.describe()])
+    checked = parameter(f"{name}: p", p, "float64", low=0, high=sys.float_info.max)
+    sums = parameter(f"{name}: the sum of p", total(checked, axis=-1, keepdims=True), "float64", _SMALLEST)
+    return undefined_grad(checked / sums)
+
+
+def categorical(state: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
+    """Number k with probability p[…, k]: where a uniform number falls among the running sums.   p: (…, K) → (…)
+
+    Its leading axes broadcast to `size` where that is given.
+    """
+    state, p = as_state(state), _weights("categorical", p)
+    sums = cumsum(p, axis=-1)
+    extents = extents_for(size, [sums[..., 0]])
+    u = shape_padright(noise("uniform", state, extents, "float64"))
+    wide = alloc(sums, [*extents, extent_of(p, -1)])
+    passed = total(cast(ge(u * shape_padright(wide[..., -1]), wide), "int64"), axis=-1)
+    return after(state), cast(passed, whole(dtype))
+
+
+def multinomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
+    """How often each category comes in n trials.   n: (…), p: (…, K) → (…, K)
+
+    n and the leading axes of p broadcast together, and to `size` where that is given. Each category in turn is binomial
+    among the trials that are left.   Source: Davis, "The computer generation of multinomial random variates" (1993).
+    """
+    state, p = as_state(state), _weights("multinomial", p)
+    n = parameter("multinomial: n", n, "int64", 0, LARGEST_COUNT)
+    extents = extents_for(size, [n, p[..., 0]])
+    rows = moveaxis(alloc(p, [*extents, extent_of(p, -1)]), -1, 0)
+    shares = _share(rows, flip(cumsum(flip(rows, axis=0), axis=0), axis=0))
+
+    def step(share: Variable, left: Variable, state: Variable) -> list[Variable]:
+        chosen = sampled("binomial", state, None, [left, share])
+        return [chosen, left - chosen, after(state)]
+
+    outputs, _ = scan(step, sequences=[shares], outputs_info=[None, alloc(n, extents), state])
+    return after(state, extent_of(p, -1)), cast(moveaxis(outputs[0], 0, -1), whole(dtype))
+
+
+def multinomial_in_groups(state: Any, n: Any, p: Any, groups: Any) -> Drawn:
+    """The same for groups of different sizes, which lie one after the other: int64 counts of all their categories.
+
+    n: trials of each group. p: weights of the categories of all groups, a vector. groups: the group of each category,
+    an integer vector, ascending. A group whose weights are all 0 gets no counts.
+    """
+    state, groups = as_state(state), as_tensor(groups)
+    p = undefined_grad(parameter("multinomial: p", p, "float64", 0, sys.float_info.max))
+    n = parameter("multinomial: n", n, "int64", 0, LARGEST_COUNT)
+    border, change = constant(np.ones(1, bool)), neq(groups[1:], groups[:-1])
+    is_first, is_last = concatenate([border, change])[: extent_of(p, 0)], concatenate([change, border])
+    inside = switch(is_last[: extent_of(p, 0)], 0.0, 1.0)
+    shares = _share(p, LinearRecurrence(0, reverse=True)(inside, p))
+
+    def step(share: Variable, trials: Variable, is_new: Variable, left: Variable, state: Variable) -> list[Variable]:
+        here = switch(is_new, trials, left)
+        chosen = sampled("binomial", state, None, [here, share])
+        return [chosen, here - chosen, after(state)]
+
+    sequences = [shares, take(n, groups, axis=0), is_first]
+    outputs, _ = scan(step, sequences=sequences, outputs_info=[None, constant(0, dtype="int64"), state])
+    return after(state, extent_of(p, 0)), outputs[0]
+
+
+def _share(p: Variable, mass: Variable) -> Variable:
+    """The probability of a category among those that are left, exactly 1 for the last that has one."""
+    return switch(gt(p, 0.0), p / mass, 0.0)
+
+
+def permutation(state: Any, x: Any) -> Drawn:
+    """The rows of x in random order; for an integer scalar n, the numbers 0 … n − 1. All orders are equally likely.
+
+    They are sorted by random keys of 64 bits, of which no two are equal but with probability n²·2^-65.
+    """
+    state = as_state(state)
+    rows, count = _population("permutation", x)
+    order = argsort(noise("bits", state, [count], "uint64"))
+    return after(state), order if rows is None else take(rows, order, axis=0)
+
+
+def choice(state: Any, a: Any, size: Any = (), replace: bool = True, p: Any = None) -> Drawn:
+    """Rows of a, or numbers 0 … a − 1 for an integer scalar, with probabilities p or equally likely.
+
+    replace: a row may come again. Otherwise there are as many rows as drawn; with p, a row's place among the chosen is
+    that of drawing one after the other, rows with p = 0 last.   Source: Efraimidis & Spirakis, "Weighted random
+    sampling with a reservoir" (2006).
+
+    Raises: GraphValueError for weights of another number than rows, or more draws than rows without replacement, where
+    this is known; else at run time.
+    """
+    state, extents = as_state(state), as_extents(size)
+    rows, count = _population("choice", a)
+    if replace:
+        following, chosen = integers(state, 0, count, extents) if p is None else categorical(state, p, extents)
+    else:
+        following, chosen = after(state), _distinct(state, count, extents, p)
+    return following, chosen if rows is None else take(rows, chosen, axis=0)
+
+
+def _distinct(state: Variable, count: SymbolicExtent, extents: list[SymbolicExtent], p: Any) -> Variable:
+    """Different numbers below `count`."""
+    number = product(extents)
+    if isinstance(number, int) and isinstance(count, int) and number > count:
+        raise GraphValueError(f"choice: {number} of {count} without replacement")
+    keys = noise("bits", state, [count], "uint64")
+    if p is not None:
+        keys = noise("exponential", state, [count], "float64") / _weights("choice", p)
+    return reshape(argsort(keys)[:number], extents)
+
+
+def _population(name: str, x: Any) -> tuple[Variable | None, SymbolicExtent]:
+    """What is chosen from: the rows of a tensor, or None for numbers; and how many there are."""
+    x = as_tensor(x)
+    if x.ndim:
+        return x, extent_of(x, 0)
+    if x.dtype not in dtypes.INTEGERS:
+        raise GraphTypeError(f"{name}: a scalar is a number of elements, not {x.type}", lines=[x.describe()])
+    return None, as_extent(x)

@@ -1,0 +1,92 @@
+"""Parameters of distributions: checked where they come in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import LinearOp
+
+
+@dataclass(frozen=True)
+class Parameter(LinearOp):
+    """x, after a check that all its elements lie in [low, high] and none is nan.
+
+    label: "poisson: lam", in front of the message.
+    """
+
+    name: ClassVar[str] = "parameter"
+    is_analytic: ClassVar[bool] = False
+    label: str
+    low: float
+    high: float
+
+    @property
+    def message(self) -> str:
+        """What is wrong where the check fails."""
+        low, high = ("" if math.isinf(bound) else f"{bound:g}" for bound in (self.low, self.high))
+        wanted = f"between {low} and {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+        return f"{self.label} has an element that is not {wanted}"
+
+    def is_good(self, x: Array) -> bool:
+        """Would the check pass?"""
+        return bool(np.all((x >= self.low) & (x <= self.high)))
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array) -> Array:
+        if not self.is_good(x):
+            raise GraphValueError(self.message)
+        return x.copy()
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return cotangent
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0]]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        def is_good(v: ScalarVerbs, element: Scalar) -> Scalar:
+            wide = v.cast(element, "float64")
+            above = v.compare("ge", wide, v.constant(self.low, "float64"))
+            return v.and_(above, v.compare("le", wide, v.constant(self.high, "float64")))
+
+        good = b.map(is_good, x, dtype="bool")
+        b.check(b.item(b.reduce("and", good, range(len(x.extents)))), self.message)
+        return x
+
+
+def parameter(label: str, value: Any, dtype: str, low: float = -math.inf, high: float = math.inf) -> Variable:
+    """`value` in `dtype`, checked to lie in [low, high]: at once if it is a constant, else at run time.
+
+    Raises: GraphValueError for a constant outside, GraphTypeError for a fractional value where `dtype` is an integer's.
+    """
+    x = as_tensor(value)
+    if dtypes.is_discrete(dtype) and dtypes.is_float(x.dtype):
+        raise GraphTypeError(f"{label} is an integer, not {x.type}", lines=[x.describe()])
+    check = Parameter(label, low, high)
+    converted = cast(x, dtype)
+    if math.isinf(low) and math.isinf(high):
+        return converted
+    if isinstance(x, Constant):
+        if not check.is_good(x.data):
+            raise GraphValueError(check.message, lines=[x.describe()])
+        return converted
+    return check(converted)  # type: ignore[no-any-return]

@@ -1,0 +1,133 @@
+"""Philox 4x32-10, a counter-based generator: 128 random bits for each counter, at any place and in any order.
+
+Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). A round multiplies two of
+the four 32-bit words of the counter to 64 bits and mixes the halves with the other two words and with a key that grows
+from round to round; ten rounds.
+
+A draw has a state of two numbers of 64 bits, (key, draw). The block of element e, attempt t is that of the counter
+
+    word 0          word 1                       words 2, 3
+    e mod 2^32      e / 2^32 + t·2^16            draw
+
+so that elements, attempts of one element and draws never share a block: e < 2^48, t < 2^16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import aligned
+from aotensor.ops.linear import DiscreteOp
+from aotensor.ops.random.array_verbs import ArrayVerbs
+
+ROUNDS: Final = 10
+ATTEMPTS: Final = 1 << 16
+"""Blocks that one element of one draw has."""
+
+_MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
+_WEYL: Final = (0x9E3779B9, 0xBB67AE85)
+_LOW: Final = 0xFFFFFFFF
+
+Words: TypeAlias = tuple[Any, Any, Any, Any]
+"""Four scalars of dtype uint64 that hold 32 bits each."""
+Place: TypeAlias = tuple[Any, Any, Any]
+"""(key, draw, element), scalars of dtype uint64."""
+
+
+def philox(v: ScalarVerbs, counter: Words, key: tuple[Any, Any]) -> Words:
+    """The block of a counter under a key, both as 32-bit words in uint64."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    shift, mask = v.constant(32, "uint64"), v.constant(_LOW, "uint64")
+    (m0, m1), (w0, w1) = ([v.constant(x, "uint64") for x in pair] for pair in (_MULTIPLIERS, _WEYL))
+    for number in range(ROUNDS):
+        if number:
+            k0, k1 = v.and_(v.add(k0, w0), mask), v.and_(v.add(k1, w1), mask)
+        one, two = v.mul(c0, m0), v.mul(c2, m1)
+        c0 = v.xor(v.xor(v.shift_right(two, shift), c1), k0)
+        c2 = v.xor(v.xor(v.shift_right(one, shift), c3), k1)
+        c1, c3 = v.and_(two, mask), v.and_(one, mask)
+    return c0, c1, c2, c3
+
+
+def block(v: ScalarVerbs, place: Place, attempt: Any = None) -> Words:
+    """The random words of one element in one draw; `attempt` counts the blocks that it takes, 0 by default."""
+    key, draw, element = place
+    second = _high(v, element)
+    if attempt is not None:
+        second = v.or_(second, v.shift_left(attempt, v.constant(16, "uint64")))
+    counter = (_low(v, element), second, _low(v, draw), _high(v, draw))
+    return philox(v, counter, (_low(v, key), _high(v, key)))
+
+
+def whole(v: ScalarVerbs, high: Any, low: Any) -> Any:
+    """The 64 bits of two words."""
+    return v.or_(v.shift_left(high, v.constant(32, "uint64")), low)
+
+
+def _low(v: ScalarVerbs, x: Any) -> Any:
+    return v.and_(x, v.constant(_LOW, "uint64"))
+
+
+def _high(v: ScalarVerbs, x: Any) -> Any:
+    return v.shift_right(x, v.constant(32, "uint64"))
+
+
+@dataclass(frozen=True)
+class Philox(DiscreteOp):
+    """The bare function: counters (…, 4) and keys (…, 2) of 32-bit words, both uint32 → blocks (…, 4).
+
+    The leading axes broadcast along extents of 1.
+    """
+
+    name: ClassVar[str] = "philox"
+
+    def infer_type(self, counter: TensorType, key: TensorType) -> TensorType:
+        for found, count in ((counter, 4), (key, 2)):
+            if found.dtype != "uint32" or not found.rank or found.shape[-1] not in (count, None):
+                raise GraphTypeError(f"expected uint32 words, {count} along the last axis, found {found}")
+        return TensorType("uint32", (*broadcast_shapes([counter.shape[:-1], key.shape[:-1]]), 4))
+
+    def reference(self, counter: Array, key: Array) -> Array:
+        if (counter.shape[-1], key.shape[-1]) != (4, 2):
+            raise GraphTypeError(
+                f"philox: {counter.shape[-1]} words of counter and {key.shape[-1]} of key, not 4 and 2"
+            )
+        words, keys = (tuple(np.moveaxis(x.astype(np.uint64), -1, 0)) for x in (counter, key))
+        verbs: Any = ArrayVerbs()
+        return np.stack(np.broadcast_arrays(*philox(verbs, words, keys)), -1).astype(np.uint32)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        rank = node.outputs[0].ndim
+        return self.apply(*(aligned(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
+
+    def lower(self, b: TensorBuilder, counter: Tensor, key: Tensor) -> Tensor:
+        for x, count in ((counter, 4), (key, 2)):
+            b.same_extent([x.extents[-1], count], "numbers of words")
+        words, keys = _columns(b, counter, 4), _columns(b, key, 2)
+
+        def element(v: ScalarVerbs, *xs: Scalar) -> tuple[Scalar, ...]:
+            wide = [v.cast(x, "uint64") for x in xs]
+            made = philox(v, (wide[0], wide[1], wide[2], wide[3]), (wide[4], wide[5]))
+            return tuple(v.cast(x, "uint32") for x in made)
+
+        columns = b.map(element, *words, *keys, dtype=("uint32",) * 4)
+        return b.concatenate([b.permute(x, [*range(len(x.extents)), None]) for x in columns], len(columns[0].extents))
+
+
+def _columns(b: TensorBuilder, x: Tensor, count: int) -> list[Tensor]:
+    """x[…, 0], x[…, 1], …"""
+
+    def column(number: int) -> Tensor:
+        return b.tabulate(x.extents[:-1], x.dtype, lambda v, *at: v.load(x, *at, number))
+
+    return [column(number) for number in range(count)]

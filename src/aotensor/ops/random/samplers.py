@@ -1,0 +1,272 @@
+"""Samplers in scalar verbs: from the random words of an element to one draw, by loops that are exact and bounded.
+
+All compute in float64. Each loop reads a block of the generator per round, so the draw of an element depends on its own
+place alone. `LIMIT` rounds are never reached: every method here accepts with a probability of more than ⅔.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from aotensor.core.builders import ScalarVerbs
+from aotensor.ops.random.noise import inner, normal, uniform
+from aotensor.ops.random.philox import ATTEMPTS, Place, block, whole
+
+LIMIT: Final = ATTEMPTS // 2
+"""Rounds of a loop that takes two blocks in each."""
+SMALL_MEAN: Final = 10.0
+"""Below it, counts are searched for one after the other: as many steps as the count, and one block."""
+LARGEST_SEARCHED: Final = 200.0
+"""No count of a mean below `SMALL_MEAN` exceeds it with a probability of 2**-53."""
+
+
+def bernoulli(v: ScalarVerbs, place: Place, p: Any) -> Any:
+    """True with probability p."""
+    words = block(v, place)
+    return v.compare("lt", uniform(v, words[0], words[1], "float64"), p)
+
+
+def geometric(v: ScalarVerbs, place: Place, p: Any) -> Any:
+    """Trials up to the first success: ⌈log u / log(1 − p)⌉, at least 1.   Source: Devroye (1986), X.2."""
+    words = block(v, place)
+    failures = v.math("log1p", v.neg(p))
+    count = v.math("ceil", v.div(v.math("log", inner(v, words[0], words[1], "float64")), failures))
+    return v.cast(v.maximum(count, v.constant(1.0, "float64")), "int64")
+
+
+def integers(v: ScalarVerbs, place: Place, span: Any, threshold: Any) -> Any:
+    """0 … span − 1, all equally likely; a span of 0 is 2**64. threshold: 2**64 mod span.
+
+    The high half of a product of 64 random bits and span, drawn again where the low half is below the threshold.
+    Source: Lemire, "Fast random integer generation in an interval" (2019).
+    """
+
+    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+        *where, span, threshold = fixed
+        words = block(v, (where[0], where[1], where[2]), attempt)
+        bits = whole(v, words[0], words[1])
+        high, low = _product(v, bits, span)
+        is_all = v.compare("eq", span, v.constant(0, "uint64"))
+        return [
+            v.add(attempt, v.constant(1, "uint64")),
+            v.or_(is_all, v.compare("ge", low, threshold)),
+            v.select(is_all, bits, high),
+        ]
+
+    start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0, "uint64")]
+    return v.iterate(start, [*place, span, threshold], _is_open, step)[2]
+
+
+def gamma(v: ScalarVerbs, place: Place, shape: Any) -> Any:
+    """Gamma of scale 1.
+
+    Source: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000). A shape a below 1 goes by
+    Gamma(a) = Gamma(a + 1)·u^(1/a).
+    """
+    one = v.constant(1.0, "float64")
+    is_small = v.compare("lt", shape, one)
+    d = v.sub(v.select(is_small, v.add(shape, one), shape), v.constant(1 / 3, "float64"))
+    c = v.div(one, v.math("sqrt", v.mul(v.constant(9.0, "float64"), d)))
+
+    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+        *where, d, c = fixed
+        place, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
+        x = normal(v, block(v, place, attempt), "float64")
+        words = block(v, place, v.add(attempt, one))
+        root = v.add(v.constant(1.0, "float64"), v.mul(c, x))
+        cube = v.mul(v.mul(root, root), root)
+        bound = v.add(
+            v.mul(v.mul(v.constant(0.5, "float64"), x), x),
+            v.mul(d, v.add(v.sub(v.constant(1.0, "float64"), cube), v.math("log", cube))),
+        )
+        u = v.math("log", inner(v, words[0], words[1], "float64"))
+        is_good = v.and_(v.compare("gt", root, v.constant(0.0, "float64")), v.compare("lt", u, bound))
+        return [v.add(attempt, next_), is_good, v.mul(d, cube)]
+
+    start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0.0, "float64")]
+    attempt, _, found = v.iterate(start, [*place, d, c], _is_open, step)
+    words = block(v, place, v.sub(attempt, v.constant(1, "uint64")))
+    power = v.div(v.math("log", inner(v, words[2], words[3], "float64")), shape)
+    return v.mul(found, v.select(is_small, v.math("exp", power), one))
+
+
+def poisson(v: ScalarVerbs, place: Place, mean: Any) -> Any:
+    """Poisson counts: searched for one after the other below a mean of 10, by transformed rejection above.
+
+    Sources: Devroye, "Non-uniform random variate generation" (1986), X.3; Hörmann, "The transformed rejection method
+    for generating Poisson random variables" (1993), algorithm PTRS.
+    """
+    is_small = v.compare("lt", mean, v.constant(SMALL_MEAN, "float64"))
+
+    def ratio(v: ScalarVerbs, k: Any, mean: Any) -> Any:
+        return v.div(mean, k)
+
+    first = v.math("exp", v.neg(mean))
+    few = _searched(v, place, is_small, first, v.constant(LARGEST_SEARCHED, "float64"), [mean], ratio)
+    spread = v.math("sqrt", mean)
+    b = _linear(v, 2.53, spread, 0.931)
+    a = _linear(v, 0.02483, b, -0.059)
+    inverse = v.add(v.constant(1.1239, "float64"), _over(v, 1.1328, _linear(v, 1.0, b, -3.4)))
+    quick = v.sub(v.constant(0.9277, "float64"), _over(v, 3.6224, _linear(v, 1.0, b, -2.0)))
+    limit = v.constant(math.inf, "float64")
+    centre = _linear(v, 1.0, mean, 0.43)
+    many = _transformed(v, place, is_small, (a, b, centre, inverse, quick, limit), [mean], _log_poisson)
+    return v.cast(v.select(is_small, few, many), "int64")
+
+
+def binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
+    """Successes in `count` trials: searched for one after the other below a mean of 10, by transformed rejection above.
+
+    Sources: Kachitvichyanukul & Schmeiser, "Binomial random variate generation" (1988), algorithm BINV; Hörmann, "The
+    generation of binomial random variates" (1993), algorithm BTRS. A p above ½ counts failures.
+    """
+    n, one, half = v.cast(count, "float64"), v.constant(1.0, "float64"), v.constant(0.5, "float64")
+    is_flipped = v.compare("gt", p, half)
+    p = v.select(is_flipped, v.sub(one, p), p)
+    q = v.sub(one, p)
+    mean = v.mul(n, p)
+    is_small = v.compare("lt", mean, v.constant(SMALL_MEAN, "float64"))
+    odds = v.div(p, q)
+
+    def ratio(v: ScalarVerbs, k: Any, top: Any, odds: Any) -> Any:
+        return v.sub(v.div(top, k), odds)
+
+    first = v.math("exp", v.mul(n, v.math("log1p", v.neg(p))))
+    most = v.minimum(n, v.constant(LARGEST_SEARCHED, "float64"))
+    few = _searched(v, place, is_small, first, most, [v.mul(v.add(n, one), odds), odds], ratio)
+    spread = v.math("sqrt", v.mul(mean, q))
+    b = _linear(v, 2.53, spread, 1.15)
+    a = v.add(_linear(v, 0.0248, b, -0.0873), v.mul(v.constant(0.01, "float64"), p))
+    height = v.mul(v.add(v.constant(2.83, "float64"), _over(v, 5.1, b)), spread)
+    quick = v.sub(v.constant(0.92, "float64"), _over(v, 4.2, b))
+    mode = v.math("floor", v.mul(v.add(n, one), p))
+    shape = (a, b, _linear(v, 1.0, mean, 0.5), height, quick, n)
+    many = _transformed(v, place, is_small, shape, [mode, n, mean, v.mul(n, q)], _log_binomial)
+    found = v.select(is_small, few, many)
+    return v.cast(v.select(is_flipped, v.sub(n, found), found), "int64")
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def _is_open(v: ScalarVerbs, attempt: Any, done: Any, *others: Any) -> Any:
+    """Goes on until a round has accepted."""
+    return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(2 * LIMIT, "uint64")))
+
+
+def _searched(
+    v: ScalarVerbs, place: Place, is_wanted: Any, first: Any, most: Any, fixed: Sequence[Any], ratio: Callable[..., Any]
+) -> Any:
+    """The smallest k with u < P(0) + … + P(k), at most `most`: P(0) is `first`, P(k) = P(k − 1)·ratio(v, k, *fixed)."""
+    words = block(v, place)
+    u = uniform(v, words[0], words[1], "float64")
+
+    def goes_on(v: ScalarVerbs, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> Any:
+        return v.and_(v.and_(is_wanted, v.compare("ge", u, share)), v.compare("lt", k, most))
+
+    def step(v: ScalarVerbs, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> list[Any]:
+        following = v.add(k, v.constant(1.0, "float64"))
+        return [following, v.sub(u, share), v.mul(share, ratio(v, following, *fixed))]
+
+    return v.iterate([v.constant(0.0, "float64"), u, first], [is_wanted, most, *fixed], goes_on, step)[0]
+
+
+def _transformed(
+    v: ScalarVerbs,
+    place: Place,
+    is_done: Any,
+    shape: tuple[Any, Any, Any, Any, Any, Any],
+    fixed: Sequence[Any],
+    log_density: Callable[..., Any],
+) -> Any:
+    """Transformed rejection with a squeeze: k = ⌊(2a/s + b)·u + centre⌋ for u in (−½, ½) and s = ½ − |u|.
+
+    shape: a, b, centre, the height of the hat's inverse, the level below which no density is needed, the largest k.
+    k stands if w·height/(a/s² + b) ≤ density(k), w uniform; log_density(v, k, *fixed) is its logarithm, but for
+    what the height holds.
+    """
+
+    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *others: Any) -> list[Any]:
+        key, draw, element, a, b, centre, height, quick, most, *fixed = others
+        words = block(v, (key, draw, element), attempt)
+        half = v.constant(0.5, "float64")
+        u, w = (v.sub(inner(v, words[0], words[1], "float64"), half), inner(v, words[2], words[3], "float64"))
+        s = v.sub(half, v.abs(u))
+        scaled = v.mul(v.add(v.div(v.add(a, a), s), b), u)
+        k = v.math("floor", v.add(scaled, centre))
+        is_wide = v.compare("ge", s, v.constant(0.07, "float64"))
+        stands = v.and_(is_wide, v.compare("le", w, quick))
+        is_inside = v.and_(v.compare("ge", k, v.constant(0.0, "float64")), v.compare("le", k, most))
+        is_open = v.and_(is_inside, v.not_(stands))
+
+        def test(v: ScalarVerbs, is_open: Any, stands: Any, k: Any, w: Any, s: Any, *given: Any) -> list[Any]:
+            a, b, height, *fixed = given
+            bound = v.math("log", v.div(v.mul(w, height), v.add(v.div(a, v.mul(s, s)), b)))
+            return [v.constant(False, "bool"), v.compare("le", bound, log_density(v, k, *fixed))]
+
+        stands = v.iterate([is_open, stands], [k, w, s, a, b, height, *fixed], lambda v, is_open, *_: is_open, test)[1]
+        return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, is_inside), k]
+
+    start = [v.constant(0, "uint64"), is_done, v.constant(0.0, "float64")]
+    return v.iterate(start, [*place, *shape, *fixed], _is_open, step)[2]
+
+
+# --- densities -------------------------------------------------------------------------------------------------------
+
+_STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+"""log Γ(z) − (z − ½)·log z + z − ½·log 2π in powers of 1/z: 1/z, 1/z³, …   Source: DLMF 5.11.1."""
+_SHIFT: Final = 8
+"""Where the series starts to be exact to 2**-37: smaller z are raised by so much."""
+
+
+def _log_poisson(v: ScalarVerbs, k: Any, mean: Any) -> Any:
+    """k·log m − m − log k!, without cancellation for large m: its error grows as 2**-53·√m, not as m·log m.
+
+    For z = k + 1 = m·(1 + y) it is −m·((1 + y)·log(1 + y) − y) + log(1 + y) − ½·log z − ½·log 2π − S(z).
+    """
+    one, z = v.constant(1.0, "float64"), v.add(k, v.constant(1.0, "float64"))
+    is_raised = v.compare("lt", z, v.constant(float(_SHIFT), "float64"))
+    product, power = z, mean
+    for number in range(1, _SHIFT):
+        product = v.mul(product, v.add(z, v.constant(float(number), "float64")))
+        power = v.mul(power, mean)
+    z = v.select(is_raised, v.add(z, v.constant(float(_SHIFT), "float64")), z)
+    y = v.div(v.sub(z, mean), mean)
+    log_ratio = v.math("log1p", y)
+    inverse = v.div(one, z)
+    square, series = v.mul(inverse, inverse), v.constant(_STIRLING[-1], "float64")
+    for coefficient in reversed(_STIRLING[:-1]):
+        series = v.add(v.mul(series, square), v.constant(coefficient, "float64"))
+    main = v.mul(mean, v.sub(v.mul(v.add(one, y), log_ratio), y))
+    rest = v.math("log", v.div(v.select(is_raised, v.div(product, power), one), v.math("sqrt", z)))
+    constant = v.add(v.mul(inverse, series), v.constant(0.5 * math.log(2 * math.pi), "float64"))
+    return v.sub(v.add(v.sub(log_ratio, main), rest), constant)
+
+
+def _log_binomial(v: ScalarVerbs, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
+    """log of the density at k over that at the mode, for the means n·p and n·q.
+
+    Binomial(k; n, p) = Poisson(k; np)·Poisson(n − k; nq) / Poisson(n; n)
+    """
+    here, there = (v.add(_log_poisson(v, x, mean), _log_poisson(v, v.sub(n, x), other)) for x in (k, mode))
+    return v.sub(here, there)
+
+
+def _product(v: ScalarVerbs, x: Any, y: Any) -> tuple[Any, Any]:
+    """The high and the low 64 bits of a product of two uint64."""
+    shift, mask = v.constant(32, "uint64"), v.constant(0xFFFFFFFF, "uint64")
+    (a, b), (c, d) = ((v.shift_right(one, shift), v.and_(one, mask)) for one in (x, y))
+    low, first, second = v.mul(b, d), v.mul(a, d), v.mul(b, c)
+    middle = v.add(v.add(v.shift_right(low, shift), v.and_(first, mask)), v.and_(second, mask))
+    high = v.add(v.mul(a, c), v.add(v.shift_right(first, shift), v.shift_right(second, shift)))
+    return v.add(high, v.shift_right(middle, shift)), v.mul(x, y)
+
+
+def _linear(v: ScalarVerbs, slope: float, x: Any, offset: float) -> Any:
+    return v.add(v.mul(v.constant(slope, "float64"), x), v.constant(offset, "float64"))
+
+
+def _over(v: ScalarVerbs, value: float, x: Any) -> Any:
+    return v.div(v.constant(value, "float64"), x)

@@ -1,0 +1,39 @@
+"""Random draws: streams, explicit states, and distributions as functions (state, …) → (next state, draw)."""
+
+from __future__ import annotations
+
+from aotensor.ops.random.arrangements import categorical, choice, multinomial, multinomial_in_groups, permutation
+from aotensor.ops.random.continuous import (
+    beta,
+    cauchy,
+    chisquare,
+    exponential,
+    gamma,
+    gumbel,
+    halfnormal,
+    invgamma,
+    laplace,
+    logistic,
+    lognormal,
+    normal,
+    pareto,
+    standard_normal,
+    t,
+    triangular,
+    uniform,
+    wald,
+    weibull,
+)
+from aotensor.ops.random.discrete import bernoulli, binomial, geometric, integers, negative_binomial, poisson
+from aotensor.ops.random.philox import Philox
+from aotensor.ops.random.state import first_state
+from aotensor.ops.random.stream import Generator, RandomStream, default_rng
+from aotensor.ops.random.vectors import dirichlet, multivariate_normal
+
+__all__ = [
+    "Generator", "Philox", "RandomStream", "bernoulli", "beta", "binomial", "categorical", "cauchy", "chisquare",
+    "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma", "geometric", "gumbel", "halfnormal",
+    "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial", "multinomial_in_groups",
+    "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson", "standard_normal", "t",
+    "triangular", "uniform", "wald", "weibull",
+]  # fmt: skip
