@@ -8,7 +8,7 @@ from __future__ import annotations
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
-from aotensor.sparse import sample as _sample, vectors as _vectors  # noqa: F401  (found by name)
+from aotensor.sparse import sample as _sample  # noqa: F401  (found by name)
 from aotensor.sparse.arithmetic.add import (
     AddSD, AddSS, AddSSData, Neg, StructuredAddSV, add, add_s_d, add_s_s, add_s_s_data, neg, structured_add_s_v, sub,
     subtract,
@@ -70,6 +70,7 @@ from aotensor.sparse.symbols import (
     csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,
     integer_dtypes, matrix, shared, sparse_constructor, sparse_formats, uint_dtypes,
 )
+from aotensor.sparse.usmm import Usmm, UsmmCscDense, usmm
 
 __all__ = [
     "AddSD", "AddSS", "AddSSData", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ColScaleCSC",
