@@ -201,7 +201,8 @@ def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: 
     counted = {n for k in names[0] for n in inputs[k].shape}
     outputs = []
     for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
-        known = tuple(None if k in names[1] or _words(n) & counted else n for n in extents)
+        is_found_out = k in names[1]  # how many entries there are
+        known = tuple(n if isinstance(n, int) or not (is_found_out or _words(n) & counted) else None for n in extents)
         outputs.append(OutputSpec(names[1].get(k, name), x.dtype, known))
     return FunctionSpec(
         name=f.name,
