@@ -8,6 +8,7 @@ from __future__ import annotations
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
+from aotensor.sparse import sample as _sample
 from aotensor.sparse.arithmetic.add import (
     AddSD, AddSS, AddSSData, Neg, StructuredAddSV, add, add_s_d, add_s_s, add_s_s_data, neg, structured_add_s_v,
     sub, subtract,
@@ -18,12 +19,8 @@ from aotensor.sparse.arithmetic.compare import (
     greater_equal_s_s, greater_than_s_d, greater_than_s_s, gt, le, less_equal_s_d, less_equal_s_s, less_than_s_d,
     less_than_s_s, lt, neq, not_equal_s_d, not_equal_s_s,
 )
-from aotensor.sparse.arithmetic.dispatch import (
-    sparse_counterpart, sparse_div, sparse_power,
-)
-from aotensor.sparse.arithmetic.extremum import (
-    SpExtremum, sparse_max, sparse_min,
-)
+from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
+from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
 from aotensor.sparse.arithmetic.multiply import (
     ColScaleCSC, DivSD, MulSD, MulSS, MulSV, RowScaleCSC, SparseDenseMultiply, SparseDenseVectorMultiply,
     SparseSparseMultiply, col_scale, mul, mul_s_d, mul_s_s, mul_s_v, multiply, row_scale,
@@ -38,11 +35,6 @@ from aotensor.sparse.arithmetic.structured import (
     structured_sqr, structured_sqrt, structured_square, structured_tan, structured_tanh, structured_trunc, tan,
     tanh, trunc,
 )
-from aotensor.sparse.arithmetic.sums import (
-    SpSum, sp_sum, sparse_mean,
-)
-from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
-from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
 from aotensor.sparse.arithmetic.sums import SpSum, sp_sum, sparse_mean
 from aotensor.sparse.clean import (
     EliminateZeros, EnsureSortedIndices, Remove0, clean, eliminate_zeros, ensure_sorted_indices, remove0,
@@ -56,9 +48,12 @@ from aotensor.sparse.create import (
 )
 from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
 from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
-from aotensor.sparse.elements import GetItem2Lists, PlacedElements as GetItem2ListsGrad, GetItemScalar
-from aotensor.sparse.getitem import (
+from aotensor.sparse.index.elements import GetItem2Lists, PlacedElements as GetItem2ListsGrad, GetItemScalar
+from aotensor.sparse.index.getitem import (
     get_item_2d, get_item_2lists, get_item_2lists_grad, get_item_list, get_item_list_grad, get_item_scalar,
+)
+from aotensor.sparse.index.windows import (
+    Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad,
 )
 from aotensor.sparse.op import (
     as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
@@ -77,7 +72,6 @@ from aotensor.sparse.symbols import (
 )
 from aotensor.sparse.true_dot import TrueDot, true_dot
 from aotensor.sparse.usmm import Usmm, UsmmCscDense, usmm
-from aotensor.sparse.windows import Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad
 
 __all__ = [
     "AddSD", "AddSS", "AddSSData", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ColScaleCSC",
@@ -111,7 +105,7 @@ __all__ = [
     "structured_elemwise", "structured_exp", "structured_expm1", "structured_floor", "structured_log",
     "structured_log1p", "structured_maximum", "structured_minimum", "structured_monoid", "structured_pow",
     "structured_rad2deg", "structured_rint", "structured_sgn", "structured_sigmoid", "structured_sign",
-    "structured_sin", "structured_sinh", "structured_sqr", "structured_sqrt", "structured_square",
-    "structured_tan", "structured_tanh", "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose",
-    "true_dot", "trunc", "uint_dtypes", "usmm", "vstack", "wcast", "zcast",
+    "structured_sin", "structured_sinh", "structured_sqr", "structured_sqrt", "structured_square", "structured_tan",
+    "structured_tanh", "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose", "true_dot", "trunc",
+    "uint_dtypes", "usmm", "vstack", "wcast", "zcast",
 ]
