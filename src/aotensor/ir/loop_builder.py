@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.prefetch import PrefetchOp
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.verbs import Extent, Verbs
 
@@ -150,6 +151,10 @@ class LoopBuilder(Verbs):
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
         """buffer[indices] = value"""
         self.builder.insert(memref.StoreOp.get(value.ssa, buffer, [self.index(i).ssa for i in indices]))
+
+    def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
+        """Say that buffer[indices], an element or the place behind the last one, is wanted soon."""
+        self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))
 
     def extent_of(self, buffer: SSAValue, axis: int) -> Extent:
         """The extent of a buffer along an axis."""

@@ -35,54 +35,101 @@ def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> No
 
     def row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
         indptr.put(carried[0], i)
-        span = _collect(b, p, q, columns, i)
-        after = _count(columns, span, carried[0]) if indices is None else _write(columns, span, indices, carried[0])
-        return [after]
+        count = _collect(b, p, q, columns, i)
+        if indices is None:
+            return [b.add(carried[0], columns.take_size(count))]
+        return [_write(columns, count, indices, carried[0])]
 
     (total,) = b.loop(0, p.slices, [b.index(0)], row, is_vectorisable=False)
     indptr.put(total, b.index(p.slices))
 
 
+def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """How many entries the product can have: Σ over rows of the lengths of the rows that meet in it, at most minor."""
+    p = Pattern(b, buffers, *op.arguments[:2])
+    lengths = IndexVector(b, buffers.buffer(op.arguments[2]))
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+
+    def row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
+            k = p.indices[e]
+            return [b.add(state[0], b.sub(lengths[b.add(k, b.index(1))], lengths[k]))]
+
+        (terms,) = b.loop(*p.bounds(i), [b.index(0)], entry)
+        return [b.add(carried[0], b.minimum(terms, minor))]
+
+    (total,) = b.loop(0, p.slices, [b.index(0)], row, is_vectorisable=False)
+    IndexVector(b, buffers.buffer(op.tensors[0])).put(total, b.index(0))
+
+
 class _BitSet:
-    """A set of columns, and above it the set of its words that are not empty."""
+    """A set of columns, above it the set of its words that are not empty, and a list of these while it is filled."""
 
     def __init__(self, b: LoopBuilder, extent: Extent) -> None:
         self.b = b
         count = _words(b, extent)
         self.above_count = _words(b, count)
         self.words, self.above = (self._empty(n) for n in (count, self.above_count))
+        self.filled = b.allocate(i64, [b.iadd(count, 1)])
 
     def _empty(self, count: Extent) -> SSAValue:
         buffer = self.b.allocate(i64, [count])
         self.b.nest([count], lambda at: self.b.store(self.b.constant(0, "int64"), buffer, at))
         return buffer
 
-    def insert(self, j: Scalar) -> Scalar:
-        """Add a column; the number of the word above that knows of it."""
-        word = self._set_bit(self.words, j)
-        return self._set_bit(self.above, word)
+    def insert(self, j: Scalar, count: Scalar) -> Scalar:
+        """Add a column, where `count` words are not empty; how many are so afterwards.
 
-    def _set_bit(self, words: SSAValue, number: Scalar) -> Scalar:
+        A word is noted in any case, behind the list, of which it becomes a part if it was empty: no branch.
+        """
         b = self.b
-        word = b.shift_right(number, b.index(LOG_BITS))
-        bit = b.shift_left(b.constant(1, "int64"), b.cast(b.and_(number, b.index(BITS - 1)), "int64"))
-        b.store(b.or_(b.fetch(words, [word], "int64"), bit), words, [word])
-        return word
+        word, bit = self._place(j)
+        before = b.fetch(self.words, [word], "int64")
+        b.store(b.or_(before, bit), self.words, [word])
+        b.store(b.cast(word, "int64"), self.filled, [count])
+        return b.add(count, b.cast(b.compare("eq", before, b.constant(0, "int64")), "index"))
 
-    def take_words(
-        self, span: tuple[Scalar, Scalar], carried: Scalar, body: Callable[[Scalar, Scalar, Scalar], Scalar]
-    ) -> Scalar:
-        """carried = body(first column, bits, carried) for each word of a span above that is not empty, in order."""
+    def _place(self, number: Scalar) -> tuple[Scalar, Scalar]:
+        """The word in which a number has its bit, and the bit."""
+        b = self.b
+        shift = b.cast(b.and_(number, b.index(BITS - 1)), "int64")
+        return b.shift_right(number, b.index(LOG_BITS)), b.shift_left(b.constant(1, "int64"), shift)
+
+    def span(self, count: Scalar) -> tuple[Scalar, Scalar]:
+        """Put the list into the set above; from which to which word of it that reaches."""
+        b = self.b
+
+        def note(at: Scalar, span: list[Scalar]) -> list[Scalar]:
+            word, bit = self._place(b.cast(b.fetch(self.filled, [at], "int64"), "index"))
+            b.store(b.or_(b.fetch(self.above, [word], "int64"), bit), self.above, [word])
+            return [b.minimum(span[0], word), b.maximum(span[1], b.add(word, b.index(1)))]
+
+        low, high = b.loop(0, count, [b.index(self.above_count), b.index(0)], note, is_vectorisable=False)
+        return low, high
+
+    def take_words(self, count: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar, Scalar], Scalar]) -> Scalar:
+        """carried = body(first column, bits, carried) for each word that is not empty, in order; then all are."""
+        b = self.b
 
         def each_above(number: Scalar, state: list[Scalar]) -> list[Scalar]:
             def each_word(at: Scalar, state: Scalar) -> Scalar:
-                return body(self.b.shift_left(at, self.b.index(LOG_BITS)), self._taken(self.words, at), state)
+                return body(b.shift_left(at, b.index(LOG_BITS)), self._taken(self.words, at), state)
 
             bits = self._taken(self.above, number)
-            return [each_bit(self.b, self.b.shift_left(number, self.b.index(LOG_BITS)), bits, state[0], each_word)]
+            return [each_bit(b, b.shift_left(number, b.index(LOG_BITS)), bits, state[0], each_word)]
 
-        (after,) = self.b.loop(*span, [carried], each_above, is_vectorisable=False)
+        (after,) = b.loop(*self.span(count), [carried], each_above, is_vectorisable=False)
         return after
+
+    def take_size(self, count: Scalar) -> Scalar:
+        """How many columns there are; then there are none."""
+        b = self.b
+
+        def add(at: Scalar, total: list[Scalar]) -> list[Scalar]:
+            bits = self._taken(self.words, b.cast(b.fetch(self.filled, [at], "int64"), "index"))
+            return [b.add(total[0], b.cast(b.emit(math.CtPopOp(bits.ssa), "int64"), "index"))]
+
+        return b.loop(0, count, [b.index(0)], add, is_vectorisable=False)[0]
 
     def _taken(self, words: SSAValue, at: Scalar) -> Scalar:
         """A word, which is empty from then on."""
@@ -111,31 +158,21 @@ def each_bit(
     return after
 
 
-def _collect(b: LoopBuilder, p: Pattern, q: Pattern, columns: _BitSet, i: Scalar) -> tuple[Scalar, Scalar]:
-    """Put row i of the product into the set; from which to which word above it lies."""
+def _collect(b: LoopBuilder, p: Pattern, q: Pattern, columns: _BitSet, i: Scalar) -> Scalar:
+    """Put row i of the product into the set; how many words are not empty then."""
 
-    def entry(e: Scalar, span: list[Scalar]) -> Sequence[Scalar]:
-        def term(f: Scalar, span: list[Scalar]) -> list[Scalar]:
-            at = columns.insert(q.indices[f])
-            return [b.minimum(span[0], at), b.maximum(span[1], b.add(at, b.index(1)))]
+    def entry(e: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        p.fetch_ahead(e, q)
 
-        return b.loop(*q.bounds(p.indices[e]), span, term, is_vectorisable=False)
+        def term(f: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            return [columns.insert(q.indices[f], carried[0])]
 
-    low, high = b.loop(*p.bounds(i), [b.index(columns.above_count), b.index(0)], entry, is_vectorisable=False)
-    return low, high
+        return b.loop(*q.bounds(p.indices[e]), carried, term, is_vectorisable=False)
 
-
-def _count(columns: _BitSet, span: tuple[Scalar, Scalar], start: Scalar) -> Scalar:
-    """How many columns there are, added to `start`."""
-    b = columns.b
-
-    def add(_: Scalar, bits: Scalar, total: Scalar) -> Scalar:
-        return b.add(total, b.cast(b.emit(math.CtPopOp(bits.ssa), "int64"), "index"))
-
-    return columns.take_words(span, start, add)
+    return b.loop(*p.bounds(i), [b.index(0)], entry, is_vectorisable=False)[0]
 
 
-def _write(columns: _BitSet, span: tuple[Scalar, Scalar], indices: IndexVector, start: Scalar) -> Scalar:
+def _write(columns: _BitSet, count: Scalar, indices: IndexVector, start: Scalar) -> Scalar:
     """The columns in order, from position `start` on; the position behind them."""
     b = columns.b
 
@@ -143,4 +180,4 @@ def _write(columns: _BitSet, span: tuple[Scalar, Scalar], indices: IndexVector, 
         indices.put(j, at)
         return b.add(at, b.index(1))
 
-    return columns.take_words(span, start, lambda first, bits, at: each_bit(b, first, bits, at, column))
+    return columns.take_words(count, start, lambda first, bits, at: each_bit(b, first, bits, at, column))

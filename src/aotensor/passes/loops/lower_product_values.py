@@ -78,6 +78,7 @@ class _Loops:
         self._fill(i, lambda e: b.constant(0, self.wide))
 
         def entry(e: Scalar) -> None:
+            self._fetch_ahead(e, sample)
             factor = x(e)
 
             def term(f: Scalar, j: Scalar) -> None:
@@ -95,6 +96,8 @@ class _Loops:
         self._fill(i, x)
 
         def entry(e: Scalar) -> None:
+            self._fetch_ahead(e, sample)
+
             def term(f: Scalar, carried: list[Scalar]) -> list[Scalar]:
                 j = self.q.indices[f]
                 return [b.add(carried[0], self._if_written(i, j, b.mul(self._at(j), y(f))))]
@@ -113,6 +116,7 @@ class _Loops:
         self._fill(i, y)
 
         def entry(e: Scalar) -> None:
+            self._fetch_ahead(e, sample)
             factor = x(e)
 
             def term(f: Scalar, j: Scalar) -> None:
@@ -122,6 +126,12 @@ class _Loops:
             self._each(self.q, self.p.indices[e], term)
 
         self._each(self.p, i, lambda e, _: entry(e))
+
+    def _fetch_ahead(self, e: Scalar, sample: list[Scalar]) -> None:
+        """The values that belong to the entries of q come along."""
+        values = self.z if self.kind == "product_right" else self.y
+        is_of_samples = self.kind == "product_right" or self.has_samples[1]
+        self.p.fetch_ahead(e, self.q, (values, sample if is_of_samples else []))
 
     def _each(self, pattern: Pattern, i: Scalar, body: Callable[[Scalar, Scalar], None]) -> None:
         """body(entry, its index) for the entries of slice i."""
