@@ -53,10 +53,12 @@ class LoopBuilder(Verbs):
         is_vectorisable: bool = True,
         is_parallel: bool = False,
         is_short: bool = False,
+        is_unrolled: bool = True,
     ) -> list[Scalar]:
         """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop.
 
         is_parallel: no iteration reads or writes memory that another one writes. is_short: few iterations are likely.
+        is_unrolled: LLVM may do several iterations at once.
         """
         low, high, stride = (self.index(n) for n in (start, stop, step))
         block = Block(arg_types=[low.ssa.type, *(c.ssa.type for c in carried)])
@@ -67,6 +69,8 @@ class LoopBuilder(Verbs):
         op = scf.ForOp(low.ssa, high.ssa, stride.ssa, [c.ssa for c in carried], Region(block))
         if not is_vectorisable:
             op.attributes["novector"] = UnitAttr()
+        if not is_unrolled:
+            op.attributes["nounroll"] = UnitAttr()
         if is_parallel:
             op.attributes["parallel_accesses"] = UnitAttr()
         if is_short:

@@ -73,7 +73,7 @@ class Pattern:
                 body(i, e)
                 return ()
 
-            self.b.loop(*self.bounds(i), (), entry, is_vectorisable=False)
+            self.b.loop(*self.bounds(i), (), entry, is_vectorisable=False, is_unrolled=False)
             return ()
 
-        self.b.loop(0, self.slices, (), entries, is_vectorisable=False)
+        self.b.loop(0, self.slices, (), entries, is_vectorisable=False, is_unrolled=False)

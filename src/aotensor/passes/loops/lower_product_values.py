@@ -63,7 +63,7 @@ class _Loops:
             row(i, x, y, sample)
             return ()
 
-        self.b.loop(0, self.p.slices, (), one_row, is_vectorisable=False)
+        self.b.loop(0, self.p.slices, (), one_row, is_vectorisable=False, is_unrolled=False)
 
     def _reader(self, buffer: SSAValue, sample: list[Scalar]) -> Callable[[Scalar], Scalar]:
         return lambda e: self.b.cast(self.b.fetch(buffer, [*sample, e], self.dtype), self.wide)
@@ -103,7 +103,7 @@ class _Loops:
                 return [b.add(carried[0], self._if_written(i, j, b.mul(self._at(j), y(f))))]
 
             bounds = self.q.bounds(self.p.indices[e])
-            (total,) = b.loop(*bounds, [b.constant(0, self.wide)], term, is_vectorisable=False)
+            (total,) = b.loop(*bounds, [b.constant(0, self.wide)], term, is_vectorisable=False, is_unrolled=False)
             self._write(total, sample, e)
 
         self._each(self.p, i, lambda e, _: entry(e))
@@ -140,7 +140,7 @@ class _Loops:
             body(e, pattern.indices[e])
             return ()
 
-        self.b.loop(*pattern.bounds(i), (), entry, is_vectorisable=False)
+        self.b.loop(*pattern.bounds(i), (), entry, is_vectorisable=False, is_unrolled=False)
 
     def _fill(self, i: Scalar, value: Callable[[Scalar], Scalar]) -> None:
         """Write values of row i of c into the workspace."""
