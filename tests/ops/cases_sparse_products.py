@@ -123,6 +123,108 @@ def _unsorted(op: Any, name: str) -> Case:
     )
 
 
+NARROW = np.array([[1.0, 2.0], [3.0, 4.0], [-1.0, 0.5]])
+"""Rows for sampling: one for each of the matrix."""
+
+FIT = {"csr": pattern("csr", MASK), "csc": pattern("csc", MASK)}
+
+
+def _dense(A: Variable) -> Variable:
+    """A sparse matrix as a dense one, by a product."""
+    return sp.dot(A, np.eye(4))
+
+
+def _sampling() -> list[Case]:
+    sampled = (NARROW @ RIGHT.T) * DENSE
+    program: Program = lambda A, d, e: _dense(sp.sampling_dot(d, e, A))  # noqa: E731
+    shorts = [x.astype("float32") for x in (NARROW, RIGHT)]
+    return [
+        *both("sampling-dot", program, NARROW, RIGHT, expected=sampled),
+        *both("sampling-dot-data", lambda A, d, e: sp.CSMProperties()(sp.sampling_dot(d, e, A))[0], NARROW, RIGHT),
+        *both("sampling-dot-second", lambda A, d, e: grad(sum_over(program(A, d, e) ** 3), d), NARROW, RIGHT),
+        *both("sampling-dot-float32", program, *shorts, dense=DENSE.astype("float32"), dtype="float32"),
+        *both(
+            "sampling-dot-mixed",
+            program,
+            *shorts,
+            dtype="int32",
+            wrt=(1, 2),
+            expected=(NARROW @ RIGHT.T) * DENSE.astype(int),
+        ),
+        *both(
+            "sampling-dot-nothing-stored",
+            program,
+            NARROW,
+            RIGHT,
+            mask=np.zeros((3, 4), bool),
+            expected=np.zeros((3, 4)),
+        ),
+        *both("sampling-dot-no-inner", program, NARROW[:, :0], RIGHT[:, :0], expected=np.zeros((3, 4))),
+        *both("sampling-dot-no-rows", program, NARROW[:0], RIGHT, mask=MASK[:0], dense=DENSE[:0]),
+        *[
+            Case(
+                id=f"sparse-structured-dot-grad-{format}",
+                build=lambda d, ct, op=op, format=format: op(*FIT[format], d, ct),
+                inputs=[RIGHT, NARROW],
+                expected=stored(format, NARROW @ RIGHT.T, MASK),
+            )
+            for format, op in (("csr", sp.sdg_csr), ("csc", sp.sdg_csc))
+        ],
+        *both(
+            "structured-dot-grad-of-matrix",
+            lambda A, d, ct: _dense(sp.structured_dot_grad(A, d, ct)),
+            RIGHT,
+            NARROW,
+            wrt=(1, 2),
+        ),
+    ]
+
+
+def _usmm() -> list[Case]:
+    alpha, z, left = np.array(-1.5), NARROW, LEFT
+    product = DENSE @ RIGHT
+    indices, indptr = pattern("csc", MASK)
+    vectors = stored("csc", DENSE, MASK)
+
+    def by_vectors(alpha: Variable, data: Variable, y: Variable, z: Variable) -> Variable:
+        return sp.UsmmCscDense()(alpha, data, indices, indptr, 3, y, z)  # type: ignore[no-any-return]
+
+    return [
+        *both("usmm", lambda A, *rest: sp.usmm(rest[0], A, *rest[1:]), alpha, RIGHT, z, expected=z - 1.5 * product),
+        *both("usmm-number", lambda A, y, z: sp.usmm(2, A, y, z), RIGHT, z, expected=z + 2 * product),
+        *both(
+            "usmm-alpha-matrix",
+            lambda A, *rest: sp.usmm(rest[0], A, *rest[1:]),
+            [[2.0]],
+            RIGHT,
+            z,
+            expected=z + 2 * product,
+        ),
+        *both(
+            "usmm-from-left",
+            lambda A, a, x, z: sp.usmm(a, x, A, z),
+            alpha,
+            left,
+            RIGHT.T,
+            expected=RIGHT.T - 1.5 * (left @ DENSE),
+        ),
+        *both("usmm-vector", lambda A, a, y, z: sp.usmm(a, A, y, z), alpha, RIGHT[:, 0], z[:, 0]),
+        *both("usmm-row", lambda A, a, y, z: sp.usmm(a, A, y, z), alpha, RIGHT, z[:1], expected=z[:1] - 1.5 * product),
+        *both(
+            "usmm-float32",
+            lambda A, y, z: sp.usmm(0.5, A, y, z),
+            RIGHT.astype("float32"),
+            z.astype("float32"),
+            dtype="float32",
+        ),
+        *both("usmm-second", lambda A, a, y, z: grad(sum_over(sp.usmm(a, A, y, z) ** 3), y), alpha, RIGHT, z),
+        *both("usmm-second-alpha", lambda A, a, y, z: grad(sum_over(sp.usmm(a, A, y, z) ** 3), a), alpha, RIGHT, z),
+        Case(
+            id="sparse-usmm-csc-dense", build=by_vectors, inputs=[alpha, vectors, RIGHT, z], expected=z - 1.5 * product
+        ),
+    ]
+
+
 CASES: list[Case] = [
     *_shapes(sp.dot, "dot"),
     *_sums(sp.dot, "dot"),
@@ -131,5 +233,7 @@ CASES: list[Case] = [
     *_shapes(sp.structured_dot, "structured-dot"),
     *_ints(sp.structured_dot, "structured-dot"),
     _unsorted(sp.structured_dot, "structured-dot"),
+    *_sampling(),
+    *_usmm(),
     *both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT, expected=DENSE @ RIGHT),
 ]

@@ -99,13 +99,29 @@ def test_the_state_is_disconnected() -> None:
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
-    ("mean", lambda: R.poisson(STATE, -1.0), ValueError, "poisson: lam has an element that is not between 0 and 9.0"),
+    (
+        "mean",
+        lambda: R.poisson(STATE, -1.0),
+        ValueError,
+        "poisson: lam has an element that is not at least 0 and at most 9.0",
+    ),
     ("nan", lambda: R.poisson(STATE, np.nan), ValueError, "poisson: lam has an element"),
     ("huge", lambda: R.poisson(STATE, 1e17), ValueError, "poisson: lam has an element"),
-    ("chance", lambda: R.binomial(STATE, 3, 1.5), ValueError, "binomial: p has an element that is not between 0 and 1"),
+    (
+        "chance",
+        lambda: R.binomial(STATE, 3, 1.5),
+        ValueError,
+        "binomial: p has an element that is not at least 0 and at most 1",
+    ),
     ("trials", lambda: R.binomial(STATE, -3, 0.5), ValueError, "binomial: n has an element"),
     ("fraction", lambda: R.binomial(STATE, 3.5, 0.5), TypeError, "binomial: n is an integer, not float64"),
     ("scale", lambda: R.normal(STATE, 0.0, [-1.0]), ValueError, "normal: scale has an element that is not at least 0"),
+    (
+        "open",
+        lambda: R.geometric(STATE, 0.0),
+        ValueError,
+        "geometric: p has an element that is not above 0 and at most 1",
+    ),
     ("shape", lambda: R.gamma(STATE, -1.0), ValueError, "gamma: shape has an element"),
     ("dtype", lambda: R.normal(STATE, dtype="int32"), TypeError, "a real draw has a floating dtype, not int32"),
     ("float16", lambda: R.normal(STATE, dtype="float16"), TypeError, "float16 is not supported"),
@@ -135,10 +151,10 @@ def test_wrong_parameters_are_refused(build: Callable[[], Any], error: type[Exce
 
 
 LATE: list[tuple[str, Callable[[Any], Any], list[float], str]] = [
-    ("poisson", lambda x: R.poisson(STATE, x), [1.0, -1.0], "poisson: lam has an element that is not between 0"),
-    ("nan", lambda x: R.binomial(STATE, 3, x), [0.5, np.nan], "binomial: p has an element that is not between 0 and 1"),
+    ("poisson", lambda x: R.poisson(STATE, x), [1.0, -1.0], "poisson: lam has an element that is not at least 0 and"),
+    ("nan", lambda x: R.binomial(STATE, 3, x), [0.5, np.nan], "binomial: p has an element that is not at least 0 and"),
     ("scale", lambda x: R.normal(STATE, 0.0, x), [-1.0], "normal: scale has an element that is not at least 0"),
-    ("sum", lambda x: R.categorical(STATE, x), [0.0, 0.0], "categorical: the sum of p has an element that is not at"),
+    ("sum", lambda x: R.categorical(STATE, x), [0.0, 0.0], "categorical: the sum of p has an element that is not"),
     ("order", lambda x: R.integers(STATE, 3, at.iround(x)), [4.0, 3.0], "there is none between some low and its high"),
     ("fit", lambda x: R.integers(STATE, at.iround(x), 9, dtype="int8"), [-200.0], "integers: low has an element"),
     ("size", lambda x: R.normal(STATE, x, size=(x.shape[0] + 1,)), [1.0, 2.0], "differ"),

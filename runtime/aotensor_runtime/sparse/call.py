@@ -92,6 +92,18 @@ def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...
     return flatten
 
 
+def joined_inputs(spec: FunctionSpec, arrays: Sequence[AnyArray]) -> list[Value]:
+    """All inputs from all their arrays."""
+    values: list[Value] = []
+    place = 0
+    for value in spec.arguments:
+        count = 4 if isinstance(value, SparseValue) else 1
+        part = arrays[place : place + count]
+        values.append(from_arrays(value, part, False) if isinstance(value, SparseValue) else part[0])
+        place += count
+    return values
+
+
 def joiner(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...], Sequence[Any]], tuple[Value, ...]]:
     """From the arrays of all outputs to values; matrices join SciPy's sparse arrays if an argument is one of them."""
     produced = spec.produced

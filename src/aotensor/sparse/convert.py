@@ -12,6 +12,7 @@ from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.create import arange
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.linear import zero_gradient
@@ -21,6 +22,7 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import atleast_2d, matrix_transpose
 from aotensor.ops.shape.extents import extent_of, ravel
 from aotensor.ops.shape.join import join
+from aotensor.ops.shape.rearrange import tile
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import OTHER, Parts, SparseOp, as_sparse, as_sparse_or_tensor, need_sparse, type_error
@@ -152,18 +154,31 @@ def starts(counts: Variable) -> Variable:
 
 def csr_from_dense(x: Any, structured: bool = False) -> SparseVariable:
     """The elements that are not 0 in compressed rows; see SparseFromDense. A sparse matrix changes its format."""
-    return _from_dense(x, "csr", structured)
+    return from_dense(x, "csr", structured)
 
 
 def csc_from_dense(x: Any, structured: bool = False) -> SparseVariable:
     """The elements that are not 0 in compressed columns; see SparseFromDense. A sparse matrix changes its format."""
-    return _from_dense(x, "csc", structured)
+    return from_dense(x, "csc", structured)
 
 
-def _from_dense(x: Any, format: str, structured: bool) -> SparseVariable:
+def from_dense(x: Any, format: str, structured: bool = False) -> SparseVariable:
+    """The same with the format as an argument."""
     if isinstance(x, SparseVariable) or is_matrix(x):
         return in_format(as_sparse(x), format)
     return SparseFromDense(format, structured)(x)  # type: ignore[no-any-return]
+
+
+def stored_everywhere(x: Variable, format: str) -> SparseVariable:
+    """A dense matrix as a sparse one that stores all of its elements."""
+    rows, columns = extent_of(x, 0), extent_of(x, 1)
+    dims = x.tensor_type.shape[0], x.tensor_type.shape[1]
+    slices = x if format == "csr" else matrix_transpose(x)
+    major, minor = (rows, columns) if format == "csr" else (columns, rows)
+    wide = SparseTensorType(format, x.dtype, dims).index_dtype
+    indices = tile(arange(minor, dtype=wide), major)
+    indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
+    return matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims))
 
 
 @dataclass(frozen=True)

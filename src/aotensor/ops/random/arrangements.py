@@ -10,7 +10,7 @@ constants, else at run time.
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +35,6 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.rearrange import flip
 from aotensor.ops.take import take
 
-_SMALLEST: Final = 5e-324
-"""The smallest float64 above 0."""
-
 
 def _weights(name: str, p: Any) -> Variable:
     """Weights in float64.   Raises: GraphTypeError without an axis of categories."""
@@ -45,7 +42,7 @@ def _weights(name: str, p: Any) -> Variable:
     if p.ndim == 0:
         raise GraphTypeError(f"{name}: the probabilities have no axis of categories", lines=[p.describe()])
     checked = parameter(f"{name}: p", p, "float64", low=0, high=sys.float_info.max)
-    sums = parameter(f"{name}: the sum of p", total(checked, axis=-1, keepdims=True), "float64", _SMALLEST)
+    sums = parameter(f"{name}: the sum of p", total(checked, axis=-1, keepdims=True), "float64", 0, is_open=True)
     return undefined_grad(checked / sums)
 
 

@@ -102,14 +102,14 @@ def cauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype
 def weibull(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Weibull of scale 1 and shape a > 0: an exponential to the power 1/a."""
     state, dtype = as_state(state), real(dtype)
-    a = parameter("weibull: a", a, dtype, low=0)
+    a = parameter("weibull: a", a, dtype, low=0, is_open=True)
     return after(state), power(noise("exponential", state, extents_for(size, [a]), dtype), 1 / a)
 
 
 def pareto(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Pareto II (Lomax) of scale 1 and shape a > 0, as NumPy has it: exp(e/a) − 1 for an exponential e."""
     state, dtype = as_state(state), real(dtype)
-    a = parameter("pareto: a", a, dtype, low=0)
+    a = parameter("pareto: a", a, dtype, low=0, is_open=True)
     return after(state), expm1(noise("exponential", state, extents_for(size, [a]), dtype) / a)
 
 
@@ -152,14 +152,14 @@ def invgamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: 
 
 def chisquare(state: Any, df: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """χ² of df degrees of freedom: twice a gamma of shape df/2."""
-    df = parameter("chisquare: df", df, "float64", low=0, high=LARGEST_SHAPE)
+    df = parameter("chisquare: df", df, "float64", 0, LARGEST_SHAPE, is_open=True)
     return gamma(state, df / 2, 2.0, size, dtype)
 
 
 def t(state: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Student's t of df degrees of freedom, moved and scaled: loc + scale·z·√(df/χ²)."""
     dtype = real(dtype)
-    df = parameter("t: df", df, dtype, low=0, high=LARGEST_SHAPE)
+    df = parameter("t: df", df, dtype, 0, LARGEST_SHAPE, is_open=True)
     loc, scale = parameter("t: loc", loc, dtype), parameter("t: scale", scale, dtype, low=0)
     extents = extents_for(size, [df, loc, scale])
     following, z = standard_normal(state, extents, dtype)
@@ -182,7 +182,9 @@ def wald(state: Any, mean: Any, scale: Any, size: Any = None, dtype: Any = None)
     Source: Michael, Schucany & Haas, "Generating random variates using transformations with multiple roots" (1976).
     """
     dtype = real(dtype)
-    mean, scale = parameter("wald: mean", mean, dtype, low=0), parameter("wald: scale", scale, dtype, low=0)
+    mean, scale = (
+        parameter(f"wald: {name}", x, dtype, low=0, is_open=True) for name, x in (("mean", mean), ("scale", scale))
+    )
     extents = extents_for(size, [mean, scale])
     following, z = standard_normal(state, extents, dtype)
     following, u = uniform(following, 0.0, 1.0, extents, dtype)

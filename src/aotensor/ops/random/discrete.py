@@ -31,8 +31,8 @@ LARGEST_COUNT: Final = 2**53
 """Of trials, and of means of counts: what float64 counts exactly."""
 
 
-def _probability(label: str, p: Any) -> Variable:
-    return parameter(label, p, "float64", low=0, high=1)
+def _probability(label: str, p: Any, is_open: bool = False) -> Variable:
+    return parameter(label, p, "float64", low=0, high=1, is_open=is_open)
 
 
 def _trials(label: str, n: Any) -> Variable:
@@ -92,14 +92,14 @@ def poisson(state: Any, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> 
 def geometric(state: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Trials of probability p up to the first success, at least 1."""
     state = as_state(state)
-    drawn = sampled("geometric", state, size, [_probability("geometric: p", p)])
+    drawn = sampled("geometric", state, size, [_probability("geometric: p", p, is_open=True)])
     return after(state), cast(drawn, whole(dtype))
 
 
 def negative_binomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Failures up to success number n ≥ 0, which need not be whole: Poisson counts whose mean is a gamma."""
     n = parameter("negative_binomial: n", n, "float64", 0, LARGEST_COUNT)
-    p = _probability("negative_binomial: p", p)
+    p = _probability("negative_binomial: p", p, is_open=True)
     extents = extents_for(size, [n, p])
     following, mean = gamma(state, n, (1 - p) / p, extents, "float64")
     return poisson(following, mean, extents, dtype)

@@ -21,7 +21,7 @@ from aotensor.ops.linear import LinearOp
 
 @dataclass(frozen=True)
 class Parameter(LinearOp):
-    """x, after a check that all its elements lie in [low, high] and none is nan.
+    """x, after a check that all its elements lie in [low, high], or (low, high] if `is_open`, and none is nan.
 
     label: "poisson: lam", in front of the message.
     """
@@ -31,17 +31,19 @@ class Parameter(LinearOp):
     label: str
     low: float
     high: float
+    is_open: bool = False
 
     @property
     def message(self) -> str:
         """What is wrong where the check fails."""
-        low, high = ("" if math.isinf(bound) else f"{bound:g}" for bound in (self.low, self.high))
-        wanted = f"between {low} and {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+        low, high = f"{'above' if self.is_open else 'at least'} {self.low:g}", f"at most {self.high:g}"
+        wanted = " and ".join([low] * math.isfinite(self.low) + [high] * math.isfinite(self.high))
         return f"{self.label} has an element that is not {wanted}"
 
     def is_good(self, x: Array) -> bool:
         """Would the check pass?"""
-        return bool(np.all((x >= self.low) & (x <= self.high)))
+        above = x > self.low if self.is_open else x >= self.low
+        return bool(np.all(above & (x <= self.high)))
 
     def infer_type(self, x: TensorType) -> TensorType:
         return x
@@ -65,7 +67,7 @@ class Parameter(LinearOp):
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         def is_good(v: ScalarVerbs, element: Scalar) -> Scalar:
             wide = v.cast(element, "float64")
-            above = v.compare("ge", wide, v.constant(self.low, "float64"))
+            above = v.compare("gt" if self.is_open else "ge", wide, v.constant(self.low, "float64"))
             return v.and_(above, v.compare("le", wide, v.constant(self.high, "float64")))
 
         good = b.map(is_good, x, dtype="bool")
@@ -73,15 +75,17 @@ class Parameter(LinearOp):
         return x
 
 
-def parameter(label: str, value: Any, dtype: str, low: float = -math.inf, high: float = math.inf) -> Variable:
-    """`value` in `dtype`, checked to lie in [low, high]: at once if it is a constant, else at run time.
+def parameter(
+    label: str, value: Any, dtype: str, low: float = -math.inf, high: float = math.inf, is_open: bool = False
+) -> Variable:
+    """`value` in `dtype`, checked as `Parameter` says: at once if it is a constant, else at run time.
 
     Raises: GraphValueError for a constant outside, GraphTypeError for a fractional value where `dtype` is an integer's.
     """
     x = as_tensor(value)
     if dtypes.is_discrete(dtype) and dtypes.is_float(x.dtype):
         raise GraphTypeError(f"{label} is an integer, not {x.type}", lines=[x.describe()])
-    check = Parameter(label, low, high)
+    check = Parameter(label, low, high, is_open)
     converted = cast(x, dtype)
     if math.isinf(low) and math.isinf(high):
         return converted
