@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from case_arm import Arm
 from case_chain import Chain
@@ -12,6 +13,12 @@ from case_mlp import Mlp
 from case_process import Process
 from case_recurrent import Lstm, Rnn
 from contenders import Model
+from sparse_cases.bundle import BundleAdjustment
+from sparse_cases.graph import GraphConvolution
+from sparse_cases.logistic import SparseLogistic
+from sparse_cases.matrices import poisson, random
+from sparse_cases.products import DenseProduct, SparseProduct
+from sparse_cases.sampled import Sampled, SampledGradient
 
 CASES: dict[str, Callable[[], Model]] = {
     "logistic": Logistic,
@@ -26,4 +33,32 @@ CASES: dict[str, Callable[[], Model]] = {
     "process": Process,
     "mixture": Mixture,
     "arm": Arm,
+}
+
+
+def _random() -> Any:
+    return random(100_000, 100_000, 1_000_000)
+
+
+def _poisson() -> Any:
+    return poisson(300)
+
+
+SPARSE_CASES: dict[str, Callable[[], Model]] = {
+    "spmv-random": lambda: DenseProduct("random", _random(), 1, transposed=False),
+    "spmv-poisson": lambda: DenseProduct("Poisson", _poisson(), 1, transposed=False),
+    "spmv-random-transposed": lambda: DenseProduct("random", _random(), 1, transposed=True),
+    "spmv-poisson-transposed": lambda: DenseProduct("Poisson", _poisson(), 1, transposed=True),
+    "spmm-random": lambda: DenseProduct("random", _random(), 16, transposed=False),
+    "spmm-poisson": lambda: DenseProduct("Poisson", _poisson(), 16, transposed=False),
+    "spmm-random-transposed": lambda: DenseProduct("random", _random(), 16, transposed=True),
+    "spmm-poisson-transposed": lambda: DenseProduct("Poisson", _poisson(), 16, transposed=True),
+    "sparse-logistic": lambda: SparseLogistic(by_matrix=False),
+    "sparse-logistic-data": lambda: SparseLogistic(by_matrix=True),
+    "sparse-sparse-random": lambda: SparseProduct("random", random(20_000, 20_000, 200_000)),
+    "sparse-sparse-poisson": lambda: SparseProduct("Poisson", _poisson()),
+    "sddmm": Sampled,
+    "sddmm-gradient": SampledGradient,
+    "graph-convolution": GraphConvolution,
+    "bundle-adjustment": BundleAdjustment,
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
@@ -19,12 +20,20 @@ class Model(ABC):
     """One computation, written once for each contender. A writer gets the contender's module as its argument.
 
     title: as tables show it. tolerance: greatest error of a value, as a part of the largest element.
-    values: inputs by name, in the order in which everybody takes them.
+    values: inputs by name, in the order in which everybody takes them; arrays and SciPy's sparse matrices.
+    kernels: the C file that has the hand-written kernel. moved: bytes that have to go through the processor at least,
+    every array once; None where memory is not the limit. plain: what `numpy` is written with.
+    peers: the other libraries that take part. pytensor_mode: the faster of its backends.
     """
 
     title: str
     tolerance: float
-    values: dict[str, Array]
+    values: dict[str, Any]
+    kernels: str = "kernels.c"
+    moved: int | None = None
+    plain: str = "NumPy"
+    peers: tuple[str, ...] = ("JAX", "PyTensor", "CasADi")
+    pytensor_mode: str = "NUMBA"
 
     @abstractmethod
     def reference(self) -> list[Array]:
@@ -42,16 +51,24 @@ class Model(ABC):
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         """Inputs and outputs."""
 
+    def collect(self, values: list[Any]) -> list[Any]:
+        """What a contender gave, in the form of `reference`."""
+        return values
+
     def casadi(self, ca: Any) -> Any:
         """The casadi.Function; None where it is not natural: no long loops, factorisations or big matrices there."""
         return None
 
     def numpy(self) -> Contender | None:
-        """A call that gives all outputs as NumPy users write it; None where nobody does."""
+        """A call that gives all outputs as users of `plain`, NumPy or SciPy, write it; None where nobody does."""
         return None
 
-    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]] | None:
-        """A call of the hand-written kernel and the arrays that it fills; None without one."""
+    def mkl(self, multiply: Callable[..., Any]) -> Contender | None:
+        """A call that takes every product from MKL, by `sparse_dot_mkl.dot_product_mkl`; None where that cannot be."""
+        return None
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]] | None:
+        """A call of the hand-written kernel and the values that it fills; None without one."""
         return None
 
 
@@ -65,18 +82,17 @@ class Comparison:
     missing: name → why it does not take part.
     """
 
-    title: str
-    tolerance: float
+    model: Model
     reference: list[Array]
     contenders: dict[str, Contender] = field(default_factory=dict)
     read: dict[str, Callable[[], list[Array]]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, call: Contender, values: Callable[[Any], list[Array]]) -> None:
+    def add(self, name: str, call: Contender, values: Callable[[Any], list[Any]]) -> None:
         """A contender whose values are found in what the call returns."""
         self.contenders[name] = call
-        self.read[name] = lambda: [np.asarray(x) for x in values(call())]
+        self.read[name] = lambda: arrays_of(self.model.collect(values(call())))
 
     def check(self) -> None:
         """Raises: ValueError if a contender computes something else."""
@@ -84,5 +100,22 @@ class Comparison:
             for position, (found, expected) in enumerate(zip(values(), self.reference, strict=True)):
                 scale = max(float(np.abs(expected).max()), 1e-30)
                 error = float(np.abs(found.reshape(expected.shape) - expected).max()) / scale
-                if not error <= self.tolerance:
-                    raise ValueError(f"{self.title}: value {position} of {name} is off by {error:.1e} of its scale")
+                if not error <= self.model.tolerance:
+                    raise ValueError(
+                        f"{self.model.title}: value {position} of {name} is off by {error:.1e} of its scale"
+                    )
+
+
+def arrays_of(values: list[Any]) -> list[Array]:
+    """The arrays of every value. A sparse matrix has three, with the entries of each row in order."""
+    return [array for value in values for array in (_csr(value) if hasattr(value, "todense") else [np.asarray(value)])]
+
+
+def _csr(matrix: Any) -> list[Array]:
+    """(data, indices, indptr) of a matrix of SciPy or of JAX."""
+    if not scipy.sparse.issparse(matrix):
+        rows, columns = np.asarray(matrix.indices).T
+        matrix = scipy.sparse.coo_array((np.asarray(matrix.data), (rows, columns)), matrix.shape)
+    ordered = matrix.tocsr(copy=True)
+    ordered.sum_duplicates()
+    return [ordered.data, ordered.indices, ordered.indptr]

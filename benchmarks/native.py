@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
 
 
-def load_kernels() -> ctypes.CDLL | None:
-    """benchmarks/kernels.c as a library; None without gcc."""
+def load_kernels(name: str) -> ctypes.CDLL | None:
+    """A C file of this folder as a library; None without gcc."""
     if find_compiler() is None:
         return None
-    return ctypes.CDLL(str(compile_c(Path(__file__).with_name("kernels.c"))))
+    return ctypes.CDLL(str(compile_c(Path(__file__).with_name(name))))
 
 
 def find_compiler() -> str | None:

@@ -9,24 +9,26 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from contenders import Array, Comparison, Contender, Model
+import scipy.sparse
+from contenders import Array, Comparison, Contender, Model, arrays_of
 from native import compile_c, prepared_call
 
 
 def comparison(model: Model, kernels: ctypes.CDLL | None) -> Comparison:
     """All contenders of a model that are installed, compiled and ready to be called."""
-    c = Comparison(model.title, model.tolerance, [np.asarray(x) for x in model.reference()])
+    c = Comparison(model, arrays_of(model.reference()))
     add_aotensor(c, model)
     hand_written = model.c(kernels) if kernels is not None else None
     if hand_written is not None:
         call, results = hand_written
         c.add("C", call, lambda _: results)
-    for name, module, add in (
-        ("JAX", "jax", add_jax), ("PyTensor", "pytensor", add_pytensor), ("CasADi", "casadi", add_casadi),
-    ):  # fmt: skip
+    if kernels is not None and model.moved is not None:
+        c.contenders["memory"] = stream(kernels, model.moved)
+    for name in model.peers:
+        module, add = PEERS[name]
         try:
             found = importlib.import_module(module)
         except ImportError as error:
@@ -38,7 +40,7 @@ def comparison(model: Model, kernels: ctypes.CDLL | None) -> Comparison:
                 c.seconds[name] = perf_counter() - start
     by_numpy = model.numpy()
     if by_numpy is not None:
-        c.add("NumPy", by_numpy, list)
+        c.add(model.plain, by_numpy, list)
     return c
 
 
@@ -61,15 +63,27 @@ def compile_aotensor(model: Model) -> Any:
 
 def add_jax(c: Comparison, jax: Any, model: Model) -> None:
     compiled = compile_jax(jax, model)
-    arguments = [jax.numpy.asarray(x) for x in model.values.values()]
+    arguments = [jax_value(jax, x) for x in model.values.values()]
     c.add("JAX", lambda: jax.block_until_ready(compiled(*arguments)), lambda result: list(result))
 
 
 def compile_jax(jax: Any, model: Model) -> Any:
     """From nothing to an executable for these shapes: trace, gradient, code."""
     jax.config.update("jax_enable_x64", True)
-    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in model.values.values()]
-    return jax.jit(model.jax(jax)).lower(*shapes).compile()
+    arguments = [
+        jax_value(jax, x) if scipy.sparse.issparse(x) else jax.ShapeDtypeStruct(x.shape, x.dtype)
+        for x in model.values.values()
+    ]
+    return jax.jit(model.jax(jax)).lower(*arguments).compile()
+
+
+def jax_value(jax: Any, value: Any) -> Any:
+    """An array, or a matrix in coordinate form (BCOO), which is said to be in order and without duplicates."""
+    if scipy.sparse.issparse(value):
+        matrix = importlib.import_module("jax.experimental.sparse").BCOO.from_scipy_sparse(value)
+        matrix.indices_sorted = matrix.unique_indices = True
+        return matrix
+    return jax.numpy.asarray(value)
 
 
 def add_pytensor(c: Comparison, pt: Any, model: Model) -> None:
@@ -81,8 +95,9 @@ def add_pytensor(c: Comparison, pt: Any, model: Model) -> None:
 def compile_pytensor(pt: Any, model: Model) -> Any:
     """From nothing to a function that has run once: Numba compiles at the first call."""
     importlib.import_module("pytensor.tensor")
+    importlib.import_module("pytensor.sparse")
     inputs, outputs = model.pytensor(pt)
-    compiled = pt.function(inputs, outputs, mode="NUMBA", trust_input=True)
+    compiled = pt.function(inputs, outputs, mode=model.pytensor_mode, trust_input=True)
     compiled(*model.values.values())
     return compiled
 
@@ -121,3 +136,22 @@ def _prepared_casadi(function: Callable[..., int], f: Any, inputs: list[Array]) 
     call = prepared_call(function, *pointers, work[1], work[0], 0)
     keep = columns
     return (lambda: call() if keep else None), results
+
+
+def add_mkl(c: Comparison, sparse_dot_mkl: Any, model: Model) -> None:
+    call = model.mkl(sparse_dot_mkl.dot_product_mkl)
+    if call is not None:
+        c.add("MKL", call, list)
+
+
+def stream(kernels: ctypes.CDLL, moved: int) -> Contender:
+    """The sum of so many bytes: how long they take through the processor."""
+    return prepared_call(kernels.stream, moved // 8, np.ones(moved // 8), np.empty(()))
+
+
+PEERS: Final[dict[str, tuple[str, Callable[[Comparison, Any, Model], None]]]] = {
+    "JAX": ("jax", add_jax),
+    "PyTensor": ("pytensor", add_pytensor),
+    "CasADi": ("casadi", add_casadi),
+    "MKL": ("sparse_dot_mkl", add_mkl),
+}

@@ -13,29 +13,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from cases import CASES
+from harness import RESULTS, machine, microseconds, run_program
 
-HERE = Path(__file__).parent
 COLUMNS = ("aotensor", "aotensor, bound", "C", "JAX", "PyTensor", "CasADi", "NumPy")
 COMPILERS = ("aotensor", "JAX", "CasADi")  # not PyTensor, which keeps what Numba has made in a cache of its own
 ALONE = ("aotensor", "JAX")  # compiled several times in processes of their own
 ON_FIXED_BUFFERS = ("C", "CasADi")
-ONE_CORE = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "AOTENSOR_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-    "JAX_PLATFORMS": "cpu",
-}
 
 HEADER = """Microseconds per call for value and gradient on one core ({machine}): the shortest of many turns
 that the contenders take one after the other. The values of all were compared first.
@@ -54,19 +43,7 @@ load, for CasADi gcc. Imports do not count. The parts that all libraries have in
 
 def measure(case: str, seconds: float, core: int) -> dict[str, Any]:
     """The record that measure.py prints."""
-    return dict(json.loads(_run("measure.py", case, str(seconds), core=core)))
-
-
-def _run(*command: str, core: int, **variables: str) -> str:
-    """The last line that one of our programs prints, run on one core."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / command[0]), *command[1:]],
-        env=os.environ | ONE_CORE | variables, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-    )  # fmt: skip
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed")
-    return done.stdout.splitlines()[-1]
+    return dict(json.loads(run_program("measure.py", case, str(seconds), cores={core})))
 
 
 def compile_seconds(case: str, names: list[str], core: int, rounds: int) -> dict[str, tuple[float, float]]:
@@ -76,7 +53,7 @@ def compile_seconds(case: str, names: list[str], core: int, rounds: int) -> dict
         for number in range(rounds + 1):
             for name in names if number else ["aotensor"]:
                 start = perf_counter()
-                seconds = float(_run("compiling.py", case, name, core=core, AOTENSOR_CACHE_DIR=folder))
+                seconds = float(run_program("compiling.py", case, name, cores={core}, AOTENSOR_CACHE_DIR=folder))
                 old = best.get(key := name if number else "first", (float("inf"), float("inf")))
                 best[key] = min(old[0], seconds), min(old[1], perf_counter() - start)
     return best
@@ -98,10 +75,10 @@ def _run_times(best: dict[str, float]) -> list[str]:
         if name not in best:
             cells.append("-")
         elif name.startswith("aotensor"):
-            cells.append(_microseconds(best[name]))
+            cells.append(microseconds(best[name]))
         else:
             ours = best["aotensor, bound" if name in ON_FIXED_BUFFERS else "aotensor"]
-            cells.append(f"{_microseconds(best[name])} ({best[name] / ours:.2f})")
+            cells.append(f"{microseconds(best[name])} ({best[name] / ours:.2f})")
     return cells
 
 
@@ -120,17 +97,6 @@ def _seconds(times: dict[str, float], name: str) -> str:
     return f"{times[name]:.2f}{ratio}"
 
 
-def _microseconds(seconds: float) -> str:
-    return f"{1e6 * seconds:.0f}" if seconds > 1e-4 else f"{1e6 * seconds:.3g}"
-
-
-def machine() -> str:
-    """Processor name, as Linux tells it."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated")
@@ -138,7 +104,7 @@ def main() -> None:
     parser.add_argument("--compilations", type=int, default=3, help="of aotensor and JAX, per case")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
-    stored = HERE / "results" / "speed.json"
+    stored = RESULTS / "speed.json"
     known = {r["case"]: r for r in json.loads(stored.read_text())["cases"]} if stored.exists() else {}
     records = []
     for case in arguments.cases.split(","):

@@ -59,6 +59,11 @@ def tables() -> dict[str, dict[str, Any]]:
     return {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(SURFACE.glob("*.toml"))}
 
 
+def unfinished() -> set[str]:
+    """Names of the lists that say of themselves that some of their rows have no test yet."""
+    return {name for name, table in tables().items() if table.get("is_unfinished")}
+
+
 def rows() -> list[Row]:
     """All promises."""
     return [

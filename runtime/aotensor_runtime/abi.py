@@ -60,6 +60,8 @@ class Status(IntEnum):
     WRONG_CONTEXT = 10
     NOT_PLAIN = 11
     NO_FUNCTION = 12
+    BAD_STRUCTURE = 13
+    BAD_INDEX = 14
     CHECK = 1000
 
 
@@ -122,8 +124,12 @@ class Context(ctypes.Structure):
         ("workspace_bytes", ctypes.c_int64),
         ("blas", ctypes.c_void_p),
         ("num_threads", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("flags", ctypes.c_int32),
     )
+
+
+CANONICAL: Final = 1
+"""Flag of a context: sparse inputs are valid and canonical, so a call does not look at them first."""
 
 
 class PythonLayout(ctypes.Structure):

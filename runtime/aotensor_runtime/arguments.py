@@ -9,15 +9,23 @@ import numpy as np
 
 from aotensor_runtime.errors import ArgumentTypeError
 from aotensor_runtime.layout import DTYPES
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
+_NOTHING = np.zeros(1, dtype="bool")
+_NO_STEPS = (0, 0)
+
+
+def pattern(shape: tuple[int, ...]) -> AnyArray:
+    """An array of two extents without memory of its own: what stands for the extents of a sparse matrix."""
+    return np.ndarray(shape, "bool", _NOTHING, 0, _NO_STEPS)
+
 
 def match_names(
-    function: str, inputs: Sequence[ArgumentSpec], args: Sequence[object], kwargs: Mapping[str, object]
+    function: str, inputs: Sequence[ArgumentSpec | SparseValue], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[object]:
     """The arguments of a call in the order of the inputs.
 

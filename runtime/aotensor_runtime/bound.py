@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from aotensor_runtime.abi import BoundCall, Context, Status
-from aotensor_runtime.arguments import AnyArray, match_names, to_array
+from aotensor_runtime.abi import CANONICAL, BoundCall, Context, Status
+from aotensor_runtime.arguments import AnyArray, match_names
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
-from aotensor_runtime.invoke import Descriptors, Entries, raise_status, result_of, run, shape_of, shape_sources
+from aotensor_runtime.invoke import Descriptors, Entries, filled, raise_status, result_of, run, shape_of, shape_sources
 from aotensor_runtime.layout import DTYPES
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+from aotensor_runtime.sparse.call import flat, joiner
+from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
 
 
 class BoundFunction:
     """A function on fixed arrays: write into `inputs`, call, read `outputs`; it returns the same arrays each time.
 
-    inputs, outputs: the arrays by name. Shared variables start from the function's current values and are carried on
-    from call to call, in `inputs`, apart from the library's own. Not for two threads at once: bind one for each.
+    inputs, outputs: the arrays and matrices by name. Shared variables start from the function's current values and are
+    carried on from call to call, in `inputs`, apart from the library's own. Not for two threads at once: bind one for
+    each.
+
+    A sparse matrix is bound with its values: write into its `data`. Its pattern is fixed: it is copied and checked
+    here, and not looked at again.
     """
 
     def __init__(
         self, manifest: Manifest, spec: FunctionSpec, entries: Entries, context: Context, given: Given
     ) -> None:
         self.spec, self._manifest, self._entries = spec, manifest, entries
-        self.inputs: dict[str, AnyArray] = given.inputs
-        arrays = tuple(given.inputs.values())
-        self.outputs: dict[str, AnyArray] = _outputs(manifest, spec, entries, context, arrays, given.outputs)
-        self._call = Descriptors(spec, arrays, tuple(self.outputs.values()))
+        values = tuple(given.inputs.values())
+        arrays = tuple(flat(values))
+        outputs = _outputs(manifest, spec, entries, context, arrays, given.outputs)
+        results = dict(zip((value.name for value in spec.produced), joiner(spec)(outputs, values), strict=True))
+        _need_canonical(spec, given.inputs)
+        self.inputs: dict[str, Any] = {name: shown(value) for name, value in given.inputs.items()}
+        self.outputs: dict[str, Any] = {name: shown(value) for name, value in results.items()}
+        self._call = Descriptors(spec, arrays, outputs)
         self._workspace = np.empty(max(entries.workspace(*_dims(spec, arrays)), 0), dtype="uint8")
         self._context = Context.from_buffer_copy(context)
         self._context.workspace, self._context.workspace_bytes = self._workspace.ctypes.data, self._workspace.size
+        self._updates = _updates(spec, given.inputs, results)
+        if spec.sparse_inputs and not any(isinstance(results[output], Compressed) for _, output in spec.updates):
+            _freeze(given.inputs.values())
+            self._context.flags = CANONICAL
         places = [ctypes.addressof(place) for place in (self._context, self._call.inputs, self._call.outputs)]
         self._bound = BoundCall(entries.uniform_address, *places)
         self._run = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self._bound)))
-        self._updates = tuple((self.inputs[state], self.outputs[output]) for state, output in spec.updates)
         self.result = result_of(spec)(tuple(self.outputs.values()))
 
     def __call__(self) -> Any:
@@ -61,29 +74,77 @@ class BoundFunction:
 class Given:
     """What `bind` was given, checked: arrays as they are, so that later writes to them are seen."""
 
-    def __init__(self, spec: FunctionSpec, arrays: Mapping[str, object], state: Mapping[str, AnyArray]) -> None:
-        arguments = [value for value in spec.inputs if value.name not in state]
+    def __init__(self, spec: FunctionSpec, arrays: Mapping[str, object], state: Mapping[str, Value]) -> None:
+        arguments = [value for value in spec.arguments if value.name not in state]
         names = {value.name for value in arguments}
-        results = {value.name: value for value in spec.outputs if value.name not in names}
+        results = {value.name: value for value in spec.produced if value.name not in names}
         rest = {name: value for name, value in arrays.items() if name not in results}
         values = match_names(spec.name, arguments, (), rest)
-        self.inputs = {value.name: _buffer(spec, x, value) for value, x in zip(arguments, values, strict=True)}
+        self.inputs: dict[str, Value] = {
+            value.name: _buffer(spec, x, value) for value, x in zip(arguments, values, strict=True)
+        }
         self.inputs |= {name: value.copy() for name, value in state.items()}
         self.outputs = {name: _output(spec, arrays[name], results[name]) for name in arrays if name in results}
 
 
-def _buffer(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArray:
-    """An input as a buffer: an array stays itself, a number becomes a new array."""
-    array = to_array(spec, value, target)
-    if isinstance(value, np.ndarray) and array is not value:
+def _buffer(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:
+    """An input as a buffer: an array stays itself, a number becomes a new array; so do the values of a matrix."""
+    converted = to_value(spec, value, target)
+    if isinstance(converted, Compressed):
+        return _matrix_buffer(spec, value, converted, target.name)
+    if isinstance(value, np.ndarray) and converted is not value:
         raise ArgumentTypeError(
             f"{spec.name}: {target.name} has dtype {value.dtype} or bad alignment, so it cannot be bound",
             hint=f"bind an array of dtype {target.dtype}",
         )
-    return _contiguous(spec, array, target.name)
+    return _contiguous(spec, converted, target.name)
 
 
-def _output(spec: FunctionSpec, value: object, target: OutputSpec) -> AnyArray:
+def _matrix_buffer(spec: FunctionSpec, value: Any, found: Compressed, name: str) -> Compressed:
+    if found.data is not value.data:
+        raise ArgumentTypeError(
+            f"{spec.name}: {name} has another format or dtype, or room behind its entries, so it cannot be bound",
+            hint=f"bind {name}.asformat({found.format!r}).astype({found.data.dtype.name!r})",
+        )
+    data = _contiguous(spec, found.data, f"{name}.data")
+    return Compressed(found.format, found.shape, data, found.indices.copy(), found.indptr.copy(), found.is_array)
+
+
+def _need_canonical(spec: FunctionSpec, inputs: Mapping[str, Value]) -> None:
+    for name, value in inputs.items():
+        if isinstance(value, Compressed) and not value.is_canonical:
+            raise ArgumentValueError(
+                f"{spec.name}: {name} has entries out of order or twice, so it cannot be bound",
+                hint=f"call {name}.sum_duplicates() first",
+            )
+
+
+def _freeze(values: Iterable[Value]) -> None:
+    """Patterns that are not checked again must not be written to."""
+    for value in values:
+        if isinstance(value, Compressed):
+            value.indices.flags.writeable = value.indptr.flags.writeable = False
+
+
+def _updates(
+    spec: FunctionSpec, inputs: Mapping[str, Value], outputs: Mapping[str, Value]
+) -> tuple[tuple[AnyArray, AnyArray], ...]:
+    """Arrays of shared variables, each with what it becomes after a call."""
+    pairs: list[tuple[AnyArray, AnyArray]] = []
+    for state, output in spec.updates:
+        both = [x.arrays[1:] if isinstance(x, Compressed) else (x,) for x in (inputs[state], outputs[output])]
+        if [x.shape for x in both[0]] != [x.shape for x in both[1]]:
+            raise ArgumentValueError(f"{spec.name}: the update of {state} changes its size, so it cannot be bound")
+        pairs += zip(*both, strict=True)
+    return tuple(pairs)
+
+
+def _output(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue) -> AnyArray:
+    if isinstance(target, SparseValue):
+        raise ArgumentTypeError(
+            f"{spec.name}: output {target.name} is a sparse matrix, whose memory cannot be chosen",
+            hint="its arrays stay the same from call to call: see .outputs",
+        )
     if not isinstance(value, np.ndarray) or value.dtype != DTYPES[target.dtype] or value.ndim != len(target.shape):
         raise ArgumentTypeError(
             f"{spec.name}: output {target.name} needs an array of dtype {target.dtype} and rank {len(target.shape)}"
@@ -108,28 +169,26 @@ def _outputs(
     context: Context,
     inputs: tuple[AnyArray, ...],
     given: Mapping[str, AnyArray],
-) -> dict[str, AnyArray]:
+) -> tuple[AnyArray, ...]:
     """Every output: the given array, else a new one; the first call sizes those that only the library can size."""
-    outputs: dict[str, AnyArray | None] = {}
-    for value in spec.outputs:
-        sources = shape_sources(spec, value)
+    outputs: list[AnyArray | None] = []
+    patterns = {group.first for group in spec.sparse_outputs}
+    for i, value in enumerate(spec.outputs):
+        sources = None if i in patterns else shape_sources(spec, value)
         new = None if sources is None else np.empty(shape_of(sources, inputs), DTYPES[value.dtype])
-        outputs[value.name] = given.get(value.name, new)
-    call = Descriptors(spec, inputs, tuple(outputs.values()))
+        outputs.append(given.get(value.name, new))
+    call = Descriptors(spec, inputs, outputs)
     status, message = run(entries.uniform, context, call)
     if status not in (Status.OK, Status.OUTPUTS_NEEDED):
         raise_status(manifest, spec, status, message)
-    return {
-        value.name: array if array is not None else np.empty(call.extents(i), DTYPES[value.dtype])
-        for i, (value, array) in enumerate(zip(spec.outputs, outputs.values(), strict=True))
-    }
+    return filled(spec, call, outputs)
 
 
 def _dims(spec: FunctionSpec, inputs: tuple[AnyArray, ...]) -> list[int]:
-    """Values of the dims, in order."""
+    """Values of the dims that the workspace depends on, in order."""
     found: dict[str, int] = {}
     for value, array in zip(spec.inputs, inputs, strict=True):
         for n, extent in zip(value.shape, array.shape, strict=True):
             if isinstance(n, str):
                 found[n] = extent
-    return [found[name] for name in spec.dims]
+    return [found[name] for name in spec.workspace_dims]

@@ -13,13 +13,15 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from aotensor_runtime.abi import Context
-from aotensor_runtime.arguments import AnyArray, match_names, to_array
+from aotensor_runtime.arguments import match_names
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given
-from aotensor_runtime.fast import FastCall, fast_call
-from aotensor_runtime.invoke import Entries, invoke, result_of
+from aotensor_runtime.fast import fast_call
+from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.layout import probe
 from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_result_of
+from aotensor_runtime.sparse.values import Value, to_value
 from aotensor_runtime.state import Cell, State
 
 if TYPE_CHECKING:
@@ -46,12 +48,12 @@ class LibraryFunction:
         self.__name__ = self.__qualname__ = spec.name
         self.__doc__ = spec.doc or None
         self._manifest, self._entries, self._cells, self._lock = manifest, entries, tuple(cells.values()), lock
-        self._arguments = [value for value in spec.inputs if value.name not in cells]
-        positions = {value.name: i for i, value in enumerate(spec.outputs)}
+        self._arguments = [value for value in spec.arguments if value.name not in cells]
+        positions = {value.name: i for i, value in enumerate(spec.produced)}
         self._updates = tuple((cells[state], positions[output]) for state, output in spec.updates)
-        self._result = result_of(spec)
+        self._result = sparse_result_of(spec) if spec.sparse_outputs else result_of(spec)
         self._context = Context(struct_size=ctypes.sizeof(Context))
-        self._fast: FastCall = self._first_call
+        self._fast: SparseCall = self._first_call
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """The outputs: an array, a list or a dict of arrays; [] where there are only updates.
@@ -70,7 +72,7 @@ class LibraryFunction:
         Raises: as a call, and ArgumentValueError for arrays that are not row-major.
         """
         self._use_blas()
-        state = {name: self.state[name] for name in self.state}
+        state = {name: self.state.value(name) for name in self.state}
         given = Given(self.spec, arrays, state)
         return BoundFunction(self._manifest, self.spec, self._entries, self._context, given)
 
@@ -86,9 +88,10 @@ class LibraryFunction:
         if self.spec.calls_blas or self.spec.lapack:
             self._context.blas = ctypes.addressof(blas_table())
 
-    def _first_call(self, args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
+    def _first_call(self, args: tuple[Any, ...]) -> tuple[Value, ...] | None:
         self._use_blas()
-        self._fast = fast_call(self.spec, self._entries, self._context, probe())
+        make = sparse_call if self.spec.is_sparse else fast_call
+        self._fast = make(self.spec, self._entries, self._context, probe())
         return self._fast(args)
 
     def _call_with_state(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
@@ -103,19 +106,18 @@ class LibraryFunction:
         return self._result(outputs)
 
     def _run(
-        self, args: tuple[object, ...], kwargs: Mapping[str, object], state: tuple[AnyArray, ...]
-    ) -> tuple[AnyArray, ...]:
+        self, args: tuple[object, ...], kwargs: Mapping[str, object], state: tuple[Value, ...]
+    ) -> tuple[Value, ...]:
         outputs = None if kwargs else self._fast(args + state)
         return self._call_long(args, kwargs, state) if outputs is None else outputs
 
     def _call_long(
-        self, args: tuple[object, ...], kwargs: Mapping[str, object], state: tuple[AnyArray, ...]
-    ) -> tuple[AnyArray, ...]:
+        self, args: tuple[object, ...], kwargs: Mapping[str, object], state: tuple[Value, ...]
+    ) -> tuple[Value, ...]:
         self._use_blas()
         values = match_names(self.spec.name, self._arguments, args, kwargs)
-        arrays = [to_array(self.spec, x, value) for x, value in zip(values, self._arguments, strict=True)]
-        converted = (*arrays, *state)
+        converted = (*(to_value(self.spec, x, value) for x, value in zip(values, self._arguments, strict=True)), *state)
         outputs = self._fast(converted)
         if outputs is None:
-            outputs = invoke(self._manifest, self.spec, self._entries.uniform, self._context, converted)
+            outputs = invoke_values(self._manifest, self.spec, self._entries.uniform, self._context, converted)
         return outputs

@@ -26,7 +26,7 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
     """The short way of one function. `context` must stay alive, and have neither message nor workspace."""
     if layout is None:
         return no_fast_call
-    plan = _plan(spec, entries, context, layout)
+    plan = plan_of(spec, entries, context, layout)
     dtypes = [DTYPES[value.dtype] for value in spec.outputs]
     sources = [shape_sources(spec, value) for value in spec.outputs]
     if None in sources:
@@ -39,7 +39,7 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
     return _by_rules(entries, plan, list(zip(rules, dtypes, strict=True)))
 
 
-def _plan(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> _Plan:
+def plan_of(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> Plan:
     """The function as `aotensor_call_python` sees it."""
     dtypes = _int32s([DTYPE_CODES[value.dtype] for value in spec.values])
     ranks = _int32s([len(value.shape) for value in spec.outputs])
@@ -53,7 +53,7 @@ def _plan(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout
         outputs=len(spec.outputs),
         strides=sum(len(value.shape) for value in spec.values),
     )
-    plan = _Plan(ctypes.addressof(call))
+    plan = Plan(ctypes.addressof(call))
     plan.keep = (call, dtypes, ranks, context, layout)
     return plan
 
@@ -68,7 +68,7 @@ _Rule: TypeAlias = "_Shape | int | list[Source]"
 """A shape that is fixed, that of input number k, or put together."""
 
 
-class _Plan(ctypes.c_void_p):
+class Plan(ctypes.c_void_p):
     """The address of a PythonCall, with what must not be freed before it."""
 
     keep: tuple[Any, ...]
@@ -88,7 +88,7 @@ _NOT_ARRAYS: Final = (AttributeError, IndexError, TypeError, ValueError, MemoryE
 _SIZED: Final = (int(Status.OUTPUTS_NEEDED), int(Status.OK))
 
 
-def _one_static(entries: Entries, plan: _Plan, shape: _Shape, dtype: _DType) -> FastCall:
+def _one_static(entries: Entries, plan: Plan, shape: _Shape, dtype: _DType) -> FastCall:
     native = entries.call_python
 
     def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
@@ -98,7 +98,7 @@ def _one_static(entries: Entries, plan: _Plan, shape: _Shape, dtype: _DType) -> 
     return call
 
 
-def _one_like(entries: Entries, plan: _Plan, k: int, dtype: _DType) -> FastCall:
+def _one_like(entries: Entries, plan: Plan, k: int, dtype: _DType) -> FastCall:
     native = entries.call_python
 
     def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
@@ -111,7 +111,7 @@ def _one_like(entries: Entries, plan: _Plan, k: int, dtype: _DType) -> FastCall:
     return call
 
 
-def _by_rules(entries: Entries, plan: _Plan, specs: list[tuple[_Rule, _DType]]) -> FastCall:
+def _by_rules(entries: Entries, plan: Plan, specs: list[tuple[_Rule, _DType]]) -> FastCall:
     native = entries.call_python
 
     def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
@@ -132,7 +132,7 @@ def _by_rules(entries: Entries, plan: _Plan, specs: list[tuple[_Rule, _DType]]) 
     return call
 
 
-def _by_extents(entries: Entries, plan: _Plan, specs: list[tuple[int, _DType]]) -> FastCall:
+def _by_extents(entries: Entries, plan: Plan, specs: list[tuple[int, _DType]]) -> FastCall:
     """For outputs that only the library can size: ask for extents first."""
     sizes, native = entries.extents_python, entries.call_python
     words = ctypes.c_int64 * max(sum(rank for rank, _ in specs), 1)

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
-from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.arguments import AnyArray, pattern
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentIndexError,
@@ -38,6 +38,8 @@ _STATUS_ERRORS: Final[dict[int, type[AotensorError]]] = {
     Status.TOO_LARGE: ArgumentValueError,
     Status.OVERLAP: ArgumentValueError,
     Status.NO_MEMORY: OutOfMemory,
+    Status.BAD_STRUCTURE: ArgumentValueError,
+    Status.BAD_INDEX: ArgumentIndexError,
 }
 
 _CHECK_ERRORS: Final[dict[str, type[AotensorError]]] = {
@@ -116,10 +118,10 @@ def shape_of(sources: Sequence[Source], inputs: Sequence[AnyArray]) -> tuple[int
     return tuple(n if k < 0 else inputs[k].shape[n] for k, n in sources)
 
 
-def result_of(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...]], Any]:
+def result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
     """From all outputs to what a call returns, in the form that the user has asked for."""
     hidden = {output for _, output in spec.updates}
-    shown = [(i, value.name) for i, value in enumerate(spec.outputs) if value.name not in hidden]
+    shown = [(i, value.name) for i, value in enumerate(spec.produced) if value.name not in hidden]
     match spec.output_kind:
         case "single":
             return operator.itemgetter(shown[0][0])
@@ -141,23 +143,32 @@ def invoke(
     Raises: the error that fits the status, with the library's message.
     """
     outputs: list[AnyArray | None] = []
-    for value in spec.outputs:
-        sources = shape_sources(spec, value)
+    patterns = {group.first for group in spec.sparse_outputs}
+    for i, value in enumerate(spec.outputs):
+        sources = None if i in patterns else shape_sources(spec, value)
         outputs.append(None if sources is None else np.empty(shape_of(sources, inputs), DTYPES[value.dtype]))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(uniform, context, call)
     if status == Status.OUTPUTS_NEEDED:
         for i, value in enumerate(spec.outputs):
-            if outputs[i] is None:
+            if outputs[i] is None and i not in patterns:
                 outputs[i] = np.empty(call.extents(i), DTYPES[value.dtype])
         call = Descriptors(spec, inputs, outputs)
         status, message = run(uniform, context, call)
     if status != Status.OK:
         raise_status(manifest, spec, status, message)
-    return tuple(
-        np.empty(call.extents(i), DTYPES[spec.outputs[i].dtype]) if array is None else array
-        for i, array in enumerate(outputs)
-    )
+    return filled(spec, call, outputs)
+
+
+def filled(spec: FunctionSpec, call: Descriptors, outputs: Sequence[AnyArray | None]) -> tuple[AnyArray, ...]:
+    """All outputs, those that had no array yet with the extents that the library has written."""
+    patterns = {group.first for group in spec.sparse_outputs}
+
+    def new(i: int) -> AnyArray:
+        shape = call.extents(i)
+        return pattern(shape) if i in patterns else np.empty(shape, DTYPES[spec.outputs[i].dtype])
+
+    return tuple(new(i) if array is None else array for i, array in enumerate(outputs))
 
 
 def run(uniform: Callable[..., int], context: Context, call: Descriptors) -> tuple[int, str]:

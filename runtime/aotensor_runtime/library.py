@@ -24,7 +24,8 @@ from aotensor_runtime.errors import LibraryError, LibraryNotFound
 from aotensor_runtime.invoke import Entries
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.machine import check_architecture, check_features
-from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue
+from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
 
 __all__ = ["Library", "LibraryFunction", "load", "read"]
@@ -99,14 +100,25 @@ class Library:
 
     def _function(self, spec: FunctionSpec, lock: RLock) -> LibraryFunction:
         cells = {}
-        for value in spec.inputs:
+        for value in spec.arguments:
             if value.default is not None:
                 if value.default.offset not in self._cells:
-                    raw = np.frombuffer(self._container.value(value.default), DTYPES[value.dtype].newbyteorder("<"))
-                    first = raw.astype(DTYPES[value.dtype]).reshape(value.default.shape)
-                    self._cells[value.default.offset] = Cell(first)
+                    self._cells[value.default.offset] = Cell(self._first_value(spec, value))
                 cells[value.name] = self._cells[value.default.offset]
         return LibraryFunction(self, self.manifest, spec, self._entries(spec.name), cells, lock)
+
+    def _first_value(self, spec: FunctionSpec, value: ArgumentSpec | SparseValue) -> Value:
+        if isinstance(value, ArgumentSpec):
+            return self._default(value)
+        data, indices, indptr = (self._default(part) for part in spec.inputs[value.first + 1 : value.first + 4])
+        assert value.default is not None
+        rows, columns = value.default.shape
+        return Compressed(value.format, (rows, columns), data, indices, indptr)
+
+    def _default(self, value: ArgumentSpec) -> AnyArray:
+        assert value.default is not None
+        raw = np.frombuffer(self._container.value(value.default), DTYPES[value.dtype].newbyteorder("<"))
+        return raw.astype(DTYPES[value.dtype]).reshape(value.default.shape)
 
     def _entries(self, name: str) -> Entries:
         prefix = self.manifest.prefix
@@ -120,7 +132,7 @@ class Library:
             raise LibraryError(f"function {name} of the manifest is not in the library ({error})") from error
         for entry in (uniform, call_python, extents_python):
             entry.argtypes = [ctypes.c_void_p] * 3
-        workspace.argtypes = [ctypes.c_int64] * len(self.manifest.function(name).dims)
+        workspace.argtypes = [ctypes.c_int64] * len(self.manifest.function(name).workspace_dims)
         workspace.restype = ctypes.c_int64
         address = ctypes.cast(uniform, ctypes.c_void_p).value or 0
         return Entries(uniform, workspace, call_python, extents_python, call_bound, address)
@@ -176,7 +188,7 @@ def _dlopen(place: str) -> ctypes.CDLL:
         raise LibraryError(f"the dynamic loader refuses it ({error})") from error
 
 
-def _restore(data: bytes, state: Mapping[int, AnyArray]) -> Library:
+def _restore(data: bytes, state: Mapping[int, Value]) -> Library:
     """Unpickle: a new library with the state that was pickled."""
     library = Library(data)
     for place, value in state.items():

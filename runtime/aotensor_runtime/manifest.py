@@ -12,126 +12,33 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from aotensor_runtime.abi import BLAS_FUNCTIONS, DTYPE_SIZES, LAPACK_FUNCTIONS, Status
 from aotensor_runtime.json_node import ManifestError, Node, require
+from aotensor_runtime.signature import (
+    SPARSE_PARTS,
+    ArgumentSpec,
+    Check,
+    Default,
+    FunctionSpec,
+    OutputKind,
+    OutputSpec,
+    SparseSpec,
+    SparseValue,
+)
 
 __all__ = [
-    "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind", "OutputSpec",
-    "ValuePool", "read_abi_version", "validate",
+    "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind",
+    "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version", "validate",
 ]  # fmt: skip
 
 SCHEMA: Final = 1
 MAX_BYTES: Final = 16 << 20
 """Longest manifest that is read, in bytes."""
 
-OutputKind = Literal["single", "list", "dict", "none"]
-
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _MAX_RANK: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A check that a function makes on its values; number k of a function is its k-th check, counted from 1.
-
-    kind: "index" gives IndexError, "type" TypeError, "linalg" LinAlgError, anything else (such as "shape", "value")
-    ValueError.
-    message: may hold {found} and {expected}, two integers.
-    """
-
-    kind: str
-    message: str
-
-    def static_text(self) -> str:
-        """The message without the numbers of a particular call."""
-        return self.message.replace("{found}", "<found>").replace("{expected}", "<expected>")
-
-
-@dataclass(frozen=True, slots=True)
-class Default:
-    """First value of a shared variable: extents, and where its row-major little-endian bytes are in `values`."""
-
-    shape: tuple[int, ...]
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentSpec:
-    """An input. An extent is a number or the name of a dim; unknown dim i of X has the name X_i.
-
-    An input with a default is the state of a shared variable: callers from Python do not pass it.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...]
-    default: Default | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OutputSpec:
-    """An output. An extent is a number, the name of a dim, or else computed by the library at the call:
-
-    a text that is no dim is a formula of dims, for people to read ("n + m"): the C caller passes plain memory;
-    None depends on values: the C caller passes an aotensor_array.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int | str | None, ...]
-
-    @property
-    def is_allocated(self) -> bool:
-        """Does the typed entry take an aotensor_array for it?"""
-        return None in self.shape
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionSpec:
-    """Signature of one function, in the order of its C entries.
-
-    dims: the distinct dims in order of first appearance in the inputs.
-    outputs: what the user asked for, then the new values of updated shared variables.
-    updates: pairs (input with a default, output that is its next value).
-    calls_blas: products use BLAS where there is one. lapack: names of the functions without which a call fails.
-    """
-
-    name: str
-    dims: tuple[str, ...]
-    inputs: tuple[ArgumentSpec, ...]
-    outputs: tuple[OutputSpec, ...]
-    output_kind: OutputKind = "list"
-    updates: tuple[tuple[str, str], ...] = ()
-    checks: tuple[Check, ...] = ()
-    calls_blas: bool = False
-    lapack: tuple[str, ...] = ()
-    allow_input_downcast: bool = False
-    doc: str = ""
-    source: str = ""
-
-    @property
-    def values(self) -> tuple[ArgumentSpec | OutputSpec, ...]:
-        """Inputs, then outputs."""
-        return (*self.inputs, *self.outputs)
-
-    @property
-    def results(self) -> tuple[OutputSpec, ...]:
-        """The outputs that a call returns."""
-        hidden = {output for _, output in self.updates}
-        return tuple(output for output in self.outputs if output.name not in hidden)
-
-    @property
-    def is_allocating(self) -> bool:
-        """Does some output's size depend on values?"""
-        return any(output.is_allocated for output in self.outputs)
-
-    @property
-    def takes_context(self) -> bool:
-        """Does the typed entry take an aotensor_context: to allocate outputs, or to find functions of LAPACK?"""
-        return self.is_allocating or bool(self.lapack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,32 +162,62 @@ def validate(spec: FunctionSpec) -> None:
     for value in spec.values:
         require(value.dtype in DTYPE_SIZES, where, f"{value.name} has the unknown dtype {value.dtype!r}")
         require(len(value.shape) <= _MAX_RANK, where, f"{value.name} has more than {_MAX_RANK} dims")
+    for groups, values in ((spec.sparse_inputs, spec.inputs), (spec.sparse_outputs, spec.outputs)):
+        _validate_groups(where, groups, values)
+    for count in spec.workspace_dims[len(spec.typed_dims) :]:
+        require(count not in spec.typed_dims, where, f"the dim {count} counts stored entries and something else")
+    patterns = [group.name for group in spec.sparse_inputs]
     for value in spec.inputs:
         if value.default is not None:
-            _validate_default(where, value, value.default)
+            _validate_default(where, value, value.default, has_memory=value.name not in patterns)
     _validate_results(where, spec)
 
 
-def _validate_default(where: str, value: ArgumentSpec, default: Default) -> None:
+def _validate_groups(where: str, groups: Sequence[SparseSpec], values: Sequence[ArgumentSpec | OutputSpec]) -> None:
+    """Sparse matrices: four arrays each, in order, with the names, dtypes and ranks that these must have."""
+    end = 0
+    for group in groups:
+        require(group.format in ("csr", "csc"), where, f"{group.name} has the unknown format {group.format!r}")
+        require(end <= group.first <= len(values) - 4, where, f"{group.name} is no four arrays of its own")
+        end = group.first + 4
+        pattern, data, indices, indptr = values[group.first : end]
+        names = (group.name, *(f"{group.name}.{part}" for part in SPARSE_PARTS))
+        found = (pattern.name, data.name, indices.name, indptr.name)
+        require(found == names, where, f"the arrays of {group.name} have the names {', '.join(found)}")
+        ranks = [len(value.shape) for value in (pattern, data, indices, indptr)]
+        require(ranks == [2, 1, 1, 1] and pattern.dtype == "bool", where, f"{group.name} has arrays of other ranks")
+        is_index = indices.dtype == indptr.dtype and indices.dtype in ("int32", "int64")
+        require(is_index, where, f"{group.name} has indices of dtypes {indices.dtype} and {indptr.dtype}")
+        if isinstance(pattern, ArgumentSpec):
+            require(data.shape == indices.shape, where, f"data and indices of {group.name} have different dims")
+            require(isinstance(data.shape[0], str), where, f"{group.name} has a fixed number of stored entries")
+
+
+def _validate_default(where: str, value: ArgumentSpec, default: Default, has_memory: bool) -> None:
     require(len(default.shape) == len(value.shape), where, f"the default of {value.name} has another rank")
-    size = math.prod(default.shape) * DTYPE_SIZES[value.dtype]
+    size = math.prod(default.shape) * DTYPE_SIZES[value.dtype] if has_memory else 0
     require(default.size == size, where, f"the default of {value.name} has {default.size} bytes, not {size}")
     agree = all(isinstance(n, str) or n == m for n, m in zip(value.shape, default.shape, strict=True))
     require(agree, where, f"the default of {value.name} has another shape")
 
 
 def _validate_results(where: str, spec: FunctionSpec) -> None:
-    states = {value.name: value.dtype for value in spec.inputs if value.default is not None}
-    outputs = {value.name: value.dtype for value in spec.outputs}
+    states = {value.name: _kind_of(value) for value in spec.arguments if value.default is not None}
+    outputs = {value.name: _kind_of(value) for value in spec.produced}
     for state, output in spec.updates:
         require(state in states and output in outputs, where, f"the update {state} = {output} names no such values")
-        require(states[state] == outputs[output], where, f"the update {state} = {output} changes the dtype")
+        require(states[state] == outputs[output], where, f"the update {state} = {output} changes the dtype or format")
     _distinct(where, "updated variable", [state for state, _ in spec.updates])
     _distinct(where, "update", [output for _, output in spec.updates])
     require(spec.output_kind in get_args(OutputKind), where, f"output kind {spec.output_kind!r} is unknown")
     count = len(spec.results)
     expected = {"single": 1, "none": 0}.get(spec.output_kind, count)
     require(count == expected, where, f"{count} outputs do not fit the output kind {spec.output_kind!r}")
+
+
+def _kind_of(value: ArgumentSpec | OutputSpec | SparseValue) -> tuple[str, ...]:
+    """What an update leaves as it is."""
+    return (value.dtype, value.format, value.index_dtype) if isinstance(value, SparseValue) else (value.dtype,)
 
 
 def _distinct(where: str, what: str, names: Sequence[str]) -> None:
@@ -303,6 +240,11 @@ def _output(node: Node) -> OutputSpec:
     return OutputSpec(name.name(), dtype.name(), shape.items(Node.extent_or_none))
 
 
+def _sparse(node: Node) -> SparseSpec:
+    name, kind, first = node.fields("name", "format", "first")
+    return SparseSpec(name.name(), kind.name(), first.count())
+
+
 def _check(node: Node) -> Check:
     kind, message = node.fields("kind", "message")
     return Check(kind.name(), message.text())
@@ -323,8 +265,10 @@ def _kind(node: Node) -> OutputKind:
 
 def _function(node: Node) -> FunctionSpec:
     names = ("name", "dims", "inputs", "outputs", "output_kind", "updates", "checks")
-    name, dims, inputs, outputs, kind, updates, checks, calls_blas, lapack, downcast, doc, source = node.fields(
-        *names, "calls_blas", "lapack", "allow_input_downcast", "doc", "source"
+    name, dims, inputs, outputs, kind, updates, checks, calls_blas, lapack, downcast, doc, source, *sparse = (
+        node.fields(
+            *names, "calls_blas", "lapack", "allow_input_downcast", "doc", "source", "sparse_inputs", "sparse_outputs"
+        )
     )
     return FunctionSpec(
         name=name.name(),
@@ -339,6 +283,8 @@ def _function(node: Node) -> FunctionSpec:
         allow_input_downcast=downcast.boolean(),
         doc=doc.text(),
         source=source.text(),
+        sparse_inputs=sparse[0].items(_sparse),
+        sparse_outputs=sparse[1].items(_sparse),
     )
 
 

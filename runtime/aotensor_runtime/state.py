@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
-from aotensor_runtime.arguments import AnyArray, to_array
 from aotensor_runtime.errors import ArgumentTypeError
 from aotensor_runtime.manifest import FunctionSpec
+from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
 
 
 class Cell:
-    """The current value of one shared variable. The array is replaced, never written to."""
+    """The current value of one shared variable. The array or matrix is replaced, never written to."""
 
-    def __init__(self, value: AnyArray) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
 
@@ -26,29 +27,33 @@ class State(MutableMapping[str, object]):
     """
 
     def __init__(self, spec: FunctionSpec, cells: Mapping[str, Cell], lock: AbstractContextManager[object]) -> None:
-        self._inputs = {value.name: value for value in spec.inputs if value.name in cells}
+        self._inputs = {value.name: value for value in spec.arguments if value.name in cells}
         self._spec, self._cells, self._lock = spec, cells, lock
 
-    def __getitem__(self, name: str) -> AnyArray:
-        return self._cells[name].value.copy()
+    def __getitem__(self, name: str) -> Any:
+        return shown(self._cells[name].value.copy())
 
     def __setitem__(self, name: str, value: object) -> None:
         if name not in self._inputs:
             raise KeyError(name)
-        array = np.array(to_array(self._spec, value, self._inputs[name]), order="C")
+        new = to_value(self._spec, value, self._inputs[name])
         with self._lock:
-            self._cells[name].value = array
+            self._cells[name].value = new.copy() if isinstance(new, Compressed) else np.array(new, order="C")
 
-    def borrow(self, name: str) -> AnyArray:
-        """The current value itself, not a copy: do not write to it."""
+    def value(self, name: str) -> Value:
+        """The current value itself as the library takes it: do not write to it."""
         return self._cells[name].value
 
+    def borrow(self, name: str) -> Any:
+        """The current value itself, not a copy: do not write to it."""
+        return shown(self._cells[name].value)
+
     def lend(self, name: str, value: object) -> None:
-        """Make an array the current value without copying it: do not write to it afterwards."""
+        """Make a value the current one without copying it: do not write to it afterwards."""
         if self._cells[name].value is not value:
-            array = to_array(self._spec, value, self._inputs[name])
+            new = to_value(self._spec, value, self._inputs[name])
             with self._lock:
-                self._cells[name].value = array
+                self._cells[name].value = new
 
     def __delitem__(self, name: str) -> None:
         raise ArgumentTypeError(f"{self._spec.name}: shared variable {name!r} cannot be deleted")
@@ -60,4 +65,4 @@ class State(MutableMapping[str, object]):
         return len(self._cells)
 
     def __repr__(self) -> str:
-        return f"State({ {name: cell.value for name, cell in self._cells.items()} })"
+        return f"State({ {name: shown(cell.value) for name, cell in self._cells.items()} })"

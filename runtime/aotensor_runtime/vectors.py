@@ -17,11 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.arguments import AnyArray, pattern
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import AotensorError, DamagedLibrary
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.library import Library, load
+from aotensor_runtime.sparse.call import joined_inputs
+from aotensor_runtime.sparse.values import is_sparse
 
 SECTION: Final = "vectors"
 """Name of the extra section."""
@@ -31,6 +33,7 @@ SECTION: Final = "vectors"
 class Vector:
     """One call. inputs: all of them, state included, in the order of the signature; outputs likewise.
 
+    A sparse input is its four arrays, of which the pattern has no bytes; a sparse output is a dense array.
     tolerances: largest absolute difference of each output.
     """
 
@@ -54,9 +57,9 @@ def pack(vectors: Iterable[Vector]) -> bytes:
     for vector in vectors:
         sides = []
         for arrays in (vector.inputs, vector.outputs):
-            sides.append([[x.dtype.name, list(x.shape)] for x in arrays])
+            sides.append([[_PATTERN if _is_pattern(x) else x.dtype.name, list(x.shape)] for x in arrays])
             for x in arrays:
-                data += x.astype(x.dtype.newbyteorder("<"), order="C").tobytes()
+                data += b"" if _is_pattern(x) else x.astype(x.dtype.newbyteorder("<"), order="C").tobytes()
         rows.append([vector.function, *sides, list(vector.tolerances)])
     return json.dumps(rows, separators=(",", ":")).encode() + b"\n" + bytes(data)
 
@@ -80,10 +83,20 @@ def unpack(content: bytes) -> list[Vector]:
     return vectors
 
 
+_PATTERN: Final = "pattern"
+
+
+def _is_pattern(x: AnyArray) -> bool:
+    """Does it stand for the extents of a sparse matrix only?"""
+    return x.ndim == 2 and x.dtype == bool and x.strides == (0, 0)
+
+
 def _array(data: bytes, offset: int, dtype: str, shape: Sequence[int]) -> tuple[AnyArray, int]:
-    kind = DTYPES[dtype]
     if not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError(f"shape {shape}")
+    if dtype == _PATTERN and len(shape) == 2:
+        return pattern(tuple(shape)), offset
+    kind = DTYPES[dtype]
     end = offset + math.prod(shape) * kind.itemsize
     if end > len(data):
         raise ValueError("the data ends too early")
@@ -102,21 +115,25 @@ def _replay_one(library: Library, vector: Vector) -> Replay:
     if function is None or len(vector.inputs) != len(function.spec.inputs):
         return Replay(vector.function, "the vector does not fit the signature")
     try:
-        found = call_with_state(function, vector.inputs)
+        found = call_with_state(function, joined_inputs(function.spec, vector.inputs))
     except AotensorError as error:
         return Replay(vector.function, f"refused: {error.diagnostic.title}")
-    for spec, x, expected, allowed in zip(function.spec.outputs, found, vector.outputs, vector.tolerances, strict=True):
+    rows = zip(function.spec.produced, found, vector.outputs, vector.tolerances, strict=True)
+    for value, x, expected, allowed in rows:
         if not is_near(x, expected, allowed):
-            return Replay(vector.function, f"{spec.name} differs from the recorded value")
+            return Replay(vector.function, f"{value.name} differs from the recorded value")
     return Replay(vector.function, None)
 
 
-def call_with_state(function: LibraryFunction, values: Sequence[AnyArray]) -> list[AnyArray]:
-    """All outputs for values of all inputs, those of shared variables included; the state is put back afterwards."""
+def call_with_state(function: LibraryFunction, values: Sequence[Any]) -> list[AnyArray]:
+    """All outputs, sparse ones as dense arrays, for values of all inputs, those of shared variables included.
+
+    The state is put back afterwards.
+    """
     spec, before = function.spec, dict(function.state)
     try:
         arguments = []
-        for value, x in zip(spec.inputs, values, strict=True):
+        for value, x in zip(spec.arguments, values, strict=True):
             if value.default is None:
                 arguments.append(x)
             else:
@@ -125,12 +142,16 @@ def call_with_state(function: LibraryFunction, values: Sequence[AnyArray]) -> li
         rows: list[Any] = {"single": [found], "none": []}.get(spec.output_kind) or list(
             found.values() if isinstance(found, dict) else found or ()
         )
-        by_name = {value.name: np.asarray(x) for value, x in zip(spec.results, rows, strict=True)}
-        by_name |= {output: np.asarray(function.state[state]) for state, output in spec.updates}
+        by_name = {value.name: _dense(x) for value, x in zip(spec.results, rows, strict=True)}
+        by_name |= {output: _dense(function.state[state]) for state, output in spec.updates}
     finally:
         for name, old in before.items():
             function.state[name] = old
-    return [by_name[value.name] for value in spec.outputs]
+    return [by_name[value.name] for value in spec.produced]
+
+
+def _dense(x: Any) -> AnyArray:
+    return np.asarray(x.toarray() if is_sparse(x) else x)
 
 
 def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:

@@ -9,6 +9,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
 │   ├── MissingRuleError (NotImplementedError) an op without the rule that was asked for
+│   ├── UnsupportedIndexError (NotImplementedError) a row or column of a sparse matrix alone
 │   ├── DisconnectedInputError (ValueError)   the cost does not depend on a wrt
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
 ├── DisagreementError    (AssertionError)  compiled code and the reference give different values
@@ -71,6 +72,7 @@ __all__ = [
     "TooNewLibrary",
     "ToolError",
     "UnsupportedError",
+    "UnsupportedIndexError",
     "UnsupportedMachine",
     "UnusedInputError",
 ]
@@ -106,6 +108,10 @@ class MissingInputError(GraphTypeError):
 
 class MissingRuleError(GraphError, NotImplementedError):
     """An op without the derivative rule that was asked for."""
+
+
+class UnsupportedIndexError(GraphError, NotImplementedError):
+    """A form of indexing whose result would be a sparse vector."""
 
 
 class DisconnectedInputError(GraphError, ValueError):

@@ -32,7 +32,7 @@ def _constants() -> dict[str, int]:
     """Every constant of the header that Python knows too."""
     codes = {f"AOTENSOR_{name.upper()}": code for name, code in abi.DTYPE_CODES.items()}
     statuses = {f"AOTENSOR_{status.name}": int(status) for status in abi.Status}
-    return codes | statuses | {"AOTENSOR_ABI_VERSION": abi.ABI_VERSION}
+    return codes | statuses | {"AOTENSOR_ABI_VERSION": abi.ABI_VERSION, "AOTENSOR_CANONICAL": abi.CANONICAL}
 
 
 @pytest.mark.skipif(CC is None, reason="no C compiler: install gcc or clang")

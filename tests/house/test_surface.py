@@ -24,8 +24,9 @@ def test_every_mark_names_a_row(surface: ModuleType) -> None:
 
 
 def test_every_row_is_shown(surface: ModuleType) -> None:
-    marked = {mark.row for mark in surface.marks()}
-    bare = [row.id for row in surface.rows() if row.id not in marked and not surface.exercises_of(row)]
+    marked, unfinished = {mark.row for mark in surface.marks()}, surface.unfinished()
+    strict = [row for row in surface.rows() if row.id.partition("/")[0] not in unfinished]
+    bare = [row.id for row in strict if row.id not in marked and not surface.exercises_of(row)]
     assert bare == [], "rows that no test shows"
 
 
@@ -72,4 +73,6 @@ def test_marks_are_read_from_the_source(
 def test_the_pages_are_current(surface: ModuleType) -> None:
     for path, text in surface.pages().items():
         assert path.exists(), "run python docs/build.py"
+        if path.stem in surface.unfinished():
+            continue
         assert path.read_text(encoding="utf-8") == text, "run python docs/build.py"

@@ -43,6 +43,8 @@ enum {
   AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or older than the library        */
   AOTENSOR_NOT_PLAIN      = 11,  /* aotensor_call_python: an argument needs conversion first                  */
   AOTENSOR_NO_FUNCTION    = 12,  /* a function of BLAS or LAPACK is needed, and aotensor_context.blas lacks it  */
+  AOTENSOR_BAD_STRUCTURE  = 13,  /* a sparse matrix whose indptr does not start at 0, rise and end with nnz     */
+  AOTENSOR_BAD_INDEX      = 14,  /* a sparse matrix with an index outside of its rows or columns                */
   AOTENSOR_CHECK          = 1000
 };
 
@@ -56,7 +58,19 @@ typedef struct aotensor_array {
   int32_t        dtype;   /* AOTENSOR_BOOL ... AOTENSOR_FLOAT64                                            */
 } aotensor_array;
 
-/* A sparse matrix in compressed rows (CSR) or columns (CSC). */
+/* flags of aotensor_context */
+enum {
+  AOTENSOR_CANONICAL = 1  /* sparse inputs are valid, and canonical: sorted, without duplicates. They are not looked at
+                             before the call, so what is not true of them ends in memory that is not theirs */
+};
+
+/* A sparse matrix in compressed rows (CSR) or columns (CSC). As an input it is checked before anything is computed.
+ * Entries of one row (column) may stand in any order, and those with equal coordinates mean their sum: the call then
+ * works on a sorted copy. An entry that is stored is part of the pattern, also if it is 0.
+ *
+ * As an output with indptr == NULL, the library fills in everything: memory comes from aotensor_context.allocate, with
+ * exactly the sizes that are needed. Without allocate, nnz and shape are filled in and the status is
+ * AOTENSOR_OUTPUTS_NEEDED; call again with the three arrays and that nnz. */
 typedef struct aotensor_sparse {
   void    *data;         /* stored entries, `nnz` of them                                       */
   void    *indices;      /* minor coordinate of each stored entry, `nnz` of them                */
@@ -130,7 +144,9 @@ typedef struct aotensor_blas {
 typedef struct aotensor_context {
   int64_t struct_size;              /* sizeof(aotensor_context), in bytes, as the caller knows it                  */
   void *(*allocate)(void *user, int32_t output, int64_t bytes, const int64_t *shape); /* memory for output number
-                                       `output` (from 0), at least `bytes` bytes, aligned for its dtype; or NULL   */
+                                       `output` (from 0), at least `bytes` bytes, aligned for its dtype; or NULL.
+                                       A sparse output S has four numbers: S itself, for which this is not called,
+                                       then data, indices, indptr                                                  */
   void *user;                       /* handed to `allocate` as it is                                               */
   char *message;                    /* receives the text of an error, ended by NUL; may be NULL                    */
   int64_t message_size;             /* bytes at `message`                                                          */
@@ -138,7 +154,7 @@ typedef struct aotensor_context {
   int64_t workspace_bytes;          /* bytes at `workspace`; used if it is at least <function>_workspace(...)      */
   const aotensor_blas *blas;        /* fast matrix products and linear algebra; may be NULL                         */
   int32_t num_threads;              /* upper limit; 0 means AOTENSOR_NUM_THREADS, else all cores                   */
-  int32_t reserved;                 /* 0                                                                           */
+  int32_t flags;                    /* 0 or AOTENSOR_CANONICAL                                                     */
 } aotensor_context;
 
 /* How aotensor_call_python and aotensor_extents_python find what they need inside Python objects. For the

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from aotensor.codegen.entry.names import Symbols, parameter_names
 from aotensor_runtime.abi import HEADER, WORKSPACE_ALIGNMENT
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 
 C_TYPES: Final = {"bool": "uint8_t", "float32": "float", "float64": "double"} | {
     f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 
 _WIDTH: Final = 116
+
+Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
+"""A parameter of the typed entry."""
 
 
 def header_text(manifest: Manifest) -> str:
@@ -36,7 +39,7 @@ def header_text(manifest: Manifest) -> str:
 
 def _function(manifest: Manifest, spec: FunctionSpec) -> str:
     symbols = Symbols.of(manifest.prefix, spec.name)
-    dims = ", ".join(f"int64_t {name}" for name in parameter_names(spec)[: len(spec.dims)]) or "void"
+    dims = ", ".join(f"int64_t {name}" for name in parameter_names(spec)[: len(spec.workspace_dims)]) or "void"
     return "\n".join([
         _comment(_typed_text(manifest, spec)),
         _prototype("int32_t", symbols.typed, _typed_parameters(spec)),
@@ -53,18 +56,25 @@ _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", 
 
 
 def _typed_parameters(spec: FunctionSpec) -> list[str]:
-    names = iter(parameter_names(spec))
+    names = parameter_names(spec)
     parameters = ["aotensor_context *context"] if spec.takes_context else []
-    parameters += [f"int64_t {next(names)}" for _ in spec.dims]
-    parameters += [f"const {C_TYPES[value.dtype]} *{next(names)}" for value in spec.inputs]
-    for value in spec.outputs:
-        kind = "aotensor_array" if value.is_allocated else C_TYPES[value.dtype]
-        parameters.append(f"{kind} *{next(names)}")
+    parameters += [f"int64_t {name}" for name in names[: len(spec.typed_dims)]]
+    rest = iter(names[len(spec.workspace_dims) :])
+    parameters += [f"const {_c_type(value)} *{next(rest)}" for value in spec.arguments]
+    parameters += [f"{_c_type(value)} *{next(rest)}" for value in spec.produced]
     return [*parameters, "void *workspace"]
 
 
+def _c_type(value: Value) -> str:
+    """What the typed entry takes the address of."""
+    if isinstance(value, SparseValue):
+        return "aotensor_sparse"
+    is_allocated = isinstance(value, OutputSpec) and value.is_allocated
+    return "aotensor_array" if is_allocated else C_TYPES[value.dtype]
+
+
 def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
-    names = parameter_names(spec)[len(spec.dims) :]
+    names = parameter_names(spec)[len(spec.workspace_dims) :]
     lines = [
         f"{spec.name}: {_plain(spec.doc)}"
         if spec.doc
@@ -72,14 +82,17 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
     ]
     if spec.doc:
         lines.append("Arrays are row-major, outputs overlap nothing.")
-    values = spec.values
+    values = *spec.arguments, *spec.produced
     width = max((len(name) for name in names), default=0)
     states = dict(spec.updates)
-    for name, value in zip(names, values, strict=True):
-        lines.append(f"  {name:<{width}}  {_role(value)} {value.dtype}{_shape(value)}{_note(value, states)}")
+    for k, (name, value) in enumerate(zip(names, values, strict=True)):
+        role = "in " if k < len(spec.arguments) else "out"
+        lines.append(f"  {name:<{width}}  {role} {_kind(value)}{_shape(value)}{_note(value, states)}")
     lines.append("  workspace  of the size that " + f"{spec.name}_workspace gives; NULL: allocated and freed inside")
-    if spec.is_allocating:
+    if any(isinstance(value, OutputSpec) and value.is_allocated for value in spec.produced):
         lines.append("An aotensor_array with data == NULL is filled through context->allocate.")
+    if spec.sparse_outputs:
+        lines.append("An aotensor_sparse with indptr == NULL is filled through context->allocate.")
     if spec.lapack:
         needed = ", ".join(spec.lapack)
         lines.append(f"context->blas must have {needed}; without them the status is AOTENSOR_NO_FUNCTION.")
@@ -89,18 +102,22 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
     return lines
 
 
-def _role(value: ArgumentSpec | OutputSpec) -> str:
-    return "in " if isinstance(value, ArgumentSpec) else "out"
+def _kind(value: Value) -> str:
+    """Format and dtype."""
+    if not isinstance(value, SparseValue):
+        return value.dtype
+    return f"{value.format} {value.dtype}"
 
 
-def _shape(value: ArgumentSpec | OutputSpec) -> str:
+def _shape(value: Value) -> str:
     extents = ["?" if n is None else _plain(str(n)) for n in value.shape]
-    return f"[{', '.join(extents)}]" if extents else ""
+    wide = ", int64 indices" if isinstance(value, SparseValue) and value.index_dtype == "int64" else ""
+    return f"[{', '.join(extents)}]{wide}" if extents else ""
 
 
-def _note(value: ArgumentSpec | OutputSpec, states: dict[str, str]) -> str:
-    if isinstance(value, ArgumentSpec):
-        return "  state, held by the caller" if value.default is not None else ""
+def _note(value: Value, states: dict[str, str]) -> str:
+    if isinstance(value, ArgumentSpec | SparseValue) and value.default is not None:
+        return "  state, held by the caller"
     return "".join(f"  next value of {_plain(state)}" for state, output in states.items() if output == value.name)
 
 
@@ -108,12 +125,16 @@ def _workspace_text(spec: FunctionSpec) -> str:
     return (
         f"Bytes of workspace of {spec.name}, any alignment ({WORKSPACE_ALIGNMENT} bytes are for ours); "
         "-1 if a dim is negative or the size depends on values: pass NULL then."
+        + "".join(f" {_plain(name)}: number of stored entries." for name in spec.workspace_dims[len(spec.typed_dims) :])
     )
 
 
 def _uniform_text(spec: FunctionSpec) -> list[str]:
     values = f"inputs: {_listing(spec.inputs)}; outputs: {_listing(spec.outputs)}."
-    return [f"{spec.name} on arrays with strides. {values}"]
+    lines = [f"{spec.name} on arrays with strides. {values}"]
+    for group in (*spec.sparse_inputs, *spec.sparse_outputs):
+        lines.append(f"{_plain(group.name)} stands for the extents of a {group.format} matrix: its data are not used.")
+    return lines
 
 
 def _listing(values: tuple[ArgumentSpec | OutputSpec, ...]) -> str:

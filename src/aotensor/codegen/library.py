@@ -18,7 +18,7 @@ from aotensor.codegen.header import header_text
 from aotensor.codegen.link import archive, link, write_file
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, product_parts
+from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, matrix_parts, product_parts
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 
@@ -114,7 +114,7 @@ def build_library(module: Module, blueprint: Blueprint, store: PartStore = compi
     manifest = blueprint.manifest()
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
-    parts = core_part(blueprint.prefix), *product_parts(module)
+    parts = core_part(blueprint.prefix), *matrix_parts(module), *product_parts(module)
     return Library(manifest, exported, blueprint.machine, str(module), parts, store)
 
 

@@ -2,6 +2,7 @@
 
     program   kernels, tables, typed entries, manifest                                new for every library
     core      the fixed functions behind every entry, the entries of Python           one object per machine
+    matrices  the fixed functions for sparse matrices, where functions have such      one object per machine
     products  @aot_gemm.f32, @aot_gemm.f64, where kernels call them                   one object per machine and dtype
 
 What a part contains follows from its name, the machine and the compiler, so an object that was kept equals a new one.
@@ -17,8 +18,9 @@ from aotensor.codegen import llvm
 from aotensor.codegen.blas_call import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.entry.core import define_core
+from aotensor.codegen.entry.matrices import define_matrices
 from aotensor.codegen.entry.python import define_python_entries
-from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, Constants
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.passes.gemm.dispatch import declared_products, product_module
@@ -53,6 +55,18 @@ def core_part(prefix: str) -> Part:
         return module
 
     return Part(f"core {prefix}", make)
+
+
+def matrix_parts(module: Module) -> list[Part]:
+    """The fixed functions for sparse matrices, if a module declares one of them."""
+
+    def make(machine: Machine) -> Module:
+        module = empty_module(machine)
+        define_matrices(Constants(module))
+        return module
+
+    is_needed = any(name in module.globals for name in (CHECK_MATRICES, GIVE_MATRIX))
+    return [Part("matrices", make)] if is_needed else []
 
 
 def product_parts(module: Module) -> list[Part]:

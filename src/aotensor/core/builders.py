@@ -170,6 +170,20 @@ class TensorBuilder(Protocol):
         """y[k, …] = Σ x[p, …] over the p with indices[p] = k; the caller knows that all lie in 0 … extent − 1."""
         ...
 
+    def pattern(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        extents: Sequence[Extent],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        is_whole: bool = False,
+    ) -> tuple[Tensor, ...]:
+        """Work on patterns of compressed matrices: a kind that `ir.interpreter.patterns` knows.
+
+        extents: of axes that no operand has. results: their dtypes and extents. is_whole: see `aot.pattern`.
+        """
+        ...
+
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
         """A tensor whose elements nobody has set."""
         ...

@@ -9,6 +9,7 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.driver.checks.agreement import disagreements
+from aotensor.driver.checks.dense_view import arrays_of, dense_value
 from aotensor.driver.function import Function
 from aotensor.driver.samples import nearby_values, reference_values
 from aotensor.errors import AotensorError, DisagreementError
@@ -24,7 +25,7 @@ def checked_call(f: Function, args: Sequence[object], kwargs: Mapping[str, objec
     compiled code accepts; what compiled code raises.
     """
     given = {f.names[x]: array for x, array in f.bind_arguments(args, kwargs)}
-    before = {key: array.copy() for key, array in given.items()}
+    before = {key: [part.copy() for part in arrays_of(array)] for key, array in given.items()}
     values = {key: x.get_value() if isinstance(x, SharedVariable) else given[key] for key, x in f.arguments.items()}
     refusal: Exception | None = None
     expected: list[Array] = []
@@ -36,11 +37,18 @@ def checked_call(f: Function, args: Sequence[object], kwargs: Mapping[str, objec
     if refusal is not None:
         raise DisagreementError(f"{f.name}: compiled code accepts what the reference refuses: {refusal}") from refusal
     for key, array in given.items():
-        if not np.array_equal(array, before[key], equal_nan=array.dtype.kind == "f"):
+        pairs = zip(arrays_of(array), before[key], strict=True)
+        if not all(np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in pairs):
             raise DisagreementError(f"{f.name}: the call has changed its argument {key}")
     rng = np.random.default_rng(0)
-    found = [*_listed(result), *(f.state[key].get_value() for key in f.updates)]
-    problem = disagreements(list(f.results), found, expected, None, lambda: nearby_values(f, values, rng))
+    found = [dense_value(x) for x in (*_listed(result), *(f.state[key].get_value() for key in f.updates))]
+    problem = disagreements(
+        list(f.results),
+        found,
+        [dense_value(x) for x in expected],
+        None,
+        lambda: [dense_value(x) for x in nearby_values(f, values, rng)],
+    )
     if problem is not None:
         raise DisagreementError(f"{f.name}: compiled code and reference disagree: {problem}")
     return result

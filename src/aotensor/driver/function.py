@@ -298,5 +298,6 @@ def _doors() -> Any:
     return compiled
 
 
-def _fresh(x: Array) -> Array:
-    return np.array(x)
+def _fresh(x: Any) -> Any:
+    """A copy of an array in C order, or of a SciPy matrix."""
+    return np.array(x) if isinstance(x, np.ndarray) else x.copy()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.lapack_call import define_lapack_calls
@@ -14,11 +15,12 @@ from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.config import config
+from aotensor.core.types import Array
 from aotensor.driver.function import Function
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.vectors import make_vectors
 from aotensor.errors import GraphValueError
-from aotensor.graph.variable import SharedVariable
+from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
@@ -27,7 +29,18 @@ from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.loops.lower_library import calls_product
 from aotensor.passes.pipeline import EXPAND_MATH, LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner
-from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, OutputKind, OutputSpec, ValuePool
+from aotensor.sparse.boundary import SparseValue
+from aotensor_runtime.manifest import (
+    SPARSE_PARTS,
+    ArgumentSpec,
+    Check,
+    Default,
+    FunctionSpec,
+    OutputKind,
+    OutputSpec,
+    SparseSpec,
+    ValuePool,
+)
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 
 if TYPE_CHECKING:
@@ -157,27 +170,39 @@ class _SharedValues(ValuePool):
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: dict[SharedVariable, Default] = {}
+        self._places: dict[SharedVariable, tuple[Default, ...]] = {}
 
-    def place(self, x: SharedVariable) -> Default:
+    def places(self, x: Variable) -> Sequence[Default | None]:
+        """Where the arrays of an input are, None if it has no value: four of a matrix, whose pattern has no bytes."""
+        if not isinstance(x, SharedVariable):
+            return (None, None, None, None) if x.is_sparse else (None,)
         if x not in self._places:
-            value = x.get_value(borrow=True)
-            self._places[x] = self.add(value.shape, value.astype(value.dtype.newbyteorder("<")).tobytes())
+            value: Any = x.get_value(borrow=True)
+            arrays = [value.data, value.indices, value.indptr] if x.is_sparse else [value]
+            pattern = [self.add(value.shape, b"")] if x.is_sparse else []
+            self._places[x] = (*pattern, *(self.add(part.shape, _little_endian(part)) for part in arrays))
         return self._places[x]
 
 
+def _little_endian(x: Array) -> bytes:
+    return x.astype(x.dtype.newbyteorder("<")).tobytes()
+
+
 def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
+    flat = f.flat
+    names = _part_names(flat.sparse_arguments), _part_names(flat.sparse_results)
+    defaults = [place for x in f.arguments.values() for place in pool.places(x)]
     inputs = []
-    for name, x in f.flat.arguments.items():
+    for k, ((name, x), default) in enumerate(zip(flat.arguments.items(), defaults, strict=True)):
         shape = tuple(
             n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
         )
-        default = pool.place(x) if isinstance(x, SharedVariable) else None
-        inputs.append(ArgumentSpec(name, x.dtype, shape, default))
-    outputs = [
-        OutputSpec(name, x.dtype, shape)
-        for (name, x), shape in zip(f.flat.results.items(), built.output_extents, strict=True)
-    ]
+        inputs.append(ArgumentSpec(names[0].get(k, name), x.dtype, shape, default))
+    counted = {n for k in names[0] for n in inputs[k].shape}
+    outputs = []
+    for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
+        known = tuple(None if k in names[1] or _words(n) & counted else n for n in extents)
+        outputs.append(OutputSpec(names[1].get(k, name), x.dtype, known))
     return FunctionSpec(
         name=f.name,
         dims=tuple(dict.fromkeys(n for a in inputs for n in a.shape if isinstance(n, str))),
@@ -189,7 +214,19 @@ def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: 
         calls_blas=calls_product(lowered.module, f.name),
         lapack=needed_functions(lowered.module, f.name),
         allow_input_downcast=f.allow_input_downcast,
+        sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
+        sparse_outputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_results),
     )
+
+
+def _part_names(values: Sequence[SparseValue]) -> dict[int, str]:
+    """By their numbers, the names of arrays that are parts of a sparse matrix."""
+    return {x.first + k: f"{x.name}.{part}" for x in values for k, part in enumerate(SPARSE_PARTS, 1)}
+
+
+def _words(extent: int | str | None) -> set[int | str]:
+    """The dims in the formula of an extent."""
+    return set(re.findall(r"\w+", extent)) if isinstance(extent, str) else set()
 
 
 def _output_kind(f: Function) -> OutputKind:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from aotensor.core.dtypes import is_discrete, is_float
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply, Op
+from aotensor.graph.sparse_type import is_matrix
 from aotensor.graph.subgraph import Subgraph, with_bodies
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
@@ -47,7 +49,8 @@ class Nudged(Op):
         return x
 
     def reference(self, x: Array) -> Array:
-        return _nudged(x, self.rng)
+        moved: Array = _nudged(x, self.rng)
+        return moved
 
 
 def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
@@ -59,7 +62,7 @@ def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
     for node in nodes:
         made = node.op.apply(*(known.get(x, x) for x in node.inputs)).outputs
         for old, new in zip(node.outputs, made, strict=True):
-            known[old] = nudge(new) if is_float(old.dtype) and old not in compared else new
+            known[old] = nudge(new) if is_float(old.dtype) and not old.is_sparse and old not in compared else new
     return [known.get(x, x) for x in outputs]
 
 
@@ -68,7 +71,11 @@ def _compared(nodes: Iterable[Apply]) -> set[Variable]:
     return {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
 
 
-def _nudged(x: Array, rng: np.random.Generator) -> Array:
+def _nudged(x: Any, rng: np.random.Generator) -> Any:
+    if is_matrix(x):
+        moved = x.copy()
+        moved.data = _nudged(x.data, rng)
+        return moved
     if x.dtype.kind != "f":
         return x
     return np.asarray(x * (1 + np.finfo(x.dtype).eps * rng.choice([-1, 1], x.shape)), dtype=x.dtype)

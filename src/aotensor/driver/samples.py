@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from functools import partial
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
+from aotensor.driver.checks.dense_view import Arrays
+from aotensor.driver.checks.random_matrix import random_matrix
 from aotensor.driver.function import Function
 from aotensor.driver.rounding import nearby
+from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import all_nodes
-from aotensor.graph.variable import SharedVariable
+from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
-
-Arrays: TypeAlias = dict[str, Array]
-"""Values by argument name."""
 
 _SMALL: Final = (3, 5, 4, 2, 7, 6)
 """Extents of the first sample: different ones where the types allow."""
@@ -136,16 +137,29 @@ class Sampler:
 
     # --- values ----------------------------------------------------------------------------------------------------
 
-    def _array(self, name: str, sizes: Mapping[str, int], domain: str, is_arranged: bool) -> Array:
+    def _array(self, name: str, sizes: Mapping[str, int], domain: str, is_arranged: bool) -> Any:
         row, dtype = self._row(name), self.f.arguments[name].dtype
         shape = tuple(sizes[key] if isinstance(key, str) else key for key in row)
-        values = _values(self.rng, dtype, shape, domain)
+        kind = self.f.arguments[name].tensor_type
+        if isinstance(kind, SparseTensorType):
+            return random_matrix(self.rng, kind, shape, partial(values_in, self.rng, dtype, domain=domain))
+        values = values_in(self.rng, dtype, shape, domain)
         if self._definite and is_float(dtype) and len(row) > 1 and row[-2] == row[-1] and domain in _DOMAINS[:2]:
             values = _as_definite(values)
         return _arranged(values, int(self.rng.integers(len(_LAYOUTS)))) if is_arranged else values
 
 
-def reference_values(f: Function, arrays: Mapping[str, Array]) -> list[Array]:
+class Graph(Protocol):
+    """Named inputs and outputs: a Function, or the view that checks have of one."""
+
+    @property
+    def arguments(self) -> dict[str, Variable]: ...
+
+    @property
+    def results(self) -> dict[str, Variable]: ...
+
+
+def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
     """All results of a function by the reference, for values of all its arguments. Its shared variables stay untouched.
 
     Raises: what the reference raises.
@@ -154,7 +168,7 @@ def reference_values(f: Function, arrays: Mapping[str, Array]) -> list[Array]:
         return evaluate_all(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()})
 
 
-def nearby_values(f: Function, arrays: Mapping[str, Array], rng: np.random.Generator) -> list[Array]:
+def nearby_values(f: Graph, arrays: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
     """The same with every input and every intermediate value off by one ulp, up or down: how far rounding carries.
 
     Raises: what the reference raises.
@@ -195,7 +209,8 @@ _DOMAINS: Final = ("normal", "unit", "normal", "unit", "wide", "specials", "norm
 """What floats are drawn from. unit: 0.1 to 0.9. specials: nan, ±0 and denormals among normal ones; infinities: ±inf."""
 
 
-def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain: str) -> Array:
+def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain: str) -> Array:
+    """Random values of one of the domains."""
     if dtype == "bool":
         return np.asarray(rng.integers(0, 2, shape), dtype=dtype)
     if not is_float(dtype):

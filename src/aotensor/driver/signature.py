@@ -11,8 +11,9 @@ from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnusedInputError
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.substitute import fitted, pairs_of
-from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
+from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves
+from aotensor.sparse.op import as_sparse_or_tensor
 
 Outputs: TypeAlias = "Variable | Out | Sequence[Any] | Mapping[str, Any] | None"
 Updates: TypeAlias = Mapping[SharedVariable, Any] | Iterable[tuple[SharedVariable, Any]] | None
@@ -109,7 +110,7 @@ def named_outputs(outputs: Outputs) -> tuple[str, dict[str, Variable]]:
 
 
 def _output(x: Any) -> Variable:
-    return as_tensor(x.variable if isinstance(x, Out) else x)
+    return as_sparse_or_tensor(x.variable if isinstance(x, Out) else x)
 
 
 def checked_updates(updates: Updates) -> list[tuple[SharedVariable, Variable]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.driver.checks.agreement import conditioned_tolerance
+from aotensor.driver.checks.dense_view import DenseView
 from aotensor.driver.function import Function
 from aotensor.driver.samples import Sampler, nearby_values, reference_values
 from aotensor_runtime.vectors import Vector, pack
@@ -28,11 +29,11 @@ def make_vectors(functions: Sequence[Function]) -> bytes:
 def _vectors(f: Function) -> Iterator[Vector]:
     if _static_elements(f) > _MAX_ELEMENTS:
         return
-    sampler = Sampler(f)
+    sampler, view = Sampler(f), DenseView.of(f)
     for domain in _DOMAINS:
-        arrays = {name: _rounded(x) for name, x in sampler.small(domain).arrays.items()}
-        outputs = _values(partial(reference_values, f, arrays))
-        nearby = _values(partial(nearby_values, f, arrays, sampler.rng))
+        arrays = {name: _rounded(x) for name, x in view.split(sampler.small(domain).arrays).items()}
+        outputs = _values(partial(reference_values, view, arrays))
+        nearby = _values(partial(nearby_values, view, arrays, sampler.rng))
         if outputs is None or nearby is None:
             continue
         inputs = tuple(arrays.values())

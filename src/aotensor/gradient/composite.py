@@ -18,14 +18,16 @@ from aotensor.gradient.sampled import SampledRules
 from aotensor.gradient.terms import Pattern, graph_pattern
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import is_dual
-from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
+from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.vectorize import batch_through
 from aotensor.graph.walk import evaluate_all, leaves, replace
 from aotensor.ops.batching import repeated
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import shape_i
+from aotensor.sparse.op import as_sparse_or_tensor
 
 
 class OpFromGraph(Op):
@@ -51,6 +53,7 @@ class OpFromGraph(Op):
     """
 
     name: ClassVar[str] = "op_from_graph"
+    takes_sparse: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -94,7 +97,7 @@ class OpFromGraph(Op):
             raise GraphTypeError(f"{self.name}: {count} inputs are expected, {len(inputs)} were given")
         extents: dict[str, tuple[Variable, int]] = {}
         fitted = [
-            _fitted(f"{self.name}: input {inner}", as_tensor(x), inner.tensor_type, extents)
+            _fitted(f"{self.name}: input {inner}", as_sparse_or_tensor(x), inner.tensor_type, extents)
             for x, inner in zip(inputs, self.inner_inputs, strict=False)
         ]
         return [*fitted, *(inputs[count:] or self.shared)]
@@ -205,6 +208,8 @@ def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple
 
     extents: dim name → where it was seen first.
     """
+    if isinstance(wanted, SparseTensorType) or x.is_sparse:
+        return _fitted_matrix(what, x, wanted)
     is_wide_enough = np.can_cast(x.dtype, wanted.dtype, "safe") or (
         dtypes.is_discrete(x.dtype) and dtypes.is_float(wanted.dtype)
     )
@@ -223,6 +228,16 @@ def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple
                 continue
         entries.append(entry)
     return specify_shape(x, entries)
+
+
+def _fitted_matrix(what: str, x: Variable, wanted: TensorType) -> Variable:
+    """The same for a sparse matrix; where its extents are not known, the ops inside check them."""
+    is_known = isinstance(x.type, SparseTensorType) and isinstance(wanted, SparseTensorType)
+    known = zip(x.tensor_type.shape, wanted.shape, strict=False)
+    differ = any(isinstance(n, int) and isinstance(dim, int) and n != dim for n, dim in known)
+    if not is_known or differ or x.type.format != wanted.format or not np.can_cast(x.dtype, wanted.dtype, "safe"):  # type: ignore[attr-defined]
+        raise GraphTypeError(f"{what} is of {wanted}", lines=[x.describe()])
+    return x if x.dtype == wanted.dtype else x.astype(wanted.dtype)
 
 
 def _checked(what: str, variables: Any) -> list[Variable]:

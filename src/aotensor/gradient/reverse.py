@@ -31,11 +31,12 @@ from aotensor.graph.op import (
     is_null,
     sum_terms,
 )
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index_sum import join_windows
+from aotensor.sparse.op import as_sparse_or_tensor
 
 
 class Sweep:
@@ -331,7 +332,7 @@ def as_points(eval_points: Any, variables: Sequence[Variable], what: str) -> lis
         raise GraphValueError(f"{len(given)} eval_points for {len(variables)} variables in {what}")
     points: list[Variable] = []
     for position, (value, x) in enumerate(zip(given, variables, strict=True)):
-        point = as_tensor(value)
+        point = as_sparse_or_tensor(value)
         check_like(point, x, f"eval_points[{position}]")
         if is_float(x) or not is_float(point):
             point = cast(point, float_of(x))

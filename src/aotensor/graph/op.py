@@ -46,6 +46,9 @@ class Op(ABC):
     takes_sparse: ClassVar[bool] = False
     """Whether its inputs may be sparse matrices."""
 
+    is_check: ClassVar[bool] = False
+    """Whether output k is input k, once something is known to hold."""
+
     gives_extent: ClassVar[bool] = False
     """Whether its result is the extent of its input along its parameter `axis`."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class SparseTensorType(TensorType):
     """Format, dtype, dims and index dtype of a sparse matrix.
 
     format: "csr" or "csc". shape: two dims, as for a dense tensor; None for two unknown ones. index_dtype: of `indices`
-    and `indptr`, int32 unless a dim is known to need more, or as asked.
+    and `indptr`, int32 unless a dim is known to need more, or as asked. is_canonical: indices are sorted in every slice
+    and none comes twice, as in all matrices but those that CSM makes of vectors; it does not tell types apart.
 
     Raises: GraphValueError for another format, or a number of dims other than 2; GraphTypeError for a dtype that
     sparse matrices do not have (bool, float16).
@@ -42,6 +43,7 @@ class SparseTensorType(TensorType):
 
     format: str = "csr"
     index_dtype: str = "int32"
+    is_canonical: bool = field(default=True, compare=False)
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class SparseTensorType(TensorType):
         name: str | None = None,
         broadcastable: object = None,
         index_dtype: str | None = None,
+        is_canonical: bool = True,
     ) -> None:
         if format not in SPARSE_FORMATS:
             raise GraphValueError(f"sparse format {format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
@@ -66,6 +69,7 @@ class SparseTensorType(TensorType):
             raise GraphTypeError(f"indices are {' or '.join(INDEX_DTYPES)}, not {chosen}")
         object.__setattr__(self, "format", format)
         object.__setattr__(self, "index_dtype", chosen)
+        object.__setattr__(self, "is_canonical", is_canonical)
 
     @property
     def variable_class(self) -> type[Variable]:
@@ -77,10 +81,18 @@ class SparseTensorType(TensorType):
         return 0 if self.format == "csr" else 1
 
     def with_dtype(self, dtype: str) -> SparseTensorType:
-        return SparseTensorType(self.format, dtype, self.shape, index_dtype=self.index_dtype)
+        return SparseTensorType(
+            self.format, dtype, self.shape, index_dtype=self.index_dtype, is_canonical=self.is_canonical
+        )
 
     def with_shape(self, shape: Sequence[Dim]) -> SparseTensorType:
-        return SparseTensorType(self.format, self.dtype, shape, index_dtype=self.index_dtype)
+        return SparseTensorType(
+            self.format, self.dtype, shape, index_dtype=self.index_dtype, is_canonical=self.is_canonical
+        )
+
+    def unsorted(self) -> SparseTensorType:
+        """The type of matrices whose entries may come in any order, several times for one place."""
+        return SparseTensorType(self.format, self.dtype, self.shape, index_dtype=self.index_dtype, is_canonical=False)
 
     def __call__(self, name: str | None = None) -> SparseVariable:
         """A variable of this type."""
@@ -115,7 +127,16 @@ class SparseTensorType(TensorType):
         for axis, (dim, extent) in enumerate(zip(self.shape, found.shape, strict=True)):
             if isinstance(dim, int) and dim != extent:
                 raise GraphTypeError(f"expected extent {dim} along axis {axis} ({self}), found {extent}")
-        return canonical_matrix(found)
+        return self._indexed(canonical_matrix(found))
+
+    def _indexed(self, value: Any) -> Any:
+        """The matrix with indices of this type's dtype, on the same data."""
+        if value.indices.dtype == self.index_dtype and value.indptr.dtype == self.index_dtype:
+            return value
+        found = type(value)(value.shape, dtype=value.dtype)  # the constructor would choose the index dtype itself
+        found.data = value.data
+        found.indices, found.indptr = (x.astype(self.index_dtype) for x in (value.indices, value.indptr))
+        return found
 
     def _container(self, sparse: Any) -> Any:
         return sparse.csr_matrix if self.format == "csr" else sparse.csc_matrix
@@ -128,7 +149,8 @@ class SparseTensorType(TensorType):
             if value.dtype.kind not in "biuf" or not fits:
                 hint = "pass allow_input_downcast=True or convert it" if value.dtype.kind == "f" else "convert it first"
                 raise GraphTypeError(f"{describe_value(value)} does not fit {self} without loss", hint=hint)
-        return self._container(scipy_sparse())(value, dtype=self.dtype)
+        kind = self._container(scipy_sparse())
+        return value if type(value) is kind and value.dtype == self.dtype else kind(value, dtype=self.dtype)
 
     def values_eq_approx(self, a: Any, b: Any, eps: float = 1e-6) -> bool:
         """True if two matrices agree to `eps` relative to the larger one, nan equal to nan."""
@@ -203,6 +225,15 @@ class SparseVariable(SparseOperators, Variable):  # type: ignore[misc]  # sums a
         return self.sparse_type.format
 
 
+class SparseConstantSignature(NamedTuple):
+    """Type, values and pattern of a constant, exactly: nan is nan, and −0.0 is not 0.0."""
+
+    type: SparseTensorType
+    data: bytes
+    indices: bytes
+    indptr: bytes
+
+
 class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
     """A sparse matrix that is known when the program is written."""
 
@@ -221,10 +252,10 @@ class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
         """The SciPy matrix."""
         return self.data
 
-    def signature(self) -> tuple[object, ...]:
-        """What two equal constants have in common: type, pattern and values, exactly."""
+    def signature(self) -> SparseConstantSignature:
+        """What two equal constants have in common."""
         x = self.matrix
-        return self.type, x.shape, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes()
+        return SparseConstantSignature(self.sparse_type, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes())
 
 
 class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignore[misc]
@@ -240,7 +271,7 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignor
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value, converted from any format.   Raises: GraphTypeError for another dtype."""
         found: Any = self.sparse_type.filter(value)
-        self._value = found if borrow or found is not value else found.copy()
+        self._value = found if borrow else found.copy()
 
 
 def _frozen(x: Any) -> Any:

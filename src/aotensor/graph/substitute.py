@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from aotensor.core.types import TensorType
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
+from aotensor.graph.sparse_type import SparseConstant, SparseTensorType
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.graph.walk import leaves, toposort
 from aotensor.graph.walk import replace as replaced
@@ -79,6 +80,8 @@ def fitted(value: Any, x: Variable, what: str) -> Variable:
     if not isinstance(value, Variable):
         return _constant_like(value, x, what)
     lines = [x.describe(), value.describe()]
+    if value.is_sparse or x.is_sparse:
+        _check_same_storage(value, x, what)
     if not isinstance(value.type, TensorType) or (value.dtype, value.ndim) != (x.dtype, x.ndim):
         is_near = isinstance(value.type, TensorType) and value.ndim == x.ndim
         raise GraphTypeError(f"{what} has another type", lines=lines, hint=f"cast it to {x.dtype}" if is_near else None)
@@ -90,6 +93,21 @@ def fitted(value: Any, x: Variable, what: str) -> Variable:
                 f"{what} is not known to have extent 1 along axis {axis}", lines=lines, hint="use specify_broadcastable"
             )
     return value
+
+
+def _check_same_storage(value: Variable, x: Variable, what: str) -> None:
+    """Raises: GraphTypeError unless both are sparse matrices of one format and one index dtype."""
+    found, expected = (
+        (y.type.format, y.type.index_dtype) if isinstance(y.type, SparseTensorType) else None for y in (value, x)
+    )
+    if found == expected:
+        return
+    hint = None
+    if found is not None and expected is not None:
+        hint = f"convert it to {expected[0]} with indices of {expected[1]}"
+    elif expected is not None:
+        hint = f"use {expected[0]}_from_dense"
+    raise GraphTypeError(f"{what} is stored in another way", lines=[x.describe(), value.describe()], hint=hint)
 
 
 def cloned(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> list[Variable]:
@@ -109,6 +127,8 @@ def _constant_like(value: Any, x: Variable, what: str) -> Variable:
         if not isinstance(variable, Constant):
             return fitted(variable, x, what)
     try:
+        if isinstance(x.type, SparseTensorType):
+            return SparseConstant(value, x.type)
         return Constant(x.tensor_type.filter(value))
     except AotensorError as error:
         raise type(error)(

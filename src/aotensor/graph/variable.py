@@ -182,12 +182,14 @@ def shared(
 ) -> SharedVariable:
     """A shared variable of the dtype and rank of `value`; extents stay unknown unless `shape` says them.
 
-    A Python float gives float64, an int int64. The value is copied unless `borrow`.
+    A Python float gives float64, an int int64, a SciPy matrix a sparse variable. The value is copied unless `borrow`.
 
     Raises: GraphTypeError for a Variable, UnsupportedError for a dtype that cannot be compiled.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(f"shared needs a value, not the symbolic variable {value}")
+    if value.__class__.__module__.startswith("scipy.sparse"):
+        return lookup("sparse_shared")(value, name, borrow=borrow, shape=shape)  # type: ignore[no-any-return]
     array = np.asarray(value)
     type = TensorType(dtypes.canonical(array.dtype), shape if shape is not None else (None,) * array.ndim)
     return SharedVariable(type.filter(array) if borrow else np.array(type.filter(array)), type, name)

@@ -51,7 +51,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 
 DYNAMIC = -(2**63)
 
@@ -329,6 +329,7 @@ AOT = Dialect(
         SegmentSumOp,
         ExpandSlicesOp,
         SumAtOp,
+        PatternOp,
     ],
     [],
 )

@@ -6,23 +6,31 @@ entries, and runs whatever works entry by entry in the same pair of loops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IndexType, StringAttr, TensorType, UnitAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
+    var_result_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+DYNAMIC = -(2**63)
 
 
 @irdl_op_definition
@@ -84,3 +92,49 @@ class SumAtOp(IRDLOperation):
 
     def __init__(self, source: SSAValue, indices: SSAValue, init: SSAValue, fastmath: FastMathFlagsAttr) -> None:
         super().__init__(operands=[source, indices, init], result_types=[init.type], properties={"fastmath": fastmath})
+
+
+@irdl_op_definition
+class PatternOp(IRDLOperation):
+    """Work on the patterns of compressed matrices, by `kind`; `ir.interpreter.patterns` says what each kind means.
+
+    extents: of axes that no operand has, such as the bound of the indices. sizes: one per dynamic dim of the results,
+    in order. is_whole: the pattern of a product of values is known to hold all places of the product.
+    """
+
+    name = "aot.pattern"
+    arguments = var_operand_def(TensorType)
+    extents = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    tensors = var_result_def(TensorType)
+    kind = prop_def(StringAttr)
+    fastmath = prop_def(FastMathFlagsAttr)
+    is_whole = opt_prop_def(UnitAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$kind (`whole` $is_whole^)? $arguments `over` `(` $extents `)` `[` $sizes `]` attr-dict `:` type($arguments) "
+        "`->` type($tensors)"
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        arguments: Sequence[SSAValue],
+        extents: Sequence[SSAValue],
+        sizes: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        fastmath: FastMathFlagsAttr,
+        is_whole: bool = False,
+    ) -> None:
+        flags = {"is_whole": UnitAttr()} if is_whole else {}
+        super().__init__(
+            operands=[list(arguments), list(extents), list(sizes)],
+            result_types=[list(result_types)],
+            properties={"kind": StringAttr(kind), "fastmath": fastmath, **flags},
+        )
+
+    def verify_(self) -> None:
+        shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
+        if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes):
+            raise VerifyException("one size is needed for each dynamic dim of the results")

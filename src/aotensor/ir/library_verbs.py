@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import tensor_type
 from aotensor.ir.verbs import Extent, Tensor, Verbs
@@ -119,6 +119,27 @@ class LibraryVerbs(ABC):
         init = self.zeros([extent, *x.extents[1:]], x.dtype)
         op = SumAtOp(x.ssa, indices.ssa, init.ssa, self.scalars.fastmath)
         return Tensor(self.insert_op(op), x.dtype, init.extents)
+
+    def pattern(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        extents: Sequence[Extent],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        is_whole: bool = False,
+    ) -> tuple[Tensor, ...]:
+        shapes = [tuple(shape) for _, shape in results]
+        types = [
+            tensor_type(dtype, [n if isinstance(n, int) else None for n in shape])
+            for (dtype, _), shape in zip(results, shapes, strict=True)
+        ]
+        v = self.scalars
+        op = PatternOp(
+            kind, [x.ssa for x in operands], [v.index(n).ssa for n in extents],
+            [n.ssa for shape in shapes for n in shape if isinstance(n, Scalar)], types, v.fastmath, is_whole,
+        )  # fmt: skip
+        self.insert_op(op)
+        return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))
 
     def lapack(
         self,

@@ -51,10 +51,11 @@ class LoopBuilder(Verbs):
         step: Extent = 1,
         is_vectorisable: bool = True,
         is_parallel: bool = False,
+        is_short: bool = False,
     ) -> list[Scalar]:
         """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop.
 
-        is_parallel: no iteration reads or writes memory that another one writes.
+        is_parallel: no iteration reads or writes memory that another one writes. is_short: few iterations are likely.
         """
         low, high, stride = (self.index(n) for n in (start, stop, step))
         block = Block(arg_types=[low.ssa.type, *(c.ssa.type for c in carried)])
@@ -67,6 +68,8 @@ class LoopBuilder(Verbs):
             op.attributes["novector"] = UnitAttr()
         if is_parallel:
             op.attributes["parallel_accesses"] = UnitAttr()
+        if is_short:
+            op.attributes["short"] = UnitAttr()
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 

@@ -16,7 +16,8 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
+from aotensor.graph.public import lookup, public
+from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -172,10 +173,15 @@ def _as_matrix(
 @public
 def dot(x: Any, y: Any) -> Variable:
     """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.
+    With a sparse matrix it is sp.structured_dot.
+
+    With a sparse operand it is `structured_dot`.
 
     Raises: GraphTypeError for ranks above 2 (see matmul and tensordot), GraphValueError for inner dimensions that
     differ (at run time where they are not known).
     """
+    if is_sparse(x) or is_sparse(y):
+        return lookup("structured_dot")(x, y)  # type: ignore[no-any-return]
     x, y = as_tensor(x), as_tensor(y)
     if x.ndim == 0 or y.ndim == 0:
         return mul(x, y)
@@ -189,9 +195,14 @@ def dot(x: Any, y: Any) -> Variable:
 @public
 def matmul(x: Any, y: Any) -> Variable:
     """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
+    With a sparse matrix it is sp.dot.
+
+    With a sparse operand it is `sparse.dot`.
 
     Raises: GraphTypeError for a scalar, GraphValueError for inner or batch dimensions that differ.
     """
+    if is_sparse(x) or is_sparse(y):
+        return lookup("sparse_dot")(x, y)  # type: ignore[no-any-return]
     x, y = as_tensor(x), as_tensor(y)
     if x.ndim == 0 or y.ndim == 0:
         raise GraphTypeError("matmul: a scalar operand", lines=[x.describe(), y.describe()], hint="use x * y")

@@ -14,8 +14,12 @@ from aotensor.graph.variable import Variable
 
 
 def zero_gradient(x: Variable) -> Variable:
-    """Zeros of the shape of x, in its dtype if that is floating, else in floatX: the gradient of a discrete value."""
-    return lookup("zeros_like")(x, x.dtype if dtypes.is_float(x.dtype) else config.floatX)  # type: ignore[no-any-return]
+    """Zeros of the shape of x, in its dtype if that is floating, else in floatX: the gradient of a discrete value.
+
+    Those of a sparse matrix store nothing.
+    """
+    zeros = lookup("sp_zeros_like" if x.is_sparse else "zeros_like")
+    return zeros(x, x.dtype if dtypes.is_float(x.dtype) else config.floatX)  # type: ignore[no-any-return]
 
 
 class LinearOp(Op):

@@ -69,6 +69,10 @@ def _is_innermost(op: scf.ForOp) -> bool:
 
 def _annotate(op: scf.ForOp) -> None:
     is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
+    if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long:
+        op.attributes["masked"] = UnitAttr()
+        op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
+        return
     if is_narrow:
         op.attributes["lane_bits"] = IntegerAttr(32, i64)
     if is_long and is_narrow:
@@ -81,6 +85,10 @@ def _computes_in_float32(body: Block) -> bool:
     """True for a loop that computes in float32, but for a sum in float64 that runs along."""
     kinds = [op.results[0].type for op in body.ops if len(op.results) == 1]
     return kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
+
+
+def _has_float64(body: Block) -> bool:
+    return any(x.type == f64 for op in body.ops for x in op.results)
 
 
 def _calls_functions(body: Block) -> bool:

@@ -45,7 +45,8 @@ class CSM(SparseOp):
 
     (data, indices, indptr, shape) → sparse; data: (nnz,), indices: (nnz,), indptr: (major + 1,), integers; shape: 2
     integers. Entries may come in any order, several times for one place (they add up), and may be 0. `dims` are the
-    extents where they are known. is_trusted: the vectors are known to be a matrix, and are not checked.
+    extents where they are known. is_trusted: the vectors are known to be a matrix, and are not checked. is_canonical:
+    they are known to be in order, no place twice.
 
     Gradient: with respect to data only, the cotangent at each stored position in the order of data, regular.
 
@@ -57,6 +58,7 @@ class CSM(SparseOp):
     format: str
     dims: tuple[Dim, Dim] = (None, None)
     is_trusted: bool = False
+    is_canonical: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in SPARSE_FORMATS:
@@ -82,7 +84,7 @@ class CSM(SparseOp):
         if shape.shape[0] not in (2, None):
             raise GraphValueError(f"the shape has {shape.shape[0]} numbers instead of 2")
         wide = "int64" if "int64" in (indices.dtype, indptr.dtype) else "int32"
-        return SparseTensorType(self.format, data.dtype, self.dims, index_dtype=wide)
+        return SparseTensorType(self.format, data.dtype, self.dims, index_dtype=wide, is_canonical=self.is_canonical)
 
     def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
         if shape.shape != (2,) or shape.min() < 0:
@@ -199,6 +201,7 @@ class CheckedStructure(Op):
     """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix."""
 
     name: ClassVar[str] = "checked_structure"
+    is_check: ClassVar[bool] = True
     format: str
 
     def infer_type(
@@ -311,14 +314,15 @@ def parts_of(x: Variable) -> Parts:
     node = CSMProperties()
     data, indices, indptr, _ = node.expand([x]) or node(x)
     rows, columns = x.sparse_type.shape
-    return Parts(x.format, data, indices, indptr, matrix_extent(x, 0), matrix_extent(x, 1), (rows, columns))
+    extents = matrix_extent(x, 0), matrix_extent(x, 1)
+    return Parts(x.format, data, indices, indptr, *extents, (rows, columns), x.sparse_type.is_canonical)
 
 
 def matrix_of(parts: Parts) -> SparseVariable:
     """The matrix of pieces that are known to be right; what is known of their shape stays known."""
     shape = MatrixShape()(as_tensor(parts.rows), as_tensor(parts.columns))
     vectors = parts.data, parts.indices, parts.indptr
-    return CSM(parts.format, parts.dims, is_trusted=True)(*vectors, shape)  # type: ignore[no-any-return]
+    return CSM(parts.format, parts.dims, is_trusted=True, is_canonical=parts.is_canonical)(*vectors, shape)  # type: ignore[no-any-return]
 
 
 def like(x: Variable, data: Variable) -> SparseVariable:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from aotensor.graph.sparse_type import (
     is_matrix,
     scipy_sparse,
 )
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.shape.extents import SymbolicExtent
+
+OTHER: Final = {"csr": "csc", "csc": "csr"}
+"""The format that compresses the other axis."""
 
 
 class SparseOp(Op):
@@ -28,9 +31,19 @@ class SparseOp(Op):
 
     `reference` gets and gives SciPy matrices, `expand` says the op in parts: `parts_of` takes a matrix apart, and
     `matrix_of` puts one together. What is put together and taken apart again costs nothing when it is compiled.
+
+    gives_canonical: its results are canonical even where its inputs are not.
     """
 
     takes_sparse: ClassVar[bool] = True
+    gives_canonical: ClassVar[bool] = False
+
+    def apply(self, *inputs: Any) -> Apply:
+        node = super().apply(*inputs)
+        if self.gives_canonical or all(is_canonical(x) for x in node.inputs):
+            return node
+        types = [x.type.unsorted() if isinstance(x.type, SparseTensorType) else x.type for x in node.outputs]
+        return Apply(self, node.inputs, types)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         return [as_sparse_or_tensor(x) for x in inputs]
@@ -83,7 +96,8 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
 class Parts:
     """A compressed matrix in dense pieces.
 
-    data: (nnz,). indices: (nnz,) minor coordinates. indptr: (major + 1,). rows, columns: the extents.
+    data: (nnz,). indices: (nnz,) minor coordinates. indptr: (major + 1,). rows, columns: the extents. is_canonical: the
+    indices of every slice are known to be sorted, each there once.
     """
 
     format: str
@@ -93,6 +107,13 @@ class Parts:
     rows: SymbolicExtent
     columns: SymbolicExtent
     dims: tuple[Dim, Dim]
+    is_canonical: bool = True
+
+    @property
+    def turned(self) -> Parts:
+        """The transpose, in the other format on the same vectors."""
+        format, dims = "csc" if self.format == "csr" else "csr", (self.dims[1], self.dims[0])
+        return replace(self, format=format, rows=self.columns, columns=self.rows, dims=dims)
 
     @property
     def major(self) -> SymbolicExtent:
@@ -113,6 +134,36 @@ class Parts:
     def minor_dim(self) -> Dim:
         """What the type says of `minor`."""
         return self.dims[1 if self.format == "csr" else 0]
+
+
+def is_canonical(x: Variable) -> bool:
+    """True unless x is a sparse matrix whose entries may come in any order, several times for one place."""
+    return not isinstance(x.type, SparseTensorType) or x.type.is_canonical
+
+
+def have_same_pattern(p: Parts, q: Parts) -> bool:
+    """True if two matrices are known to store the same positions in the same order."""
+    return p.format == q.format and is_same(p.indices, q.indices) and is_same(p.indptr, q.indptr)
+
+
+def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
+    """True if two variables are known to have one value: equal constants, or the same ops on the same variables."""
+    a, b = _unchecked(a), _unchecked(b)
+    if a is b:
+        return True
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return a.type == b.type and np.array_equal(a.data, b.data)
+    if depth == 0 or a.owner is None or b.owner is None or a.index != b.index or a.owner.op != b.owner.op:
+        return False
+    pairs = zip(a.owner.inputs, b.owner.inputs, strict=True)
+    return len(a.owner.inputs) == len(b.owner.inputs) and all(is_same(x, y, depth - 1) for x, y in pairs)
+
+
+def _unchecked(x: Variable) -> Variable:
+    """What a check of a structure lets through."""
+    while x.owner is not None and x.owner.op.is_check:
+        x = x.owner.inputs[x.index]
+    return x
 
 
 def type_error(op: Op, expected: str, *types: TensorType) -> GraphTypeError:

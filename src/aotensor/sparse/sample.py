@@ -17,15 +17,18 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
-from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
+from aotensor.sparse.csm import like, matrix_of, parts_of
+from aotensor.sparse.fitting import as_matrix
+from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
+from aotensor.sparse.patterns import canonical, positions_in, take_present
 
 
 @dataclass(frozen=True)
 class Sample(SparseOp):
     """(g, x) → g at the stored positions of the sparse matrix x, in the order of its data.
 
-    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0.
+    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0. A g of
+    the pattern of x gives its data as they are: entries of x for one place each have the whole gradient there.
 
     Gradient with respect to g: regular, the cotangent at the pattern of x; x itself is disconnected.
     """
@@ -43,6 +46,8 @@ class Sample(SparseOp):
     def reference(self, g: Any, x: Any) -> Array:
         if g.shape != x.shape:
             raise GraphValueError(f"{self.name}: shapes {g.shape} and {x.shape} differ")
+        if not isinstance(g, np.ndarray) and _store_the_same(g, x):
+            return g.data  # type: ignore[no-any-return]
         coordinates = x.tocoo(copy=False)
         dense = g if isinstance(g, np.ndarray) else g.toarray()
         found: Array = dense[coordinates.row, coordinates.col]
@@ -53,8 +58,11 @@ class Sample(SparseOp):
         p = parts_of(x)
         if isinstance(g.type, SparseTensorType):
             q = parts_of(g)
-            return [q.data if have_same_pattern(p, q) else take_entries(densified(q), p)]
-        return [take_entries(g, p)]
+            if have_same_pattern(p, q):
+                return [q.data]
+            q = canonical(q)
+            return [take_present(q.data, positions_in(p, q))]
+        return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -73,6 +81,12 @@ class Sample(SparseOp):
         return [[True], [False]]
 
 
+def _store_the_same(g: Any, x: Any) -> bool:
+    """Do two SciPy matrices store the same places in the same order?"""
+    pairs = ((g.indptr, x.indptr), (g.indices, x.indices))
+    return g.format == x.format and all(np.array_equal(a, b) for a, b in pairs)
+
+
 @public
 def sample_at(g: Variable, x: Variable) -> Variable:
     """The values of a dense or sparse matrix at the stored positions of the sparse matrix x; see Sample."""
@@ -80,8 +94,13 @@ def sample_at(g: Variable, x: Variable) -> Variable:
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:
-    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient."""
-    return like(x, sample_at(g, x))
+    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient.
+
+    A place that x stores several times is there once: its entries would add up.
+    """
+    p = parts_of(x)
+    pattern = x if p.is_canonical else matrix_of(canonical(p))
+    return like(pattern, sample_at(g, pattern))
 
 
 # --- dense matrices, entry by entry ----------------------------------------------------------------------------------
@@ -103,18 +122,3 @@ def densified(p: Parts) -> Variable:
     """The dense matrix; entries for one place add up."""
     total = product([p.rows, p.columns])
     return reshape(sum_at(p.data, flat_positions(p), total), (p.rows, p.columns))
-
-
-def have_same_pattern(p: Parts, q: Parts) -> bool:
-    """True if two matrices are known to store the same positions in the same order."""
-    return p.format == q.format and is_same(p.indices, q.indices) and is_same(p.indptr, q.indptr)
-
-
-def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
-    """True if two variables are known to have the same value: made by the same ops from the same variables."""
-    if a is b:
-        return True
-    if depth == 0 or a.owner is None or b.owner is None or a.index != b.index or a.owner.op != b.owner.op:
-        return False
-    pairs = zip(a.owner.inputs, b.owner.inputs, strict=True)
-    return len(a.owner.inputs) == len(b.owner.inputs) and all(is_same(x, y, depth - 1) for x, y in pairs)

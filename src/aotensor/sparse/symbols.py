@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from aotensor.config import config
-from aotensor.core import dtypes
 from aotensor.core.types import Dim
-from aotensor.errors import GraphTypeError
+from aotensor.errors import GraphTypeError, UnsupportedError
+from aotensor.graph.public import public
 from aotensor.graph.sparse_type import (
     SPARSE_FORMATS,
     SparseConstant,
@@ -71,6 +71,15 @@ def csc_matrix(
     return matrix("csc", name, dtype, shape, index_dtype)
 
 
+def bsr_matrix(name: str | None = None, dtype: str | None = None) -> NoReturn:
+    """Matrices of dense blocks are not there.   Raises: UnsupportedError"""
+    raise UnsupportedError("the sparse format bsr is not supported", hint="csr_matrix or csc_matrix")
+
+
+bsr_dmatrix: Final = bsr_matrix
+bsr_fmatrix: Final = bsr_matrix
+
+
 def constant(x: Any, name: str | None = None) -> SparseConstant:
     """A SciPy matrix or sparse array as a constant with its extents; the data are copied.
 
@@ -98,7 +107,11 @@ def shared(
     """
     if isinstance(value, Variable) or not is_matrix(value):
         raise GraphTypeError(f"shared needs a SciPy sparse matrix, found {describe_value(value)}")
-    chosen = format or type_of_matrix(value).format
-    type = SparseTensorType(chosen, dtypes.canonical(value.dtype), shape)
+    known = type_of_matrix(value)
+    type = SparseTensorType(format or known.format, known.dtype, shape, index_dtype=known.index_dtype)
     found = type.filter(value, strict, allow_downcast)
-    return SparseTensorSharedVariable(found if borrow or found is not value else found.copy(), type, name)
+    return SparseTensorSharedVariable(found if borrow else found.copy(), type, name)
+
+
+public(shared, "sparse_shared")
+sparse_constructor: Final = shared

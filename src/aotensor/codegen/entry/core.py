@@ -1,7 +1,7 @@
 """The two ways into a function, each one fixed function per library, driven by the function's table.
 
-    uniform:  take inputs → extents → take outputs → no overlap → run → copy back → free
-    typed:    shapes from dims → extents → take outputs → run → copy back → free
+    uniform:  take inputs → check matrices → extents → take outputs → no overlap → run → copy back → free
+    typed:    shapes from dims → check matrices → extents → take outputs → run → copy back → free
 
 Everything that a call needs is in stack memory or freed before it returns; nothing is written outside of what the
 caller gave for writing.
@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Final
 
 from aotensor.codegen.entry import steps as steps
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.steps import Shared, Step
-from aotensor.codegen.entry.tables import ALLOCATED, Argument, Constants, Frame, Table
+from aotensor.codegen.entry.tables import ALLOCATED, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
 from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
 from aotensor_runtime.abi import Array, Context, Status
 
-_HIDDEN: Final = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
 _SHARED = ("optsize", "noinline")
 """Attributes of what all functions of a library share, so that it stays shared."""
 
@@ -39,7 +37,7 @@ def declare_core(module: Module) -> Core:
     uniform = function(module, "entry.uniform", i32, [pointer] * 4)
     typed = function(module, "entry.typed", i32, [pointer] * 5)
     for declared in (uniform, typed):
-        declared.linkage = _HIDDEN
+        declared.linkage = HIDDEN
     return Core(uniform, typed)
 
 
@@ -51,8 +49,8 @@ def define_core(constants: Constants) -> None:
     finish = _define_finish(shared)
     prepare_uniform = _define_prepare_uniform(shared, extents, take_output)
     prepare_typed = _define_prepare_typed(shared, extents, take_output)
-    _define_uniform(shared, prepare_uniform, run, finish).linkage = _HIDDEN
-    _define_typed(shared, prepare_typed, run, finish).linkage = _HIDDEN
+    _define_uniform(shared, prepare_uniform, run, finish).linkage = HIDDEN
+    _define_typed(shared, prepare_typed, run, finish).linkage = HIDDEN
 
 
 def _define_prepare_uniform(shared: Shared, extents: Function, take_output: Function) -> Function:
@@ -72,6 +70,7 @@ def _define_prepare_uniform(shared: Shared, extents: Function, take_output: Func
     with s.loop(n_inputs) as k:
         s.do(take_input, k, s.element(inputs, k, Array), shape.get(), holders)
         shape.set(s.at(shape.get(), s.field(s.argument(k), Argument, "rank"), 8))
+    s.do_of_table("check_matrices")
     s.do(extents)
     needed = s.slot(i32, status(0))
     with s.loop(n_outputs) as i:
@@ -100,7 +99,8 @@ def _define_refuse_overlap(shared: Shared) -> Function:
         is_input = s.less(k, n_inputs)
         base = s.builder.select(is_input, inputs, outputs)
         array = s.element(base, s.builder.select(is_input, k, s.builder.sub(k, n_inputs)), Array)
-        size = s.bytes_of(shape.get(), rank, itemsize)
+        is_pattern = s.same(s.field(spec, Argument, "kind"), number(PATTERN))
+        size = s.builder.select(is_pattern, number(0), s.bytes_of(shape.get(), rank, itemsize))
         low, high = s.at(lows, k, 8), s.at(highs, k, 8)
         s.builder.call(shared.arrays.reach, [array, shape.get(), rank, itemsize, size, low, high])
         with s.loop(s.builder.select(is_input, number(0), k)) as other:
@@ -121,6 +121,7 @@ def _define_prepare_typed(shared: Shared, extents: Function, take_output: Functi
         value = s.item(dims, dim)
         name = s.item(s.of_table("dim_names"), dim, pointer)
         s.fail_when(s.less(value, number(0)), Status.NEGATIVE, say.NEGATIVE_DIM, name, value)
+    s.do_of_table("take_matrices")
     shape = s.slot(pointer, s.of_frame("shapes"))
     with s.loop(n_inputs) as k:
         spec = s.argument(k)
@@ -132,19 +133,23 @@ def _define_prepare_typed(shared: Shared, extents: Function, take_output: Functi
                     s.put(shape.get(), axis, s.item(dims, s.builder.sub(number(-1), wanted)))
                 with fixed:
                     s.put(shape.get(), axis, wanted)
-        _need_data(s, k, shape.get())
+        with s.when(s.differs(s.field(spec, Argument, "kind"), number(PATTERN))):
+            _need_data(s, k, shape.get())
         shape.set(s.at(shape.get(), rank, 8))
+    s.do_of_table("check_matrices")
     s.do(extents)
     with s.loop(s.of_table("outputs")) as i:
         k = s.builder.add(n_inputs, i)
         spec = s.argument(k)
-        with s.builder.if_else(s.same(s.field(spec, Argument, "flags"), number(ALLOCATED))) as (allocated, plain):
-            with allocated:
-                array, name = s.item(data, k, pointer), s.field(spec, Argument, "name")
-                s.fail_when(s.is_null(array), Status.NULL_POINTER, say.NO_POINTER, name)
-                s.do(take_output, k, i, array, shape.get())
-            with plain:
-                _need_data(s, k, shape.get())
+        kind = s.field(spec, Argument, "kind")
+        with s.when(s.same(kind, number(PATTERN))):
+            s.do_of_table("give_matrix", k, i, shape.get())
+        with s.when(s.same(kind, number(ALLOCATED))):
+            array, name = s.item(data, k, pointer), s.field(spec, Argument, "name")
+            s.fail_when(s.is_null(array), Status.NULL_POINTER, say.NO_POINTER, name)
+            s.do(take_output, k, i, array, shape.get())
+        with s.when(s.same(kind, number(PLAIN))):
+            _need_data(s, k, shape.get())
         shape.set(s.at(shape.get(), s.field(spec, Argument, "rank"), 8))
     return s.done()
 
@@ -230,7 +235,7 @@ def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Fu
 
 
 def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:
-    """data: per input its elements, per output its elements or its array."""
+    """data: per input its elements, per output its elements or its array; for a pattern the matrix."""
     c = Code(shared.constants.module, "entry.typed", i32, [pointer] * 5, attributes=_SHARED)
     context, dims, data, workspace, table = c.arguments
     _refuse_context(c, context)

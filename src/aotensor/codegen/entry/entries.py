@@ -22,7 +22,7 @@ from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Module, Type, Value, i32, i64, pointer
 from aotensor.errors import InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, validate
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseSpec, validate
 
 _APART: Final = ("noinline",)
 """Attributes of the adapters: kernels are inlined there, and must not end up in code that is optimised for size."""
@@ -68,33 +68,57 @@ def _define_function(constants: Constants, core: Core, prefix: str, spec: Functi
 
 
 def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value) -> None:
-    """i32 f([context,] dims..., inputs..., outputs..., workspace)"""
-    n_arrays = len(spec.inputs) + len(spec.outputs)
+    """i32 f([context,] dims..., inputs..., outputs..., workspace)
+
+    Of a sparse matrix the core gets the address of its struct in place of the pattern's elements.
+    """
+    names = spec.typed_dims
+    places = [*_places(spec.inputs, spec.sparse_inputs), *_places(spec.outputs, spec.sparse_outputs, len(spec.inputs))]
     head = [pointer] if spec.takes_context else []
-    c = Code(module, symbol, i32, [*head, *[i64] * len(spec.dims), *[pointer] * (n_arrays + 1)], exported=True)
+    c = Code(module, symbol, i32, [*head, *[i64] * len(names), *[pointer] * (len(places) + 1)], exported=True)
     arguments = list(c.arguments)
     context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
-    dims, data = c.room(i64, len(spec.dims)), c.room(pointer, n_arrays)
-    for k, value in enumerate(arguments[: len(spec.dims)]):
-        c.put(dims, k, value)
-    for k, value in enumerate(arguments[len(spec.dims) :]):
+    dims, data = c.room(i64, len(spec.dims)), c.room(pointer, len(spec.values))
+    given = dict(zip(names, arguments[: len(names)], strict=True))
+    for k, name in enumerate(spec.dims):
+        c.put(dims, k, given.get(name, number(0)))
+    for k in range(len(spec.values)):
+        c.put(data, k, NULL)
+    for k, value in zip(places, arguments[len(names) :], strict=True):
         c.put(data, k, value)
     c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
 
 
+def _places(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
+    """Numbers of the arrays that the typed entry takes: of a sparse matrix only the pattern."""
+    hidden = {group.first + part for group in groups for part in (1, 2, 3)}
+    return [first + k for k in range(len(values)) if k not in hidden]
+
+
 def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Function | None) -> None:
     """i64 f_workspace(dims...): bytes of workspace with room for alignment, or -1."""
-    c = Code(module, symbol, i64, [i64] * len(spec.dims), exported=True)
+    c = Code(module, symbol, i64, [i64] * len(spec.workspace_dims), exported=True)
     if sizes is None:
         c.give(number(-1))
         return
     _adopt(sizes, spec, [i64] * len(spec.dims))
     for dim in c.arguments:
         c.give_when(c.less(dim, number(0)), number(-1))
-    size = c.builder.call(sizes, list(c.arguments))
+    size = c.builder.call(sizes, _all_dims(c, spec, dict(zip(spec.workspace_dims, c.arguments, strict=True))))
     c.give_when(c.less(size, number(1)), size)
     c.give(c.builder.add(size, number(WORKSPACE_ALIGNMENT)))
+
+
+def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Value]:
+    """The dims of a function in order; an indptr has one element more than there are rows, or columns."""
+    for group in spec.sparse_inputs:
+        pattern, indptr = spec.inputs[group.first], spec.inputs[group.first + 3]
+        extent, name = pattern.shape[group.major], indptr.shape[0]
+        if isinstance(name, str) and name not in given:
+            count = number(extent) if isinstance(extent, int) else given[extent]
+            given[name] = c.builder.add(count, number(1))
+    return [given[name] for name in spec.dims]
 
 
 def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:

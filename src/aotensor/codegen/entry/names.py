@@ -95,7 +95,10 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
 
 
 def parameter_names(spec: FunctionSpec) -> Sequence[str]:
-    """C names of dims, inputs and outputs, in this order: distinct identifiers that are neither keywords nor macros."""
+    """C names of dims, inputs and outputs, in this order: distinct identifiers that are neither keywords nor macros.
+
+    Dims are those of the workspace entry, whose beginning are those of the typed one.
+    """
     taken = {"context", "workspace"}
     names = []
     for kind, name in _wanted(spec):
@@ -111,6 +114,6 @@ def parameter_names(spec: FunctionSpec) -> Sequence[str]:
 
 
 def _wanted(spec: FunctionSpec) -> Iterable[tuple[str, str]]:
-    yield from (("dim", name) for name in spec.dims)
-    yield from (("input", value.name) for value in spec.inputs)
-    yield from (("output", value.name) for value in spec.outputs)
+    yield from (("dim", name) for name in spec.workspace_dims)
+    yield from (("input", value.name) for value in spec.arguments)
+    yield from (("output", value.name) for value in spec.produced)

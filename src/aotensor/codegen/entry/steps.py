@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
-from aotensor.codegen.entry.tables import Argument, Constants, Frame, Table
+from aotensor.codegen.entry.tables import PATTERN, Argument, Constants, Frame, Table
 from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
 from aotensor_runtime.abi import DTYPE_CODES, WORKSPACE_ALIGNMENT, Array, Blas, Context, Status
@@ -36,7 +36,7 @@ class Step(Code):
         super().__init__(shared.constants.module, name, i32, [pointer, *arguments])
         self.shared = shared
         self.frame: Value = self.arguments[0]
-        self._values = self.room(i64, 6)
+        self._values = self.room(i64, 8)
 
     def of_frame(self, name: str) -> Value:
         return self.field(self.frame, Frame, name)
@@ -69,6 +69,13 @@ class Step(Code):
     def do(self, step: Function, *arguments: Value) -> None:
         """Call another step; return its status if it failed."""
         self.give_error(self.builder.call(step, [self.frame, *arguments]))
+
+    def do_of_table(self, name: str, *arguments: Value) -> None:
+        """Call the step that the table has under `name`, if it has one; return its status if it failed."""
+        table = self.of_frame("table")
+        with self.when(self.builder.not_(self.is_null(self.field(table, Table, name)))):
+            kind = ir.FunctionType(i32, [pointer, *(value.type for value in arguments)])
+            self.give_error(self.call_field(table, Table, name, kind, [self.frame, *arguments]))
 
     def done(self) -> Function:
         self.give(status(0))
@@ -103,6 +110,9 @@ def define_take_input(shared: Shared) -> Function:
         s.put(shape, axis, extent)
         s.fail_when(s.less(extent, number(0)), Status.NEGATIVE, say.NEGATIVE, name, axis, extent)
         _meet_dim(s, spec, axis, extent, holders)
+    with s.when(s.same(s.field(spec, Argument, "kind"), number(PATTERN))):
+        s.put(s.of_frame("data"), k, NULL)
+        s.give(status(0))
     size = s.bytes_of(shape, rank, itemsize)
     s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
     data = s.field(array, Array, "data")
@@ -150,8 +160,8 @@ def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
 def define_take_output(shared: Shared) -> Function:
     """entry.take_output(frame, k, number, array, shape): check or allocate output `number`, which is argument k.
 
-    An output without data gets extents, dtype, and memory from the callback; status OUTPUTS_NEEDED without callback.
-    One with gaps or bad alignment gets a temporary.
+    A pattern gets its extents. An output without data gets extents, dtype, and memory from the callback; the status is
+    OUTPUTS_NEEDED without callback. One with gaps or bad alignment gets a temporary.
     """
     s = Step(shared, "entry.take_output", [i64, i64, pointer, pointer])
     _, k, index, array, shape = s.arguments
@@ -161,6 +171,11 @@ def define_take_output(shared: Shared) -> Function:
     s.fail_when(s.differs(found, rank), Status.WRONG_RANK, say.WRONG_RANK, name, found, rank)
     given = s.field(array, Array, "shape")
     s.fail_when(s.all(s.is_null(given), s.differs(rank, number(0))), Status.NULL_POINTER, say.NO_POINTER_SHAPE, name)
+    with s.when(s.same(s.field(spec, Argument, "kind"), number(PATTERN))):
+        s.put(s.of_frame("data"), k, NULL)
+        with s.loop(rank) as axis:
+            s.put(given, axis, s.item(shape, axis))
+        s.give(status(0))
     size = s.bytes_of(shape, rank, itemsize)
     s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
     s.put(s.of_frame("data"), k, s.field(array, Array, "data"))

@@ -11,16 +11,30 @@ from dataclasses import dataclass
 from typing import Final
 
 from aotensor.codegen.entry.verbs import NULL, constant_struct, number
-from aotensor.codegen.llvm import Function, Module, Value, i8, i64, ir, pointer
+from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, ir, pointer
 from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseSpec
 
+HIDDEN: Final = "hidden"
+"""A visibility: seen by the modules of a library, not outside of it. LLVM's syntax has it where the linkage stands."""
+
+PLAIN: Final = 0
+"""Kind of an array that the typed entry takes as the address of its elements."""
 ALLOCATED: Final = 1
-"""Flag of an output that the typed entry takes as an aotensor_array."""
+"""Kind of an output that the typed entry takes as an aotensor_array."""
+PATTERN: Final = 2
+"""Kind of an array that stands for the extents of a sparse matrix: it has no memory, the three behind it have."""
+PART: Final = 3
+"""Kind of an array that is data, indices or indptr of a sparse matrix."""
+
+TAKE_MATRICES: Final = "entry.take_matrices"
+CHECK_MATRICES: Final = "entry.check_matrices"
+GIVE_MATRIX: Final = "entry.give_matrix"
+"""The fixed functions for sparse matrices, in a part of their own that libraries without any do not have."""
 
 
 class Argument(ctypes.Structure):
-    """One input or output. dims: per axis the extent, or -1 - d for dim number d; inputs only."""
+    """One input or output. dims: per axis the extent, or -1 - d for dim number d; inputs only. kind: see above."""
 
     _fields_ = (
         ("name", ctypes.c_void_p),
@@ -28,7 +42,18 @@ class Argument(ctypes.Structure):
         ("dtype", ctypes.c_int32),
         ("rank", ctypes.c_int32),
         ("itemsize", ctypes.c_int32),
-        ("flags", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+    )
+
+
+class Matrix(ctypes.Structure):
+    """One sparse input. first: number of its pattern. place: where the pattern's extents are among all. major: axis."""
+
+    _fields_ = (
+        ("first", ctypes.c_int32),
+        ("place", ctypes.c_int32),
+        ("major", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     )
 
 
@@ -37,6 +62,7 @@ class Table(ctypes.Structure):
 
     check: status code of its first check. sized: 1 if the workspace is a function of the dims alone.
     needs: offsets in aotensor_blas of the functions that it cannot do without; need_names: their names.
+    matrices: its sparse inputs; the functions take_matrices, check_matrices, give_matrix are NULL where there are none.
     """
 
     _fields_ = (
@@ -48,6 +74,10 @@ class Table(ctypes.Structure):
         ("checks", ctypes.c_void_p),
         ("needs", ctypes.c_void_p),
         ("need_names", ctypes.c_void_p),
+        ("matrices", ctypes.c_void_p),
+        ("take_matrices", ctypes.c_void_p),
+        ("check_matrices", ctypes.c_void_p),
+        ("give_matrix", ctypes.c_void_p),
         ("inputs", ctypes.c_int32),
         ("outputs", ctypes.c_int32),
         ("dims", ctypes.c_int32),
@@ -56,6 +86,8 @@ class Table(ctypes.Structure):
         ("check", ctypes.c_int32),
         ("sized", ctypes.c_int32),
         ("need_count", ctypes.c_int32),
+        ("matrix_count", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     )
 
 
@@ -135,7 +167,9 @@ def function_table(
     texts: Sequence[bytes],
 ) -> Value:
     """Write the table of one function; `texts` are the templates of its checks."""
-    arguments = [_argument(constants, spec, value) for value in spec.values]
+    kinds = [*_kinds(spec.inputs, spec.sparse_inputs), *_kinds(spec.outputs, spec.sparse_outputs)]
+    arguments = [_argument(constants, spec, value, kind) for value, kind in zip(spec.values, kinds, strict=True)]
+    matrices = [_matrix(spec, group) for group in spec.sparse_inputs]
     values = {
         "name": constants.text(spec.name),
         "extents": extents,
@@ -145,6 +179,10 @@ def function_table(
         "checks": constants.pointers([constants.text(text) for text in texts]),
         "needs": constants.numbers([getattr(Blas, name).offset for name in spec.lapack]),
         "need_names": constants.pointers([constants.text(name) for name in spec.lapack]),
+        "matrices": constants.data("entry.matrices", _array(matrices)) if matrices else NULL,
+        "take_matrices": sparse_step(constants.module, TAKE_MATRICES) if matrices else NULL,
+        "check_matrices": sparse_step(constants.module, CHECK_MATRICES) if matrices else NULL,
+        "give_matrix": sparse_step(constants.module, GIVE_MATRIX) if spec.sparse_outputs else NULL,
         "inputs": len(spec.inputs),
         "outputs": len(spec.outputs),
         "dims": len(spec.dims),
@@ -153,11 +191,28 @@ def function_table(
         "check": check,
         "sized": int(sized),
         "need_count": len(spec.lapack),
+        "matrix_count": len(matrices),
+        "reserved": 0,
     }
     return constants.data(f"entry.table.{spec.name}", constant_struct(Table, values))
 
 
-def _argument(constants: Constants, spec: FunctionSpec, value: ArgumentSpec | OutputSpec) -> Value:
+def sparse_step(module: Module, name: str) -> Function:
+    """One of the fixed functions for sparse matrices, which are in another module of the library."""
+    arguments = [pointer, i64, i64, pointer] if name == GIVE_MATRIX else [pointer]
+    declared = function(module, name, i32, arguments)
+    declared.linkage = HIDDEN
+    return declared
+
+
+def _kinds(values: Sequence[ArgumentSpec | OutputSpec], groups: Sequence[SparseSpec]) -> list[int]:
+    kinds = [ALLOCATED if isinstance(value, OutputSpec) and value.is_allocated else PLAIN for value in values]
+    for group in groups:
+        kinds[group.first : group.first + 4] = [PATTERN, PART, PART, PART]
+    return kinds
+
+
+def _argument(constants: Constants, spec: FunctionSpec, value: ArgumentSpec | OutputSpec, kind: int) -> Value:
     is_input = isinstance(value, ArgumentSpec)
     dims = [n if isinstance(n, int) else -1 - spec.dims.index(str(n)) for n in value.shape] if is_input else []
     return constant_struct(
@@ -168,9 +223,14 @@ def _argument(constants: Constants, spec: FunctionSpec, value: ArgumentSpec | Ou
             "dtype": DTYPE_CODES[value.dtype],
             "rank": len(value.shape),
             "itemsize": DTYPE_SIZES[value.dtype],
-            "flags": ALLOCATED if isinstance(value, OutputSpec) and value.is_allocated else 0,
+            "kind": kind,
         },
     )
+
+
+def _matrix(spec: FunctionSpec, group: SparseSpec) -> Value:
+    place = sum(len(value.shape) for value in spec.inputs[: group.first])
+    return constant_struct(Matrix, {"first": group.first, "place": place, "major": group.major, "reserved": 0})
 
 
 def _array(values: Sequence[Value]) -> Value:

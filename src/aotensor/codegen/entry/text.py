@@ -28,6 +28,8 @@ STATUS_TEXTS: Final[dict[Status, str]] = {
     Status.WRONG_CONTEXT: "struct_size of the context is not set, or of an older header",
     Status.NOT_PLAIN: "an argument needs conversion first",
     Status.NO_FUNCTION: "a function of BLAS or LAPACK is needed, but aotensor_context.blas does not have it",
+    Status.BAD_STRUCTURE: "a sparse matrix has an indptr that does not start at 0, rise and end with nnz",
+    Status.BAD_INDEX: "a sparse matrix has an index outside of its rows or columns",
 }
 """What aotensor_status_message answers."""
 
@@ -45,8 +47,19 @@ OVERLAP: Final = "{s0}: output {s1} overlaps {s2}"
 OVERLAP_SELF: Final = "{s0}: elements of output {s1} overlap each other"
 NO_MEMORY: Final = "{s0}: no memory for {i2} bytes of {s1}"
 NO_FUNCTION: Final = "{s0}: LAPACK function {s1} is needed, but aotensor_context.blas does not have it"
+NO_MEMORY_SORTED: Final = "{s0}: no memory for a sorted copy of {s1}"
 NO_MEMORY_INSIDE: Final = "{s0}: no memory for a buffer whose size depends on values"
 OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
+
+WRONG_ROWS: Final = "{s0}: {s1} has {i2} {s3}, expected {i4}"
+WRONG_ROWS_DIM: Final = "{s0}: {s1} has {i2} {s3}, but {s5} = {i4}"
+NEGATIVE_COUNT: Final = "{s0}: {s1} has nnz = {i2}"
+WRONG_COUNT: Final = "{s0}: output {s1} has room for {i2} stored entries, expected {i3}"
+WRONG_POINTERS: Final = "{s0}: {s1}.indptr has {i2} elements, expected {i3} for {i4} {s5}"
+BAD_START: Final = "{s0}: {s1}: indptr starts with {i2}, expected 0"
+BAD_END: Final = "{s0}: {s1}: indptr ends with {i2}, but there are {i3} stored entries"
+BAD_ORDER: Final = "{s0}: {s1}: indptr decreases at {s2} {i3}, from {i4} to {i5}"
+BAD_INDEX: Final = "{s0}: {s1}: {s2} {i3} has {s4} {i5}, but there are {i6} {s7}"
 
 
 def template(text: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -10,10 +11,13 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
 from aotensor.driver.checks.agreement import disagreements
+from aotensor.driver.checks.dense_view import Arrays, DenseView, dense_value, with_matrices
+from aotensor.driver.checks.random_matrix import disordered
 from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.function import Function
-from aotensor.driver.samples import Arrays, Sample, Sampler, nearby_values, reference_values
+from aotensor.driver.samples import Graph, Sample, Sampler, nearby_values, reference_values
 from aotensor.errors import GraphError
+from aotensor.graph.sparse_type import is_matrix
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor_runtime import Library
@@ -30,26 +34,34 @@ def check_interpreted(f: Function, build: Build, stage: str, samples: int, seed:
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
         found = interpret(module, f.name, *arrays.values())
-        return [_as_declared(x, y.dtype) for x, y in zip(found, f.results.values(), strict=True)]
+        typed = [_as_declared(x, y.dtype) for x, y in zip(found, f.flat.results.values(), strict=True)]
+        return [dense_value(x) for x in with_matrices(typed, f.flat.sparse_results)]
 
     return _compare(f, evaluate, samples, seed, rtol)
 
 
 def check_compiled(f: Function, build: Build, samples: int, seed: int, rtol: float | None) -> str:
     """The compiled library against the reference, over shapes and layouts.   Raises: CheckFailed, CheckSkipped"""
-    function = Library(build.shared).functions[f.name]
-    return _compare(f, lambda arrays: call_with_state(function, list(arrays.values())), samples, seed, rtol)
+    function, view = Library(build.shared).functions[f.name], DenseView.of(f)
+    rng = np.random.default_rng(seed)
+
+    def evaluate(arrays: Arrays) -> Sequence[Array]:
+        values = view.joined(list(arrays.values()))
+        return call_with_state(function, [disordered(rng, x) if is_matrix(x) else x for x in values])
+
+    return _compare(f, evaluate, samples, seed, rtol)
 
 
 def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
-    sampler = Sampler(f, seed)
-    return compare(f, evaluate, sampler.samples(samples), sampler.rng, rtol)
+    sampler, view = Sampler(f, seed), DenseView.of(f)
+    drawn = (replace(sample, arrays=view.split(sample.arrays)) for sample in sampler.samples(samples))
+    return compare(view, evaluate, drawn, sampler.rng, rtol)
 
 
 def compare(
-    f: Function, evaluate: Evaluation, samples: Iterable[Sample], rng: np.random.Generator, rtol: float | None
+    f: Graph, evaluate: Evaluation, samples: Iterable[Sample], rng: np.random.Generator, rtol: float | None
 ) -> str:
-    """Some way to evaluate f against the reference, on samples.   Raises: CheckFailed, CheckSkipped"""
+    """Some way to evaluate dense f against the reference, on samples.   Raises: CheckFailed, CheckSkipped"""
     refused = agreed = 0
     for number, sample in enumerate(samples):
         expected = _outcome(lambda arrays: reference_values(f, arrays), sample.arrays)
@@ -74,7 +86,7 @@ def compare(
 class _Nearby:
     """The reference with other roundings, computed when it is first asked for."""
 
-    def __init__(self, f: Function, rng: np.random.Generator, arrays: Arrays, expected: Sequence[Array]) -> None:
+    def __init__(self, f: Graph, rng: np.random.Generator, arrays: Arrays, expected: Sequence[Array]) -> None:
         self._f, self._rng, self._arrays, self._expected = f, rng, arrays, expected
         self._values: Sequence[Array] | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Final
 
@@ -11,6 +11,7 @@ import numpy as np
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
+from aotensor.driver.checks.dense_view import Arrays, DenseView
 from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
 from aotensor.driver.checks.values import compare
 from aotensor.driver.derivatives.culprit import first_culprit, purposeful
@@ -19,9 +20,9 @@ from aotensor.driver.derivatives.program import Compiled, Derivatives, Execution
 from aotensor.driver.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
 from aotensor.driver.function import Function
 from aotensor.driver.recipe import Options
-from aotensor.driver.samples import Arrays, Sample, Sampler, reference_values
+from aotensor.driver.samples import Sample, Sampler, reference_values
 from aotensor.errors import AotensorError, UnsupportedError
-from aotensor_runtime import Library
+from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.vectors import call_with_state
 
 _DOMAINS: Final = ("normal", "unit")
@@ -41,8 +42,9 @@ class GradientChecks:
 
     def __init__(self, f: Function, seed: int) -> None:
         self._f, self._seed = f, seed
-        inputs = {key: x for key, x in f.arguments.items() if is_float(x.dtype)}
-        outputs = {key: y for key, y in f.results.items() if is_float(y.dtype)}
+        self._view = DenseView.of(f)
+        inputs = {key: x for key, x in self._view.arguments.items() if is_float(x.dtype)}
+        outputs = {key: y for key, y in self._view.results.items() if is_float(y.dtype)}
         self._derivatives = Derivatives(outputs if inputs else {}, inputs)
         self._reference = Reference(self._derivatives)
         self._executions: list[Execution] = [self._reference]
@@ -53,7 +55,7 @@ class GradientChecks:
         Raises: CheckFailed where they differ, CheckSkipped if there are none, or some op has no compiled derivative.
         """
         self._check_any()
-        f = self._derivatives.function(self._f.arguments, f"{self._f.name}_derivatives")
+        f = self._derivatives.function(self._view.arguments, f"{self._f.name}_derivatives")
         try:
             options = Options(
                 verify=True, opt_level=0
@@ -62,11 +64,15 @@ class GradientChecks:
         except UnsupportedError as error:
             raise CheckSkipped(error.diagnostic.title) from error
         called = Library(build.shared).functions[self._f.name]
-        call, derive = partial(call_with_state, called), partial(call_with_state, derived)
-        self._executions.append(Compiled(self._f, self._derivatives, call, derive))
+        derive = partial(call_with_state, derived)
+        self._executions.append(Compiled(self._view, self._derivatives, partial(self._call, called), derive))
         sampler = Sampler(self._f, self._seed)
         chosen = list(self._extended(f, sampler.samples(samples)))
         return compare(f, lambda arrays: derive(list(arrays.values())), chosen, sampler.rng, rtol)
+
+    def _call(self, function: LibraryFunction, arrays: Sequence[Array]) -> list[Array]:
+        """The function itself on the arrays of its view."""
+        return call_with_state(function, self._view.joined(arrays))
 
     def row(self, method: str) -> str:
         """What one method says of all gradients.   Raises: CheckFailed, CheckSkipped"""
@@ -147,17 +153,17 @@ class GradientChecks:
         sampler = Sampler(self._f, self._seed)
         points: list[Point] = []
         for domain in _DOMAINS:
-            arrays = sampler.small(domain).arrays
+            arrays = self._view.split(sampler.small(domain).arrays)
             outputs = self._floating_results(arrays)
             if outputs and any(np.isfinite(y).all() for y in outputs.values()):
-                values = {self._f.arguments[name]: x for name, x in arrays.items()}
+                values = {self._view.arguments[name]: x for name, x in arrays.items()}
                 points.append(Point.at(self._reference, values, outputs, self._seed + len(points)))
         return points
 
     def _floating_results(self, arrays: Arrays) -> dict[str, Array] | None:
         """Values of the floating outputs, None where the reference refuses."""
         try:
-            found = dict(zip(self._f.results, reference_values(self._f, arrays), strict=True))
+            found = dict(zip(self._view.results, reference_values(self._view, arrays), strict=True))
         except (AotensorError, ValueError, IndexError):
             return None
         return {key: found[key] for key in self._derivatives.outputs}
@@ -165,11 +171,12 @@ class GradientChecks:
     def _extended(self, f: Function, samples: Iterator[Sample]) -> Iterator[Sample]:
         """Samples for the derivatives: finite ones, with random cotangents and tangents."""
         for number, sample in enumerate(samples):
-            outputs = self._floating_results(sample.arrays)
-            if outputs is None or not all(np.isfinite(x).all() for x in (*sample.arrays.values(), *outputs.values())):
+            arrays = self._view.split(sample.arrays)
+            outputs = self._floating_results(arrays)
+            if outputs is None or not all(np.isfinite(x).all() for x in (*arrays.values(), *outputs.values())):
                 continue
-            values = {self._f.arguments[name]: x for name, x in sample.arrays.items()}
+            values = {self._view.arguments[name]: x for name, x in arrays.items()}
             point = Point.at(self._reference, values, outputs, self._seed + number)
             extended, d = point.extended(self._derivatives), self._derivatives
-            order = [*self._f.arguments.values(), *d.cotangents.values(), *d.tangents.values()]
+            order = [*self._view.arguments.values(), *d.cotangents.values(), *d.tangents.values()]
             yield Sample(sample.note, dict(zip(f.arguments, [extended[x] for x in order], strict=True)))

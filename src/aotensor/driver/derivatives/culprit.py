@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from aotensor.core.dtypes import is_float
+from aotensor.driver.checks.dense_view import DenseView, dense_value
 from aotensor.driver.derivatives.measure import Point, findings_at
 from aotensor.driver.derivatives.program import Derivatives, Reference, Values
 from aotensor.driver.derivatives.verdict import CONCLUSIVE, Finding, Verdict
@@ -59,21 +60,26 @@ def _is_faithful(node: Apply) -> bool:
 def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list[Finding]:
     """The wrong findings of one node, with respect to its inputs that move."""
     inputs = [x if isinstance(x, Constant) else Variable(x.tensor_type, name=str(x)) for x in node.inputs]
-    values = {new: known[x] for new, x in zip(inputs, node.inputs, strict=True) if not isinstance(new, Constant)}
-    wrt = {
-        str(position): new
-        for position, (new, x) in enumerate(zip(inputs, node.inputs, strict=True))
-        if x in moving and is_float(x.dtype) and not isinstance(new, Constant)
-    }
+    symbols = {str(k): x for k, x in enumerate(inputs) if not isinstance(x, Constant)}
     try:
         copies = node.op.apply(*inputs).outputs
-        outputs = {str(k): y for k, y in enumerate(copies) if is_float(y.dtype)}
-        reference = Reference(Derivatives(outputs, wrt))
-        found = {str(k): known[y] for k, y in enumerate(node.outputs) if is_float(y.dtype)}
+        view = DenseView.between(node.op.name, symbols, {str(k): y for k, y in enumerate(copies) if is_float(y.dtype)})
+        arrays = view.split({key: known[node.inputs[int(key)]] for key in symbols})
+        values = {view.arguments[key]: x for key, x in arrays.items()}
+        wrt = {
+            key: x for key, x in view.arguments.items() if is_float(x.dtype) and node.inputs[_position(key)] in moving
+        }
+        reference = Reference(Derivatives(view.results, wrt))
+        found = {str(k): dense_value(known[y]) for k, y in enumerate(node.outputs) if is_float(y.dtype)}
         point = Point.at(reference, values, found, seed)
         return [x for x in findings_at(point, reference, reference) if x.verdict is Verdict.WRONG]
     except (AotensorError, NotImplementedError, ValueError):
         return []  # the rule refuses these types or values alone: nothing is known to be wrong
+
+
+def _position(key: str) -> int:
+    """Which input of a node an argument of its view belongs to."""
+    return int(key.partition("_")[0])
 
 
 def _described(node: Apply, wrong: Sequence[Finding]) -> str:
@@ -91,6 +97,6 @@ def _described(node: Apply, wrong: Sequence[Finding]) -> str:
     first = next((x for x in wrong if x.method in CONCLUSIVE), wrong[0])
     site = node.outputs[0].site
     made = f", made at {site}" if site else ""
-    x = node.inputs[int(first.input)]
+    x = node.inputs[_position(first.input)]
     names = ", ".join(map(str, node.inputs))
     return f"{' and '.join(rules)} of {node.op}({names}){made}: by {x}: {first.judgement.detail}"

@@ -10,6 +10,8 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.driver.function import Function, function
+from aotensor.driver.prepare import prepare
+from aotensor.driver.samples import Graph
 from aotensor.errors import AotensorError
 from aotensor.gradient.forward import pushforward
 from aotensor.gradient.reverse import pullback
@@ -120,7 +122,8 @@ class Reference:
     def continued(self, output: str, values: Values, x: Variable, change: Array) -> Array:
         """One output where input x is moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
         known, wide = self.values_of(values), self._inputs[x]
-        return continue_all([self.path[output]], known | {wide: known[wide] + 1j * change})[0]
+        path = prepare([self.path[output]], list(known)) if _has_matrices(self.path[output]) else [self.path[output]]
+        return continue_all(path, known | {wide: known[wide] + 1j * change})[0]
 
     def dtype(self, output: str) -> str:
         """The least precise dtype on the way to the values of an output."""
@@ -139,7 +142,7 @@ class Compiled:
 
     name = "compiled"
 
-    def __init__(self, f: Function, derivatives: Derivatives, call: Callables, derive: Callables) -> None:
+    def __init__(self, f: Graph, derivatives: Derivatives, call: Callables, derive: Callables) -> None:
         self.derivatives = derivatives
         self._arguments = list(f.arguments.values())
         self._results = list(f.results)
@@ -179,6 +182,11 @@ def _widened(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -
     except AotensorError:
         return None
     return None if any(_coarsest(y) == "float32" for y in widened) else widened
+
+
+def _has_matrices(output: Variable) -> bool:
+    """Is some value on the way sparse? Then what it is made of is continued, as SciPy's matrices are real."""
+    return any(x.is_sparse for node in toposort([output]) for x in node.outputs)
 
 
 def _coarsest(output: Variable) -> str:

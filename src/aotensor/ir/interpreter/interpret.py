@@ -34,11 +34,12 @@ from aotensor.errors import (
 )
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.interpreter.compressed import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
 from aotensor.ir.interpreter.lapack import interpret_lapack
+from aotensor.ir.interpreter.patterns import interpret_pattern
 from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype, unset
 
 Values: TypeAlias = dict[SSAValue, Array]
@@ -153,6 +154,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [_scatter(op, *operands)]
         case SegmentSumOp() | ExpandSlicesOp() | SumAtOp():
             return [interpret_compressed(op, *operands)]
+        case PatternOp():
+            return interpret_pattern(op, operands)
         case NonzeroOp():
             return _nonzero(*operands)
         case LapackOp():

@@ -12,6 +12,7 @@ from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.public import public
+from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, isnan, le, or_, switch
@@ -274,7 +275,7 @@ def pow(x: Any, y: Any) -> Variable:
     Raises: GraphValueError for an integer to a negative integer power, when built where y is a literal, else at run
     time.
     """
-    exponent = _whole_literal(x, y)
+    exponent = None if is_sparse(x) else _whole_literal(x, y)
     if exponent is None:
         return _pow(x, y)
     base, _ = _pow.convert_inputs([x, y])

@@ -18,6 +18,7 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.public import lookup, public
+from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import aligned
 from aotensor.ops.elementwise.signatures import Signature, floating
@@ -88,6 +89,8 @@ class Elementwise(Op):
         return self.row.analytic is not None
 
     def __call__(self, *inputs: Any) -> Variable:
+        if any(map(is_sparse, inputs)):
+            return lookup("sparse_counterpart")(self, inputs)  # type: ignore[no-any-return]
         return self.apply(*inputs).outputs[0]
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
-from aotensor.graph.public import public
+from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
@@ -51,10 +51,12 @@ def cast(x: Any, dtype: Any) -> Variable:
     """x as dtype ("floatX" is the configured one); x itself where that is its dtype.
 
     Floats to integers truncate, saturate at the bounds and give 0 for nan; anything to bool is x ≠ 0. The slope is 1
-    between floats and from discrete to float, 0 to a discrete dtype.
+    between floats and from discrete to float, 0 to a discrete dtype. A sparse matrix keeps its pattern.
 
     Raises: UnsupportedError for a dtype that cannot be compiled.
     """
+    if isinstance(x, Variable) and x.is_sparse:
+        return lookup("sparse_cast")(x, dtype)  # type: ignore[no-any-return]
     variable = as_tensor(x)
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
     return variable if variable.dtype == wanted else _cast(wanted)(variable)

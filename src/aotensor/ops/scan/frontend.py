@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace as changed
+from itertools import chain
 from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.public import public
+from aotensor.graph.public import lookup, public
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import SharedVariable, Variable, as_tensor, constant
+from aotensor.graph.variable import SharedVariable, Variable, constant
 from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.scan.arguments import State, as_list, make_state, read_outputs, read_sequences, step_count
+from aotensor.ops.scan.carried import dense_values, whole
 from aotensor.ops.scan.layout import Results, merged_dims
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.step import StepResult, Updates, captured, check_strict, parse
@@ -40,7 +42,7 @@ def scan(
 
     fn: one step. It takes a row of each sequence, the earlier values of each output that is fed back, and the
     non-sequences; it returns the new outputs, and may add a dict of updates of shared variables and `until(condition)`.
-    What else it reads from outside becomes a non-sequence by itself.
+    What else it reads from outside becomes a non-sequence by itself; sparse matrices can be this, and nothing else.
     sequences: variables, of which step t takes row t, or dicts of input and taps: row t + tap for each of the taps.
     outputs_info: for each output the value before the first step; a dict of initial (the oldest row first) and taps,
     like [-2, -1]; or None for an output that is not fed back.
@@ -84,7 +86,7 @@ class Loop:
         self._fn, self._strict = fn, strict
         self._rows, lengths = read_sequences(sequences, go_backwards)
         self._states = read_outputs(outputs_info)
-        self._constants = [as_tensor(x) for x in as_list(non_sequences)]
+        self._constants = [lookup("as_sparse_or_tensor")(x) for x in as_list(non_sequences)]
         self._n_steps = step_count(n_steps, lengths)
 
     def run(
@@ -121,17 +123,19 @@ class Loop:
         outer = captured(made.flat(), [*slots, *carried])
         if self._strict:
             check_strict(outer, [*self._constants, *(row.rows for row in self._rows)])
-        inner = {x: Variable(x.type, name=x.name) for x in outer}
+        operands = [dense_values(x) for x in outer]
+        symbols = [[Variable(x.type, name=x.name) for x in values] for values in operands]
+        inner = {x: whole(x.tensor_type, iter(own)) for x, own in zip(outer, symbols, strict=True)}
         outputs = replace(made.flat(), {**inner, **{x: state.slots[0] for x, state in carried.items()}})
         op = Scan(
-            Subgraph((*slots, *inner.values()), tuple(outputs)),
+            Subgraph((*slots, *chain(*symbols)), tuple(outputs)),
             len(self._rows),
             tuple(lags for lags, _ in taps),
             tuple(stacked),
             len(made.mapped),
             made.last is not None,
         )
-        return op, [self._n_steps, *(row.rows for row in self._rows), *(s.initial for s in states), *outer]
+        return op, [self._n_steps, *(row.rows for row in self._rows), *(s.initial for s in states), *chain(*operands)]
 
     def _step(self) -> tuple[StepResult, list[State | None]]:
         """One step on symbols; again if Python numbers as initial values take the dtype of what they become."""

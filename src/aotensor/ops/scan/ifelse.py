@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from aotensor.core import dtypes
+from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.public import public
-from aotensor.graph.variable import as_tensor
-from aotensor.ops.elementwise.compare import neq
+from aotensor.graph.public import lookup, public
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.elementwise.compare import cast, neq
 from aotensor.ops.scan.branch import chosen
+from aotensor.ops.scan.carried import dense_values, whole
+from aotensor.ops.scan.layout import common_dims
 
 
 @public
 def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """`then_branch` where the condition holds (is not 0), else `else_branch`: one value, or a list or tuple of them.
 
-    Compiled, only the chosen branch is computed. The two may differ in their extents, not in dtype and rank.
+    Compiled, only the chosen branch is computed. The two may differ in their extents, not in dtype and rank; sparse
+    matrices also in their patterns, not in their format.
     name: of the results.
 
     Raises: GraphTypeError for a condition that is no scalar or branches of different kinds, GraphValueError for
-    branches of different number, dtype or rank.
+    branches of different number, dtype, rank or format.
     """
     choice = as_tensor(condition)
     if choice.ndim != 0:
@@ -27,17 +34,57 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     is_several = isinstance(then_branch, list | tuple)
     if is_several != isinstance(else_branch, list | tuple):
         raise GraphTypeError("ifelse: one branch is a value, the other a list")
-    then, otherwise = ([as_tensor(x) for x in (side if is_several else [side])] for side in (then_branch, else_branch))
+    as_value = lookup("as_sparse_or_tensor")
+    then, otherwise = ([as_value(x) for x in (side if is_several else [side])] for side in (then_branch, else_branch))
     if len(then) != len(otherwise):
         raise GraphValueError(f"ifelse: {len(then)} values in one branch, {len(otherwise)} in the other")
     for one, other in zip(then, otherwise, strict=True):
-        if (one.dtype, one.ndim) != (other.dtype, other.ndim):
-            lines = [one.describe(), other.describe()]
-            raise GraphValueError("ifelse: the branches differ in dtype or rank", lines=lines, hint="cast one of them")
-    found = chosen(choice if choice.dtype == "bool" else neq(choice, 0), [*then, *otherwise])
+        _check_pair(one, other)
+    found = _chosen(choice if choice.dtype == "bool" else neq(choice, 0), then, otherwise)
     if name is not None:
         for x in found:
             x.name = name
     if not is_several:
         return found[0]
     return tuple(found) if isinstance(then_branch, tuple) else found
+
+
+def _check_pair(one: Variable, other: Variable) -> None:
+    """Raises: GraphValueError for values that cannot stand for each other, GraphTypeError for sparse beside dense."""
+    lines = [one.describe(), other.describe()]
+    if one.is_sparse != other.is_sparse:
+        hint = "dense_from_sparse and csr_from_dense convert"
+        raise GraphTypeError("ifelse: one branch is sparse, the other dense", lines=lines, hint=hint)
+    if (one.dtype, one.ndim) != (other.dtype, other.ndim):
+        raise GraphValueError("ifelse: the branches differ in dtype or rank", lines=lines, hint="cast one of them")
+    if isinstance(one, SparseVariable) and isinstance(other, SparseVariable) and one.format != other.format:
+        raise GraphValueError("ifelse: the branches differ in format", lines=lines, hint="convert one of them")
+
+
+def _chosen(condition: Variable, then: Sequence[Variable], otherwise: Sequence[Variable]) -> list[Variable]:
+    """One of the sides; of a sparse matrix its vectors are chosen."""
+    types = [_common_type(one, other) for one, other in zip(then, otherwise, strict=True)]
+    sides = [
+        x for side in (then, otherwise) for value, type in zip(side, types, strict=True) for x in _fitted(value, type)
+    ]
+    found = iter(chosen(condition, sides))
+    return [whole(type, found) for type in types]
+
+
+def _common_type(one: Variable, other: Variable) -> TensorType:
+    """The type of a value that is one of two, as far as it says how the value is carried."""
+    if not isinstance(one, SparseVariable) or not isinstance(other, SparseVariable):
+        return one.tensor_type
+    a, b = one.sparse_type, other.sparse_type
+    index = dtypes.promote(a.index_dtype, b.index_dtype)
+    dims = common_dims(a.shape, b.shape)
+    is_canonical = a.is_canonical and b.is_canonical
+    return SparseTensorType(a.format, a.dtype, dims, index_dtype=index, is_canonical=is_canonical)
+
+
+def _fitted(x: Variable, type: TensorType) -> list[Variable]:
+    """The dense values of x, indices in the dtype of that type."""
+    values = dense_values(x)
+    if not isinstance(type, SparseTensorType):
+        return values
+    return [values[0], *(cast(vector, type.index_dtype) for vector in values[1:])]

@@ -51,7 +51,7 @@ def _is_expensive(leaf: Leaf) -> bool:
 def _crosses_scalars(loop: Loop, storage: Storage) -> bool:
     """True if no buffer holds a part of one row only: it would have to grow to a block of rows."""
     return not any(
-        (r.has_memory or not r.in_register) and r.shared > 0 and loop in storage.paths[s][: r.shared]
+        r.in_memory and r.shared > 0 and loop in storage.paths[s][: r.shared] and not storage.is_whole(r)
         for s in loop.dims
         for r in (storage.results[x] for x, _ in s.writes)
     )

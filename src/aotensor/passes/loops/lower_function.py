@@ -18,6 +18,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from aotensor.errors import UnsupportedError
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.extents import follow_from_arguments, pin_rounding
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
@@ -31,6 +32,7 @@ from aotensor.passes.loops.group_checks import all_hold, first_failure, group_le
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.loops.lower_library import constant_buffer, lower_product, no_blas
 from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
+from aotensor.passes.loops.lower_patterns import lower_pattern
 from aotensor.passes.loops.lower_window import (
     lower_cumulate,
     lower_insert,
@@ -296,6 +298,8 @@ class FunctionLowering(Buffers):
                 lower_insert(self.b, self, op)
             case ScatterOp():
                 lower_scatter(self.b, self, op)
+            case PatternOp():
+                lower_pattern(self.b, self, op)
             case CumulateOp():
                 lower_cumulate(self.b, self, op)
             case NonzeroOp():

@@ -23,6 +23,7 @@ from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.block_rows import block_size
 from aotensor.passes.loops.collapse import Buffers, Collapse
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.lower_tiles import ColumnTiles
 from aotensor.passes.loops.lower_window import verb_dtype
 from aotensor.passes.loops.slices import SliceExtent
 from aotensor.passes.loops.statements import Statement, position_of
@@ -76,7 +77,7 @@ class NestEmitter:
     # --- loops ---------------------------------------------------------------------------------------------------
 
     def _emit_loop(self, loop: Loop, instances: Sequence[Instance]) -> None:
-        starting = [r for r in self._results(loop) if r.is_reduction and self._reduction_loop(r) is loop]
+        starting = [r for r in self.results_in(loop) if r.is_reduction and self._reduction_loop(r) is loop]
         for result in starting:
             for instance in instances:
                 self._start(result, instance)
@@ -95,16 +96,37 @@ class NestEmitter:
         statement = next(iter(loop.dims))
         slices = statement.slices
         assert slices is not None
-        outer = next(x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice)
-        slice = instance.counters[outer]
+        outer = [x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice]
+        slice = instance.counters[outer[-1]]
         indptr = self.buffers.buffer(extent.indptr)
         low, high = (position_at(self.b, indptr, at) for at in (slice, self.b.add(slice, self.b.index(1))))
-        if self._is_worth_jamming(loop, high):
+        tiles = ColumnTiles.of(self, loop)
+        if tiles is not None:
+            tiles.emit(instance, low, high)
+        elif self._is_worth_jamming(loop, high):
             whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), JAM), JAM))
             self._emit_range(loop, instances, low, whole, JAM, jam=JAM)
             self._emit_range(loop, instances, whole, high, 1)
         else:
             self._emit_range(loop, instances, low, high, 1)
+
+    def emit_entries_of(
+        self,
+        loop: Loop,
+        instance: Instance,
+        low: Extent,
+        high: Extent,
+        columns: Loop,
+        range: tuple[Extent, Extent],
+    ) -> None:
+        """The entries low … high, in some columns only."""
+        self.ranges[columns] = range
+        self._emit_range(loop, [instance], low, high, 1)
+        del self.ranges[columns]
+
+    def inside(self, instance: Instance, loop: Loop, counter: Scalar) -> Instance:
+        """An iteration of a loop within an instance."""
+        return Instance({**instance.counters, loop: counter}, dict(instance.values), instance.shared)
 
     def _emit_whole(self, loop: Loop, instances: Sequence[Instance]) -> None:
         extent = self.buffers.resolve(loop.extent)
@@ -148,7 +170,8 @@ class NestEmitter:
             return [inner[_index(instances, outer)].accumulator(x) for outer, x in slots]
 
         initial = [i.accumulator(x) for i, x in slots]
-        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop))
+        is_short = isinstance(loop.extent, SliceExtent)
+        results = self.b.loop(start, stop, initial, body, step, is_parallel=self._is_parallel(loop), is_short=is_short)
         for (instance, x), value in zip(slots, results, strict=True):
             instance.accumulate(x, value)
 
@@ -202,7 +225,7 @@ class NestEmitter:
 
         self.b.nest(extents, fill)
 
-    def _results(self, loop: Loop) -> Iterator[Result]:
+    def results_in(self, loop: Loop) -> Iterator[Result]:
         for statement in loop.dims:
             for x, _ in statement.writes:
                 yield self.storage.results[x]
@@ -213,7 +236,7 @@ class NestEmitter:
     def _carried(self, loop: Loop) -> list[Result]:
         """Register accumulators that a loop hands from one iteration to the next."""
         return [
-            r for r in self._results(loop)
+            r for r in self.results_in(loop)
             if r.is_reduction and r.in_register and loop in self.storage.paths[r.statement][r.complete :]
         ]  # fmt: skip
 
@@ -238,7 +261,7 @@ class NestEmitter:
         """True if some buffer holds one iteration of this loop only: jammed iterations would share it."""
         return any(
             (r.has_memory or not r.in_register) and loop in self.storage.paths[r.statement][: r.shared]
-            for r in self._results(loop)
+            for r in self.results_in(loop)
         )
 
     def _reuses(self, loop: Loop, inner: Sequence[Loop]) -> bool:
@@ -251,11 +274,11 @@ class NestEmitter:
     # --- statements ----------------------------------------------------------------------------------------------
 
     def _emit_leaf(self, statement: Statement, instance: Instance) -> None:
-        counters = self._counters(statement, instance)
+        counters = self.counters_of(statement, instance)
         mapping: dict[SSAValue, SSAValue] = {}
         arguments = statement.body.args
         for argument, (x, m) in zip(arguments, statement.reads, strict=False):
-            mapping[argument] = self._read(statement, x, m, counters, instance).ssa
+            mapping[argument] = self.read(statement, x, m, counters, instance).ssa
         if statement.form.scatter is not None:
             self._emit_scattered(statement, counters, mapping)
             return
@@ -271,25 +294,36 @@ class NestEmitter:
     ) -> None:
         """A term that goes where one of the inputs says."""
         ((x, map),) = statement.writes
-        place = self.b.cast(Scalar(mapping[statement.body.args[1]], verb_dtype(statement.form.inputs[1])), "index")
-        where = [place, *(_index_of(e, counters) for e in map.results[1:])]
+        where = [self.place_of(statement, mapping), *(_index_of(e, counters) for e in map.results[1:])]
         buffer = self.buffers.buffer(x)
         mapping[statement.body.args[2]] = self.b.fetch(buffer, where, "raw").ssa
         (total,) = self._copy_body(statement, counters, mapping)
         self.b.store(total, buffer, where)
 
-    def _counters(self, statement: Statement, instance: Instance) -> dict[int, Scalar]:
-        return {loop.dims[statement]: instance.counters[loop] for loop in self.storage.paths[statement]}
+    def place_of(self, statement: Statement, mapping: dict[SSAValue, SSAValue]) -> Scalar:
+        """Where along the first axis a term goes."""
+        return self.b.cast(Scalar(mapping[statement.body.args[1]], verb_dtype(statement.form.inputs[1])), "index")
 
-    def _read(
+    def counters_of(self, statement: Statement, instance: Instance) -> dict[int, Scalar]:
+        """The counters of the loops around a statement that have begun, by dim."""
+        path = self.storage.paths[statement]
+        return {loop.dims[statement]: instance.counters[loop] for loop in path if loop in instance.counters}
+
+    def read(
         self, statement: Statement, x: SSAValue, map: AffineMap, counters: dict[int, Scalar], instance: Instance
     ) -> Scalar:
         result = self.storage.results.get(x)
         if result is not None and x in instance.values and result.in_register:
             return instance.values[x]
+        return self.b.fetch(*self.element_of(statement, x, map, counters), "raw")
+
+    def element_of(
+        self, statement: Statement, x: SSAValue, map: AffineMap, counters: dict[int, Scalar]
+    ) -> tuple[SSAValue, list[Extent]]:
+        """Where an operand lies in memory."""
+        result = self.storage.results.get(x)
         kept = self.storage.kept_positions(result) if result is not None else range(len(map.results))
-        buffer, where = self._element(statement, self.buffers.buffer(x), [map.results[p] for p in kept], counters)
-        return self.b.fetch(buffer, where, "raw")
+        return self._element(statement, self.buffers.buffer(x), [map.results[p] for p in kept], counters)
 
     def _read_accumulator(self, result: Result, instance: Instance) -> Scalar:
         if result.in_register:
@@ -331,20 +365,21 @@ class NestEmitter:
                 case linalg.IndexOp():
                     mapping[op.result] = counters[op.dim.value.data].ssa
                 case tensor.ExtractOp():
-                    where = [Scalar(self._mapped(i, mapping), "index") for i in op.indices]
+                    where = [Scalar(self.mapped(i, mapping), "index") for i in op.indices]
                     mapping[op.result] = self.b.fetch(self.buffers.buffer(op.tensor), where, "raw").ssa
                 case linalg.YieldOp():
-                    return [Scalar(self._mapped(x, mapping), "raw") for x in op.operands]
+                    return [Scalar(self.mapped(x, mapping), "raw") for x in op.operands]
                 case _:
                     self._copy(op, mapping)
         raise AssertionError("a body without linalg.yield")
 
     def _copy(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
-        copy = op.clone({x: self._mapped(x, mapping) for x in op.operands})
+        copy = op.clone({x: self.mapped(x, mapping) for x in op.operands})
         self.b.builder.insert(copy)
         mapping.update(zip(op.results, copy.results, strict=True))
 
-    def _mapped(self, x: SSAValue, mapping: dict[SSAValue, SSAValue]) -> SSAValue:
+    def mapped(self, x: SSAValue, mapping: dict[SSAValue, SSAValue]) -> SSAValue:
+        """What stands for a value of a body or of the function."""
         found = mapping.get(x)
         return self.buffers.scalar(x).ssa if found is None else found
 

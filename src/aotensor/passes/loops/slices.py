@@ -146,8 +146,15 @@ def spread_slices(statements: Sequence[Statement], extents: Extents) -> None:
         for s in neighbours[pending.pop()]:
             outermost = s.order[0]
             if s.slices is None and s.extents[outermost] in divided:
-                s.divide(*divided[s.extents[outermost]])
-                pending.append(s)
+                indptr, count = divided[s.extents[outermost]]
+                if is_known_before(indptr, s.op):  # else it may be made of what the statement gives
+                    s.divide(indptr, count)
+                    pending.append(s)
+
+
+def is_known_before(x: SSAValue, op: Operation) -> bool:
+    """Does a value stand in front of an operation of the same block?"""
+    return not isinstance(x.owner, Operation) or x.owner.is_before_in_block(op)
 
 
 def _entries_of(s: Statement, extents: Extents) -> ExtentKey:

@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import depends_on_arguments_only
 from aotensor.passes.loops.slices import CompressedOp, Form, SliceExtent, Slices, form_of, slices_of
 
@@ -184,7 +184,7 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
             case ReshapeOp():
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
-            case LapackOp():
+            case LapackOp() | PatternOp():
                 sizes = iter(op.sizes)
                 self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
             case NonzeroOp():

@@ -17,6 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
 from aotensor.passes.loops.slices import CompressedOp
 from aotensor.passes.loops.statements import Statement, position_of
@@ -41,6 +42,11 @@ class Result:
     shared: int = 0
 
     @property
+    def in_memory(self) -> bool:
+        """Is there a buffer for it?"""
+        return self.has_memory or not self.in_register
+
+    @property
     def is_reduction_in_register(self) -> bool:
         return self.is_reduction and self.in_register
 
@@ -55,6 +61,10 @@ class Storage:
     """Tensors that are written straight into the memory of output number ..."""
     same_buffer: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Tensor → the later tensor whose buffer it is built in."""
+
+    def is_whole(self, result: Result) -> bool:
+        """Does the buffer of a result hold all of it?"""
+        return len(self.kept_positions(result)) == len(result.statement.write_map(result.value).results)
 
     def kept_positions(self, result: Result) -> list[int]:
         """Axes of a result that its buffer has: all but those bound by loops that every reader shares."""
@@ -143,6 +153,7 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
             storage.outputs.setdefault(value, number)
     numbers = set(storage.outputs.values())
     assert len(numbers) == len(storage.outputs)
+    _overwrite_operands(storage)
     for op in reversed(list(function.body.block.ops)):
         if isinstance(op, tensor.InsertSliceOp | ScatterOp):
             target, source = op.result, op.dest
@@ -158,6 +169,39 @@ def _choose_destinations(function: func.FuncOp, storage: Storage) -> None:
                 storage.same_buffer[source] = op.result
 
 
+def _overwrite_operands(storage: Storage) -> None:
+    """Let a result take the place of an operand that is read there for the last time, element by element."""
+    for statement in storage.paths:
+        for y, written in statement.writes:
+            r = storage.results[y]
+            if r.is_reduction or not r.in_memory or not storage.is_whole(r) or y in storage.same_buffer:
+                continue
+            for x, map in statement.reads:
+                if map == written and x.type == y.type and _is_last_read(x, statement, storage):
+                    storage.same_buffer[x] = y
+                    break
+
+
+def _is_last_read(x: SSAValue, reader: Statement, storage: Storage) -> bool:
+    """True if nobody else reads the buffer of x, which is a whole one and serves nothing else."""
+    r = storage.results.get(x)
+    if r is None or x in storage.outputs or x in storage.same_buffer or not r.in_memory or not storage.is_whole(r):
+        return False
+    if reader.read_maps(x).count(reader.read_maps(x)[0]) != len(reader.read_maps(x)) or x in reader.gathers:
+        return False
+    path = storage.paths[r.statement]
+    for use in x.uses:
+        op = _reader(use.operation)
+        if op is reader.op:
+            continue
+        user = next((s for s in storage.paths if s.op is op), None)
+        if user is None or x in user.gathers or not r.in_register:
+            return False
+        if _common_prefix(path, storage.paths[user]) < r.complete:
+            return False
+    return True
+
+
 def _is_fresh(x: SSAValue) -> bool:
     """True if the tensor's buffer is made for it alone: not an input, a constant or a view of something else."""
     makers = (
@@ -166,6 +210,7 @@ def _is_fresh(x: SSAValue) -> bool:
         | tensor.InsertSliceOp
         | ScatterOp
         | LapackOp
+        | PatternOp
         | tensor.EmptyOp
         | tensor.SplatOp
         | ScanOp

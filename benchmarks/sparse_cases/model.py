@@ -1,0 +1,49 @@
+"""What the models with sparse matrices have in common."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from contenders import Array, Model
+from numpy.typing import NDArray
+
+
+class SparseModel(Model):
+    """Its peers are SciPy and MKL in place of NumPy and CasADi."""
+
+    tolerance = 1e-10
+    kernels = "kernels_sparse.c"
+    plain = "SciPy"
+    pytensor_mode = "FAST_RUN"  # C and SciPy, two to twenty times as fast as Numba
+    peers = ("JAX", "PyTensor", "MKL")
+
+
+def bytes_of(*arrays: Any) -> int:
+    """Of all of them once; a sparse matrix has three."""
+    return sum(sum(map(bytes_of, (x.data, x.indices, x.indptr))) if hasattr(x, "indptr") else x.nbytes for x in arrays)
+
+
+def aligned(*shape: int) -> NDArray[np.float64]:
+    """An array that starts on a cache line, so that rows of 8, 16, ... columns are whole lines whoever reads them."""
+    size = int(np.prod(shape))
+    memory = np.empty(size + 7)
+    first = -memory.ctypes.data % 64 // 8
+    return memory[first : first + size].reshape(shape)
+
+
+def normal(rng: np.random.Generator, *shape: int) -> NDArray[np.float64]:
+    """Such an array of normal values."""
+    values: NDArray[np.float64] = rng.standard_normal(out=aligned(*shape))
+    return values
+
+
+def workspace(elements: int, dtype: str = "float64") -> NDArray[Any]:
+    """So many elements for each thread of a hand-written kernel."""
+    return np.empty(elements * len(os.sched_getaffinity(0)), dtype)
+
+
+def csr_arrays(matrix: Any) -> tuple[Array, Array, Array]:
+    """(data, indices, indptr), as kernels take them."""
+    return matrix.data, matrix.indices, matrix.indptr

@@ -1,0 +1,121 @@
+"""Products of a sparse matrix: with a dense vector or matrix, and with another sparse matrix."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as ss
+from contenders import Contender
+from native import prepared_call
+
+from sparse_cases.matrices import Csr
+from sparse_cases.model import SparseModel, aligned, bytes_of, csr_arrays, normal, workspace
+
+
+class DenseProduct(SparseModel):
+    """y = A·x or y = Aᵀ·x of a CSR matrix and a vector, or a matrix of k columns."""
+
+    def __init__(self, kind: str, A: Csr, k: int, transposed: bool) -> None:
+        n, m = A.shape if not transposed else A.shape[::-1]
+        self.k, self.transposed = k, transposed
+        self.title = f"{kind} {A.shape[0]}x{A.shape[1]}, {A.nnz} stored: {'Aᵀ' if transposed else 'A'}·{'Xx'[k == 1]}"
+        self.title += f", k={k}" if k > 1 else ""
+        x = normal(np.random.default_rng(1), *((m, k) if k > 1 else (m,)))
+        self.values = {"A": A, "x": x}
+        self.moved = bytes_of(A, x) + n * k * 8
+
+    def reference(self) -> list[Any]:
+        return self._by_scipy()
+
+    def aotensor(self, aot: Any) -> Any:
+        A, x = aot.sparse.csr_matrix("A", dtype="float64", shape=("n", "m")), self._dense(aot.tensor)
+        product = aot.sparse.dot(A.T if self.transposed else A, x)
+        return aot.function([A, x], {"y": product}, name="product")
+
+    def _dense(self, at: Any) -> Any:
+        rows = "n" if self.transposed else "m"
+        return at.vector("x", shape=(rows,)) if self.k == 1 else at.matrix("x", shape=(rows, self.k))
+
+    def jax(self, jax: Any) -> Callable[..., Any]:
+        return lambda A, x: ((A.T if self.transposed else A) @ x,)
+
+    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        A = pt.sparse.csr_matrix("A", dtype="float64")
+        x = pt.tensor.dvector() if self.k == 1 else pt.tensor.dmatrix()
+        return [A, x], [pt.sparse.dot(A.T if self.transposed else A, x)]
+
+    def numpy(self) -> Contender:
+        return self._by_scipy
+
+    def mkl(self, multiply: Callable[..., Any]) -> Contender:
+        A, x = self.values.values()
+        op = A.T if self.transposed else A
+        return lambda: [multiply(op, x)]
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]]:
+        A, x = self.values.values()
+        y = aligned(A.shape[int(self.transposed)], self.k)
+        kernel = kernels[("transposed_" if self.transposed else "sp") + ("mv" if self.k == 1 else f"mm{self.k}")]
+        work = (workspace(y.size),) if self.transposed else ()
+        sizes = A.shape if self.transposed else A.shape[:1]
+        return prepared_call(kernel, *sizes, *csr_arrays(A), x, y, *work), [y]
+
+    def _by_scipy(self) -> list[Any]:
+        A, x = self.values.values()
+        return [(A.T if self.transposed else A) @ x]
+
+
+class SparseProduct(SparseModel):
+    """C = A·B of CSR matrices, with B = A in values of its own. JAX pairs every entry with every other: left out."""
+
+    peers = ("PyTensor", "MKL")
+
+    def __init__(self, kind: str, A: Csr) -> None:
+        self.title = f"{kind} {A.shape[0]}x{A.shape[1]}, {A.nnz} stored: A·A, sparse"
+        self.values = {"A": A, "B": A.copy()}
+
+    def reference(self) -> list[Any]:
+        return self._by_scipy()
+
+    def aotensor(self, aot: Any) -> Any:
+        sp = aot.sparse
+        A, B = (sp.csr_matrix(name, dtype="float64", shape=shape) for name, shape in (("A", "nk"), ("B", "km")))
+        return aot.function([A, B], {"C": sp.true_dot(A, B)}, name="product")
+
+    def jax(self, jax: Any) -> Callable[..., Any]:
+        return lambda A, B: (A @ B,)
+
+    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        A, B = (pt.sparse.csr_matrix(name, dtype="float64") for name in "AB")
+        return [A, B], [pt.sparse.true_dot(A, B)]
+
+    def numpy(self) -> Contender:
+        return self._by_scipy
+
+    def mkl(self, multiply: Callable[..., Any]) -> Contender:
+        A, B = self.values.values()
+        return lambda: [multiply(A, B)]
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]]:
+        """Counts, then fills arrays of just that size."""
+        A, B = self.values.values()
+        n, m = A.shape[0], B.shape[1]
+        indptr, marks, result = np.empty(n + 1, "int32"), workspace(m, "int32"), ss.csr_matrix((n, m))
+        pattern = A.indices, A.indptr, B.indices, B.indptr
+        count = prepared_call(kernels.count_products, n, m, *pattern, indptr, marks)
+
+        def call() -> None:
+            count()
+            data, indices = np.empty(indptr[-1]), np.empty(indptr[-1], "int32")
+            arrays = csr_arrays(A) + csr_arrays(B) + (data, indices, indptr, marks)
+            prepared_call(kernels.fill_products, n, m, *arrays)()
+            result.data, result.indices, result.indptr = data, indices, indptr
+
+        return call, [result]
+
+    def _by_scipy(self) -> list[Any]:
+        A, B = self.values.values()
+        return [A @ B]

@@ -1,0 +1,188 @@
+"""What a manifest says about one function: its arrays, sparse matrices, dims and checks, as the C entries have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
+
+OutputKind = Literal["single", "list", "dict", "none"]
+
+SPARSE_PARTS: Final = ("data", "indices", "indptr")
+"""The arrays of a sparse matrix, behind its pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check that a function makes on its values; number k of a function is its k-th check, counted from 1.
+
+    kind: "index" gives IndexError, "type" TypeError, "linalg" LinAlgError, anything else (such as "shape", "value")
+    ValueError.
+    message: may hold {found} and {expected}, two integers.
+    """
+
+    kind: str
+    message: str
+
+    def static_text(self) -> str:
+        """The message without the numbers of a particular call."""
+        return self.message.replace("{found}", "<found>").replace("{expected}", "<expected>")
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """First value of a shared variable: extents, and where its row-major little-endian bytes are in `values`."""
+
+    shape: tuple[int, ...]
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentSpec:
+    """An input. An extent is a number or the name of a dim; unknown dim i of X has the name X_i.
+
+    An input with a default is the state of a shared variable: callers from Python do not pass it.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    default: Default | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """An output. An extent is a number, the name of a dim, or else computed by the library at the call:
+
+    a text that is no dim is a formula of dims, for people to read ("n + m"): the C caller passes plain memory;
+    None depends on values: the C caller passes an aotensor_array.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str | None, ...]
+
+    @property
+    def is_allocated(self) -> bool:
+        """Does the typed entry take an aotensor_array for it?"""
+        return None in self.shape
+
+
+@dataclass(frozen=True, slots=True)
+class SparseSpec:
+    """Which four arrays, in a row among the inputs or the outputs, are one sparse matrix.
+
+    They are the pattern `<name>`, of dtype bool, which has extents and no memory, then `<name>.data`, `<name>.indices`
+    and `<name>.indptr`.   format: csr or csc. first: number of the pattern among the inputs, or the outputs.
+    """
+
+    name: str
+    format: str
+    first: int
+
+    @property
+    def major(self) -> int:
+        """The axis that indptr counts along."""
+        return 0 if self.format == "csr" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class SparseValue:
+    """A sparse input or output as its user sees it.   shape: extents of the matrix. default: that of its pattern"""
+
+    name: str
+    format: str
+    dtype: str
+    index_dtype: str
+    shape: tuple[int | str | None, ...]
+    first: int
+    default: Default | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """Signature of one function, in the order of its C entries.
+
+    dims: the distinct dims in order of first appearance in the inputs.
+    inputs, outputs: arrays; a sparse matrix is four of them.
+    outputs: what the user asked for, then the new values of updated shared variables.
+    updates: pairs (input with a default, output that is its next value); a sparse matrix by the name of its pattern.
+    calls_blas: products use BLAS where there is one. lapack: names of the functions without which a call fails.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    inputs: tuple[ArgumentSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    output_kind: OutputKind = "list"
+    updates: tuple[tuple[str, str], ...] = ()
+    checks: tuple[Check, ...] = ()
+    calls_blas: bool = False
+    lapack: tuple[str, ...] = ()
+    allow_input_downcast: bool = False
+    doc: str = ""
+    source: str = ""
+    sparse_inputs: tuple[SparseSpec, ...] = ()
+    sparse_outputs: tuple[SparseSpec, ...] = ()
+
+    @property
+    def values(self) -> tuple[ArgumentSpec | OutputSpec, ...]:
+        """Inputs, then outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Is some input or output a sparse matrix?"""
+        return bool(self.sparse_inputs or self.sparse_outputs)
+
+    @property
+    def arguments(self) -> tuple[ArgumentSpec | SparseValue, ...]:
+        """The inputs as users see them: a sparse matrix is one."""
+        return _grouped(self.inputs, self.sparse_inputs)
+
+    @property
+    def produced(self) -> tuple[OutputSpec | SparseValue, ...]:
+        """The outputs as users see them, new values of shared variables included."""
+        return _grouped(self.outputs, self.sparse_outputs)
+
+    @property
+    def results(self) -> tuple[OutputSpec | SparseValue, ...]:
+        """The outputs that a call returns."""
+        hidden = {output for _, output in self.updates}
+        return tuple(output for output in self.produced if output.name not in hidden)
+
+    @property
+    def typed_dims(self) -> tuple[str, ...]:
+        """The dims that the typed entry takes: all but numbers of stored entries, and what follows from the others."""
+        return tuple(dict.fromkeys(n for value in self.arguments for n in value.shape if isinstance(n, str)))
+
+    @property
+    def workspace_dims(self) -> tuple[str, ...]:
+        """The dims that the workspace entry takes: those of the typed entry, then numbers of stored entries."""
+        counts = [self.inputs[group.first + 1].shape[0] for group in self.sparse_inputs]
+        return tuple(dict.fromkeys([*self.typed_dims, *(n for n in counts if isinstance(n, str))]))
+
+    @property
+    def is_allocating(self) -> bool:
+        """Does some output's size depend on values?"""
+        return any(isinstance(output, SparseValue) or output.is_allocated for output in self.produced)
+
+    @property
+    def takes_context(self) -> bool:
+        """Does the typed entry take an aotensor_context: to allocate outputs, or to find functions of LAPACK?"""
+        return self.is_allocating or bool(self.lapack)
+
+
+_Spec = TypeVar("_Spec", ArgumentSpec, OutputSpec)
+
+
+def _grouped(values: Sequence[_Spec], groups: Sequence[SparseSpec]) -> tuple[_Spec | SparseValue, ...]:
+    """Arrays and matrices in order."""
+    found: list[_Spec | SparseValue] = list(values)
+    for group in reversed(groups):
+        pattern, data, indices, _ = values[group.first : group.first + 4]
+        default = pattern.default if isinstance(pattern, ArgumentSpec) else None
+        whole = SparseValue(group.name, group.format, data.dtype, indices.dtype, pattern.shape, group.first, default)
+        found[group.first : group.first + 4] = [whole]
+    return tuple(found)

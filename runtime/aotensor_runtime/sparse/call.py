@@ -1,0 +1,166 @@
+"""Calls of functions with sparse matrices: arguments become four arrays each, results are put together again.
+
+The short way hands the arrays to native code, as `fast` does. Outputs whose sizes only the library knows get their
+memory while it runs, through a callback, so that nothing is checked, sorted or counted twice.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from threading import local
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from aotensor_runtime.abi import Context
+from aotensor_runtime.arguments import AnyArray, pattern
+from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
+from aotensor_runtime.invoke import Entries, invoke, result_of
+from aotensor_runtime.layout import DTYPES, Layout
+from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
+from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array, shown
+
+SparseCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[Value, ...] | None"]
+"""From all inputs to all outputs, as users see them; None if the long way has to be taken."""
+
+_ALLOCATE: Final = ctypes.CFUNCTYPE(
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
+)
+
+
+def sparse_call(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout | None) -> SparseCall:
+    """The short way of one function with sparse inputs or outputs."""
+    if layout is None:
+        return no_fast_call
+    is_sized = not spec.is_allocating
+    native = fast_call(spec, entries, context, layout) if is_sized else _by_allocation(spec, entries, context, layout)
+    flatten, join = _flattener(spec), joiner(spec)
+
+    def call(args: tuple[Any, ...]) -> tuple[Value, ...] | None:
+        arrays = flatten(args)
+        outputs = None if arrays is None else native(arrays)
+        return None if outputs is None else join(outputs, args)
+
+    return call
+
+
+def invoke_values(
+    manifest: Manifest, spec: FunctionSpec, uniform: Callable[..., int], context: Context, values: Sequence[Value]
+) -> tuple[Value, ...]:
+    """The long way: converted inputs to outputs.   Raises: as `invoke`"""
+    return joiner(spec)(invoke(manifest, spec, uniform, context, flat(values)), values)
+
+
+def flat(values: Sequence[Value]) -> list[AnyArray]:
+    """The arrays of all values."""
+    return [array for x in values for array in (x.arrays if isinstance(x, Compressed) else (x,))]
+
+
+def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
+    """From all outputs to what a call returns: sparse matrices get their class of SciPy."""
+    finish = result_of(spec)
+
+    def result(outputs: tuple[Value, ...]) -> Any:
+        return finish(tuple([shown(x) for x in outputs]))
+
+    return result
+
+
+def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...] | None]:
+    """Arguments as the arrays of a library; None where one is no matrix of the right format."""
+    formats = [value.format if isinstance(value, SparseValue) else None for value in spec.arguments]
+    count = len(formats)
+
+    def flatten(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if len(args) != count:
+            return None
+        arrays: list[Any] = []
+        try:
+            for x, expected in zip(args, formats, strict=True):
+                if expected is None:
+                    arrays.append(x)
+                elif x.format != expected:
+                    return None
+                else:
+                    arrays += (pattern(x.shape), x.data, x.indices, x.indptr)
+        except (AttributeError, TypeError, ValueError):
+            return None
+        return tuple(arrays)
+
+    return flatten
+
+
+def joined_inputs(spec: FunctionSpec, arrays: Sequence[AnyArray]) -> list[Value]:
+    """All inputs from all their arrays."""
+    values: list[Value] = []
+    place = 0
+    for value in spec.arguments:
+        count = 4 if isinstance(value, SparseValue) else 1
+        part = arrays[place : place + count]
+        values.append(from_arrays(value, part, False) if isinstance(value, SparseValue) else part[0])
+        place += count
+    return values
+
+
+def joiner(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...], Sequence[Any]], tuple[Value, ...]]:
+    """From the arrays of all outputs to values; matrices join SciPy's sparse arrays if an argument is one of them."""
+    produced = spec.produced
+    sources = [k for k, value in enumerate(spec.arguments) if isinstance(value, SparseValue)]
+
+    def join(outputs: tuple[AnyArray, ...], args: Sequence[Any]) -> tuple[Value, ...]:
+        is_array = any(is_sparse_array(args[k]) for k in sources)
+        values: list[Value] = []
+        place = 0
+        for value in produced:
+            if isinstance(value, SparseValue):
+                values.append(from_arrays(value, outputs[place : place + 4], is_array))
+                place += 4
+            else:
+                values.append(outputs[place])
+                place += 1
+        return tuple(values)
+
+    return join if spec.sparse_outputs else lambda outputs, _: outputs
+
+
+def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> FastCall:
+    """One native call that asks for memory where an output has elements."""
+    ranks = [len(value.shape) for value in spec.outputs]
+    dtypes = [DTYPES[value.dtype] for value in spec.outputs]
+    patterns = {group.first for group in spec.sparse_outputs}
+    ends = np.cumsum([0, *ranks]).tolist()
+    places = [slice(first, last) for first, last in pairwise(ends)]
+    words, calls = ctypes.c_int64 * max(ends[-1], 1), local()
+
+    def allocate(_: int, number: int, size: int, shape: Any) -> int | None:
+        try:
+            block = np.empty(shape[: ranks[number]], dtypes[number])
+        except MemoryError:
+            return None
+        calls.blocks[number] = block
+        return int(block.__array_interface__["data"][0])
+
+    own = Context.from_buffer_copy(context)
+    callback = _ALLOCATE(allocate)
+    own.allocate = ctypes.cast(callback, ctypes.c_void_p).value
+    plan = plan_of(spec, entries, own, layout)
+    plan.keep += (callback,)
+    native = entries.extents_python
+
+    def call(arrays: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
+        extents = words()
+        blocks = calls.blocks = {}
+        if native(plan, id(arrays), extents):
+            return None
+        outputs = []
+        for k, place in enumerate(places):
+            block = blocks.get(k)
+            if block is None:
+                shape = tuple(extents[place])
+                block = pattern(shape) if k in patterns else np.empty(shape, dtypes[k])
+            outputs.append(block)
+        return tuple(outputs)
+
+    return call

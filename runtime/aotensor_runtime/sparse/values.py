@@ -1,0 +1,193 @@
+"""Sparse values: what a caller passes as CSR or CSC arrays of the right dtypes, and results as SciPy's classes.
+
+SciPy's objects are never changed: what has to be converted becomes a new object first. SciPy is not loaded for what
+comes in, since who has a sparse matrix has loaded it; results load it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from aotensor_runtime.arguments import AnyArray, pattern, to_array
+from aotensor_runtime.errors import AotensorError, ArgumentIndexError, ArgumentTypeError, ArgumentValueError
+from aotensor_runtime.layout import DTYPES
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
+
+Value: TypeAlias = "AnyArray | Compressed"
+"""What goes into a function and comes out of it, before it has a class of SciPy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compressed:
+    """A sparse matrix as its arrays.   is_array: does it belong to SciPy's sparse arrays, or to its matrices"""
+
+    format: str
+    shape: tuple[int, int]
+    data: AnyArray
+    indices: AnyArray
+    indptr: AnyArray
+    is_array: bool = False
+
+    @property
+    def arrays(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+        """Pattern, data, indices and indptr, as a library takes them."""
+        return pattern(self.shape), self.data, self.indices, self.indptr
+
+    def copy(self) -> Compressed:
+        """The same with memory of its own."""
+        data, indices, indptr = (np.array(x, order="C") for x in (self.data, self.indices, self.indptr))
+        return Compressed(self.format, self.shape, data, indices, indptr, self.is_array)
+
+    @property
+    def is_canonical(self) -> bool:
+        """Do the indices of each slice rise? The matrix is known to be valid."""
+        rises = np.diff(self.indices) > 0
+        borders = self.indptr[(self.indptr > 0) & (self.indptr < len(self.indices))] - 1
+        rises[borders] = True
+        return bool(rises.all())
+
+    def to_scipy(self) -> Any:
+        """As csr_matrix, csc_matrix, csr_array or csc_array, on the same memory.
+
+        Raises: AotensorError if SciPy is not installed.
+        """
+        kind, members = _class_of(self.format, self.is_array)
+        if members is not None:
+            result = kind.__new__(kind)
+            own = {"_shape": self.shape, "data": self.data, "indices": self.indices, "indptr": self.indptr}
+            vars(result).update(members | own)
+            return result
+        result = kind((self.data, self.indices, self.indptr), shape=self.shape, copy=False)
+        if result.indices.dtype != self.indices.dtype:  # SciPy narrows indices that fit
+            result.indices, result.indptr = self.indices, self.indptr
+        return result
+
+
+def shown(value: Value) -> Any:
+    """A value as users see it."""
+    return value.to_scipy() if isinstance(value, Compressed) else value
+
+
+def from_arrays(value: SparseValue, arrays: Sequence[AnyArray], is_array: bool) -> Compressed:
+    """The matrix whose four arrays are `arrays`."""
+    shape, data, indices, indptr = arrays
+    rows, columns = shape.shape
+    return Compressed(value.format, (rows, columns), data, indices, indptr, is_array)
+
+
+def is_sparse(value: object) -> bool:
+    """Is it a sparse matrix or array of SciPy, or one of ours?"""
+    scipy = sys.modules.get("scipy.sparse")
+    return isinstance(value, Compressed) or (scipy is not None and bool(scipy.issparse(value)))
+
+
+def is_sparse_array(value: object) -> bool:
+    """Does a sparse value belong to the family of arrays?"""
+    if isinstance(value, Compressed):
+        return value.is_array
+    return not isinstance(value, sys.modules["scipy.sparse"].spmatrix)
+
+
+def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Compressed:
+    """`value` in the format and with the dtypes of an input; its arrays themselves where they fit.
+
+    Raises: ArgumentTypeError for what is no sparse matrix, and for dtypes that would lose values; ArgumentValueError
+    and ArgumentIndexError for a malformed one that has another format, or indices that 32 bits do not hold.
+    """
+    if not is_sparse(value):
+        found = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise ArgumentTypeError(
+            f"{spec.name}: {target.name} is {found}, expected a sparse matrix in format {target.format}",
+            hint=f"pass scipy.sparse.{target.format}_matrix(...)",
+        )
+    given: Any = value
+    if len(given.shape) != 2:
+        raise ArgumentTypeError(f"{spec.name}: {target.name} has rank {len(given.shape)}, expected 2")
+    is_array = is_sparse_array(value)
+    if given.format != target.format:
+        given = _in_format(spec, given, target)
+    _, data, indices, indptr = (value for value in spec.inputs[target.first : target.first + 4])
+    pointers = _indices(spec, given.indptr, target, indptr.dtype)
+    count = int(pointers[-1]) if pointers.ndim == 1 and len(pointers) else -1
+    entries, places = given.data, given.indices
+    if 0 <= count < min(len(entries), len(places)):  # SciPy allows room behind the last entry
+        entries, places = entries[:count], places[:count]
+    return Compressed(
+        target.format,
+        tuple(map(int, given.shape)),  # type: ignore[arg-type]
+        to_array(spec, entries, data),
+        _indices(spec, places, target, indices.dtype),
+        pointers,
+        is_array,
+    )
+
+
+def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:
+    """An argument as an input takes it.   Raises: as `to_array` and `to_compressed`"""
+    if isinstance(target, SparseValue):
+        return to_compressed(spec, value, target)
+    if is_sparse(value):
+        raise ArgumentTypeError(
+            f"{spec.name}: {target.name} is a sparse matrix, expected an array of dtype {target.dtype}",
+            hint="pass its .toarray()",
+        )
+    return to_array(spec, value, target)
+
+
+def _indices(spec: FunctionSpec, indices: AnyArray, target: SparseValue, wanted: str) -> AnyArray:
+    """Indices in the dtype of the signature, if that holds them."""
+    dtype = DTYPES[wanted]
+    if not isinstance(indices, np.ndarray) or indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ArgumentTypeError(f"{spec.name}: {target.name} has indices that are no vector of integers")
+    if indices.dtype == dtype:
+        return indices if indices.flags.aligned else indices.copy()
+    if not np.can_cast(indices.dtype, dtype) and len(indices):
+        bounds = np.iinfo(dtype)
+        if int(indices.max()) > bounds.max or int(indices.min()) < bounds.min:
+            raise ArgumentValueError(
+                f"{spec.name}: {target.name} has {indices.dtype} indices that do not fit {dtype}",
+                hint=f"declare {target.name} with index_dtype='int64'" if wanted == "int32" else None,
+            )
+    return indices.astype(dtype)
+
+
+def _in_format(spec: FunctionSpec, value: Any, target: SparseValue) -> Any:
+    """A new object in the format of the signature. SciPy trusts what it converts, so that is checked before."""
+    try:
+        if value.format in ("csr", "csc", "bsr"):
+            twin = type(value)((value.data, value.indices, value.indptr), shape=value.shape, copy=False)
+            twin.check_format(full_check=True)
+            value = twin
+        elif value.format == "coo":
+            value = type(value)((value.data, (value.row, value.col)), shape=value.shape, copy=False)
+        return value.asformat(target.format)
+    except (ValueError, IndexError) as error:
+        kind = ArgumentIndexError if "ind" in str(error) and "indptr" not in str(error) else ArgumentValueError
+        raise kind(f"{spec.name}: {target.name} is malformed ({error})") from error
+
+
+_MEMBERS: Final = {"_shape", "maxprint", "data", "indices", "indptr"}
+
+
+@cache
+def _class_of(form: str, is_array: bool) -> tuple[Any, dict[str, Any] | None]:
+    """A class of SciPy, and the members of an object, if these are what we know of and nothing else.
+
+    An object is made of them then, in a tenth of the time that the constructor takes to find that they are right.
+    """
+    try:
+        module = importlib.import_module("scipy.sparse")
+    except ImportError as error:
+        raise AotensorError(
+            "a sparse result has a class of SciPy, which is not installed", hint="pip install scipy"
+        ) from error
+    kind = getattr(module, f"{form}_{'array' if is_array else 'matrix'}")
+    sample = kind((np.ones(1), np.zeros(1, "int32"), np.array([0, 1], "int32")), shape=(1, 1))
+    return kind, vars(sample) if vars(sample).keys() == _MEMBERS else None

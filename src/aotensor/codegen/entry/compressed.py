@@ -1,0 +1,252 @@
+"""Compressed indices at memory speed: are they valid, are they canonical, and if not, in what order should they be.
+
+Canonical means: within each major slice the indices rise. Every function exists for indices of 32 and of 64 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.codegen.entry.verbs import Code, Slot, number
+from aotensor.codegen.llvm import (
+    Function,
+    Module,
+    Type,
+    Value,
+    constant,
+    f32,
+    f64,
+    function,
+    i1,
+    i8,
+    i32,
+    i64,
+    integer,
+    pointer,
+    void,
+)
+from aotensor_runtime.abi import DTYPE_CODES
+
+CANONICAL: Final = 0
+UNSORTED: Final = 1
+"""Valid, but some slice has indices that do not rise: they are out of order, or appear twice."""
+INVALID: Final = 2
+
+_BLOCK: Final = 1 << 14
+"""Elements between two looks at the counters: few enough for counters as wide as an index."""
+
+_KINDS: Final[tuple[tuple[tuple[str, ...], Type, int], ...]] = (
+    (("bool",), i8, 1),
+    (("int8", "uint8"), i8, 1),
+    (("int16", "uint16"), integer(16), 2),
+    (("int32", "uint32"), i32, 4),
+    (("int64", "uint64"), i64, 8),
+    (("float32",), f32, 4),
+    (("float64",), f64, 8),
+)
+"""Dtypes that are added by the same instruction, its type, and their bytes."""
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """i64 scan(indptr, indices, major, minor, nnz): CANONICAL, UNSORTED or INVALID; reads nothing but these arrays.
+
+    i64 arrange(indptr, indices, major, new_indptr, new_indices, order, target): entries by slice and index, those with
+    equal index as one, and their number. order: where entry k was before. target: where it is now.
+    """
+
+    scan: Function
+    arrange: Function
+
+
+def define_compressed(module: Module, bits: int) -> Compressed:
+    """The functions for indices of 32 or 64 bits."""
+    kind = i32 if bits == 32 else i64
+    return Compressed(_define_scan(module, kind), _define_arrange(module, kind))
+
+
+def _name(text: str, kind: Type) -> str:
+    return f"entry.{text}.{kind}"
+
+
+class _Indices(Code):
+    """Code on index arrays of one width. Unlike other fixed functions it is made for speed, not for size."""
+
+    def __init__(self, module: Module, name: str, result: Type, arguments: list[Type], kind: Type) -> None:
+        super().__init__(module, _name(name, kind), result, arguments, attributes=())
+        self.kind = kind
+
+    def index(self, base: Value, place: Value) -> Value:
+        """base[place] as 64 bits."""
+        value = self.item(base, place, self.kind)
+        return value if self.kind == i64 else self.builder.sext(value, i64)
+
+    def put_index(self, base: Value, place: Value, value: Value) -> None:
+        self.put(base, place, value if self.kind == i64 else self.builder.trunc(value, i32))
+
+    def smaller(self, x: Value, y: Value) -> Value:
+        return self.builder.select(self.less(x, y), x, y)
+
+
+def _define_scan(module: Module, kind: Type) -> Function:
+    """Three sweeps without branches: rise of indptr; range and descents of indices; descents between slices.
+
+    A descent is an index that is not larger than the one before it. The indices are canonical if all descents are
+    between slices.
+    """
+    c = _Indices(module, "scan", i64, [pointer, pointer, i64, i64, i64], kind)
+    indptr, indices, major, minor, nnz = c.arguments
+    b = c.builder
+    ends = c.any(c.differs(c.index(indptr, number(0)), number(0)), c.differs(c.index(indptr, major), nnz))
+    c.give_when(ends, number(INVALID))
+    fall = c.slot(kind, constant(kind, 0))
+    with c.loop(major) as i:
+        is_fall = c.less(c.item(indptr, b.add(i, number(1)), kind), c.item(indptr, i, kind))
+        fall.set(b.or_(fall.get(), b.sext(is_fall, kind)))
+    c.give_when(c.differs(fall.get(), constant(kind, 0)), number(INVALID))
+    c.give_when(c.same(nnz, number(0)), number(CANONICAL))
+    is_outside, descents = _sweep(c, indices, minor, nnz)
+    c.give_when(is_outside, number(INVALID))
+    with c.loop(major) as i:
+        start, end = c.index(indptr, i), c.index(indptr, b.add(i, number(1)))
+        place = c.smaller(c.larger(start, number(1)), b.sub(nnz, number(1)))
+        is_border = c.all(c.less(start, end), c.less(number(0), start))
+        before = c.larger(b.sub(place, number(1)), number(0))
+        is_descent = b.icmp_signed("<=", c.item(indices, place, kind), c.item(indices, before, kind))
+        descents.set(b.sub(descents.get(), b.zext(c.all(is_border, is_descent), i64)))
+    c.give(b.select(c.same(descents.get(), number(0)), number(CANONICAL), number(UNSORTED)))
+    return c.function
+
+
+def _sweep(c: _Indices, indices: Value, minor: Value, nnz: Value) -> tuple[Value, Slot]:
+    """Is some index outside of 0..minor-1, and how many are not larger than the one before them?"""
+    b, kind = c.builder, c.kind
+    limit = (1 << 31) - 1 if kind == i32 else (1 << 63) - 1
+    last = c.smaller(b.sub(minor, number(1)), number(limit))
+    last = last if kind == i64 else b.trunc(last, i32)
+    signs, descents = c.slot(kind, constant(kind, 0)), c.slot(i64, number(0))
+    count = b.sub(nnz, number(1))
+    blocks = b.sdiv(b.add(count, number(_BLOCK - 1)), number(_BLOCK))
+
+    def note(value: Value) -> None:
+        """The sign of value | (last - value) tells an index outside, and no difference of two that are inside wraps."""
+        signs.set(b.or_(signs.get(), b.or_(value, b.sub(last, value))))
+
+    with c.loop(blocks) as block:
+        first = b.mul(block, number(_BLOCK))
+        here = c.slot(kind, constant(kind, 0))
+        with c.loop(c.smaller(b.add(first, number(_BLOCK)), count), first) as k:
+            value, after = c.item(indices, k, kind), c.item(indices, b.add(k, number(1)), kind)
+            note(value)
+            here.set(b.sub(here.get(), b.sext(b.icmp_signed("<=", after, value), kind)))
+        descents.add(here.get() if kind == i64 else b.sext(here.get(), i64))
+    note(c.item(indices, count, kind))
+    return c.less(signs.get(), constant(kind, 0)), descents
+
+
+def _define_arrange(module: Module, kind: Type) -> Function:
+    sort = _define_sort(module, kind)
+    c = _Indices(module, "arrange", i64, [pointer, pointer, i64, pointer, pointer, pointer, pointer], kind)
+    indptr, indices, major, new_indptr, new_indices, order, target = c.arguments
+    b = c.builder
+    count = c.slot(i64, number(0))
+    c.put_index(new_indptr, number(0), number(0))
+    with c.loop(major) as i:
+        low, high = c.index(indptr, i), c.index(indptr, b.add(i, number(1)))
+        b.call(sort, [indices, c.at(order, low, 8), c.at(target, low, 8), low, b.sub(high, low)])
+        with c.loop(high, low) as k:
+            value = c.index(indices, c.item(order, k))
+            before = c.index(indices, c.item(order, c.larger(b.sub(k, number(1)), low)))
+            is_new = c.any(c.same(k, low), c.differs(value, before))
+            count.add(b.zext(is_new, i64))
+            place = b.sub(count.get(), number(1))
+            c.put(target, k, place)
+            c.put_index(new_indices, place, value)
+        c.put_index(new_indptr, b.add(i, number(1)), count.get())
+    c.give(count.get())
+    return c.function
+
+
+def _define_sort(module: Module, kind: Type) -> Function:
+    """void sort(indices, order, spare, first, count): order = first + 0..count-1 by their indices, equal ones in order.
+
+    Merges of runs of 1, 2, 4, ... between two buffers; a slice that is in order costs one look.
+    """
+    c = _Indices(module, "sort", void, [pointer, pointer, pointer, i64, i64], kind)
+    indices, order, spare, first, count = c.arguments
+    b = c.builder
+    is_mixed = c.slot(i64, number(0))
+    with c.loop(count) as k:
+        place = b.add(first, k)
+        c.put(order, k, place)
+        before = c.larger(b.sub(place, number(1)), first)
+        is_mixed.set(b.or_(is_mixed.get(), b.zext(c.less(c.index(indices, place), c.index(indices, before)), i64)))
+    with c.when(c.same(is_mixed.get(), number(0))):
+        b.ret_void()
+    source, to = c.slot(pointer, order), c.slot(pointer, spare)
+    rounds = b.sub(number(64), b.ctlz(b.sub(count, number(1)), constant(i1, 0)))
+    with c.loop(rounds) as round_:
+        width = b.shl(number(1), round_)
+        blocks = b.ashr(b.add(count, b.sub(b.add(width, width), number(1))), b.add(round_, number(1)))
+        with c.loop(blocks) as block:
+            low = b.shl(block, b.add(round_, number(1)))
+            middle = c.smaller(b.add(low, width), count)
+            _merge(c, indices, source.get(), to.get(), (low, middle, c.smaller(b.add(middle, width), count)))
+        old = source.get()
+        source.set(to.get())
+        to.set(old)
+    with c.when(c.differs(source.get(), order)):
+        b.call(function(module, "memcpy", pointer, [pointer, pointer, i64]), [order, spare, b.shl(count, number(3))])
+    b.ret_void()
+    return c.function
+
+
+def _merge(c: _Indices, indices: Value, source: Value, to: Value, bounds: tuple[Value, Value, Value]) -> None:
+    """to[low:high] = the two sorted runs source[low:middle] and source[middle:high] as one."""
+    low, middle, high = bounds
+    b = c.builder
+    left, right = c.slot(i64, low), c.slot(i64, middle)
+    with c.loop(high, low) as k:
+        i, j = left.get(), right.get()
+        first = c.item(source, c.smaller(i, b.sub(middle, number(1))))
+        second = c.item(source, c.smaller(j, b.sub(high, number(1))))
+        is_first_due = b.icmp_signed("<=", c.index(indices, first), c.index(indices, second))
+        is_left = c.all(c.less(i, middle), c.any(b.icmp_signed(">=", j, high), is_first_due))
+        c.put(to, k, b.select(is_left, first, second))
+        step = b.zext(is_left, i64)
+        left.add(step)
+        right.add(b.sub(number(1), step))
+
+
+def define_gather(module: Module) -> Function:
+    """void entry.gather(data, order, target, count, dtype, result): result[target[k]] = Σ data[order[k]].
+
+    Those of one target follow each other. Integers wrap, truth values are joined by or.
+    """
+    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, pointer], attributes=())
+    data, order, target, count, dtype, result = c.arguments
+    b = c.builder
+    for names, kind, size in _KINDS:
+        with c.when(c.any(*(c.same(dtype, number(DTYPE_CODES[name])) for name in names))):
+            with c.loop(count) as k:
+                place = c.item(target, k)
+                before = c.item(target, c.larger(b.sub(k, number(1)), number(0)))
+                value = b.load(c.at(data, c.item(order, k), size), typ=kind)
+                to = c.at(result, place, size)
+                is_more = c.all(c.less(number(0), k), c.same(before, place))
+                with b.if_else(is_more) as (more, first):
+                    with more:
+                        old = b.load(to, typ=kind)
+                        b.store(_sum(c, names[0], old, value), to)
+                    with first:
+                        b.store(value, to)
+            b.ret_void()
+    b.ret_void()
+    return c.function
+
+
+def _sum(c: Code, dtype: str, x: Value, y: Value) -> Value:
+    if dtype == "bool":
+        return c.builder.or_(x, y)
+    return c.builder.fadd(x, y) if dtype.startswith("float") else c.builder.add(x, y)

@@ -1,0 +1,280 @@
+"""Sparse matrices at the entries: structs to arrays, validation before any kernel, canonical form, results.
+
+    take_matrices(frame)                    typed entry: structs to arrays and dims
+    check_matrices(frame)                   both entries: refuse what is malformed, sort what is out of order
+    give_matrix(frame, k, number, shape)    typed entry: fill in the struct of an output
+
+They are a part of the library of their own, which those without sparse matrices do not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from aotensor.codegen.entry import text as say
+from aotensor.codegen.entry.compressed import INVALID, UNSORTED, Compressed, define_compressed, define_gather
+from aotensor.codegen.entry.steps import Shared, Step
+from aotensor.codegen.entry.tables import (
+    CHECK_MATRICES,
+    GIVE_MATRIX,
+    HIDDEN,
+    TAKE_MATRICES,
+    Argument,
+    Constants,
+    Matrix,
+)
+from aotensor.codegen.entry.verbs import NULL, Slot, number, status
+from aotensor.codegen.llvm import Function, Type, Value, i32, i64, ir, pointer
+from aotensor_runtime.abi import CANONICAL, Context, Sparse, Status
+
+_PARTS: Final = (1, 2, 3)
+"""Where data, indices and indptr are behind their pattern."""
+
+
+def define_matrices(constants: Constants) -> None:
+    """Define the three functions. Only they can be seen from other modules."""
+    shared = Shared(constants)
+    _define_take(shared).linkage = HIDDEN
+    _define_check(shared).linkage = HIDDEN
+    _define_give(shared).linkage = HIDDEN
+
+
+class _MatrixStep(Step):
+    """A step that knows the words for one matrix."""
+
+    def __init__(self, shared: Shared, name: str, arguments: Sequence[Type] = ()) -> None:
+        super().__init__(shared, name, arguments)
+        constants = shared.constants
+        self._words = {
+            plural: constants.pointers([constants.text(word + plural) for word in ("row", "column")])
+            for plural in ("", "s")
+        }
+
+    def matrix(self, index: Value) -> Value:
+        """Address of the description of sparse input number `index`."""
+        return self.element(self.of_table("matrices"), index, Matrix)
+
+    def word(self, axis: Value, plural: str = "s") -> Value:
+        """row or column"""
+        return self.item(self._words[plural], axis, pointer)
+
+    def of_argument(self, k: Value, name: str) -> Value:
+        return self.field(self.argument(k), Argument, name)
+
+
+def _define_take(shared: Shared) -> Function:
+    """entry.take_matrices(frame): the frame's data hold, for each pattern, the address of an aotensor_sparse."""
+    s = _MatrixStep(shared, TAKE_MATRICES)
+    data = s.of_frame("data")
+    with s.loop(s.of_table("matrix_count")) as m:
+        matrix = s.matrix(m)
+        first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
+        given, name = s.item(data, first, pointer), s.of_argument(first, "name")
+        s.fail_when(s.is_null(given), Status.NULL_POINTER, say.NO_POINTER, name)
+        for part, field in ((1, "dtype"), (2, "index_dtype")):
+            k = s.builder.add(first, number(part))
+            found, expected = s.field(given, Sparse, field), s.of_argument(k, "dtype")
+            names = s.of_argument(k, "name"), s.dtype_name(found), s.dtype_name(expected)
+            s.fail_when(s.differs(found, expected), Status.WRONG_DTYPE, say.WRONG_DTYPE, *names)
+        nnz, shape = s.field(given, Sparse, "nnz"), s.place(given, Sparse, "shape")
+        s.fail_when(s.less(nnz, number(0)), Status.NEGATIVE, say.NEGATIVE_COUNT, name, nnz)
+        with s.loop(number(2)) as axis:
+            _meet_shape(s, first, axis, s.item(shape, axis))
+        pointers = s.builder.add(s.item(shape, major), number(1))
+        for part, extent in zip(_PARTS, (nnz, nnz, pointers), strict=True):
+            k = s.builder.add(first, number(part))
+            wanted = s.item(s.of_argument(k, "dims"), 0)
+            with s.when(s.less(wanted, number(0))):
+                s.put(s.of_frame("dims"), s.builder.sub(number(-1), wanted), extent)
+        s.put(data, first, NULL)
+        for part, field in zip(_PARTS, ("data", "indices", "indptr"), strict=True):
+            s.put(data, s.builder.add(first, number(part)), s.field(given, Sparse, field))
+    return s.done()
+
+
+def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None:
+    """Compare the rows or columns of a struct with the dim that was passed, or the number that the signature has."""
+    name, wanted = s.of_argument(first, "name"), s.item(s.of_argument(first, "dims"), axis)
+    with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
+        with named:
+            dim = s.builder.sub(number(-1), wanted)
+            known, dim_name = s.item(s.of_frame("dims"), dim), s.item(s.of_table("dim_names"), dim, pointer)
+            values = [name, found, s.word(axis), known, dim_name]
+            s.fail_when(s.differs(known, found), Status.WRONG_EXTENT, say.WRONG_ROWS_DIM, *values)
+        with fixed:
+            values = [name, found, s.word(axis), wanted]
+            s.fail_when(s.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_ROWS, *values)
+
+
+def _define_check(shared: Shared) -> Function:
+    """entry.check_matrices(frame): every sparse input is valid and canonical afterwards, or the status says why not."""
+    gather = define_gather(shared.constants.module)
+    both = [define_compressed(shared.constants.module, bits) for bits in (32, 64)]
+    locate = _define_locate(shared)
+    arrange = _define_arrange(shared, both, gather)
+    s = _MatrixStep(shared, CHECK_MATRICES)
+    context = s.of_frame("context")
+    with s.when(s.builder.not_(s.is_null(context))):
+        flags = s.builder.and_(s.field(context, Context, "flags"), number(CANONICAL))
+        s.give_when(s.differs(flags, number(0)), status(0))
+    with s.loop(s.of_table("matrix_count")) as m:
+        matrix = s.matrix(m)
+        first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
+        shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "place"), 8)
+        slices = s.item(shape, major)
+        expected, found = s.builder.add(slices, number(1)), s.item(shape, 4)
+        values = (s.of_argument(first, "name"), found, expected, slices, s.word(major))
+        s.fail_when(s.differs(expected, found), Status.WRONG_EXTENT, say.WRONG_POINTERS, *values)
+        state = s.slot(i64, number(0))
+        _by_width(s, first, both, lambda functions: state.set(s.builder.call(functions.scan, _arrays(s, matrix))))
+        with s.when(s.same(state.get(), number(INVALID))):
+            s.do(locate, matrix)
+        with s.when(s.same(state.get(), number(UNSORTED))):
+            s.do(arrange, matrix)
+    return s.done()
+
+
+def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
+    """indptr, indices, major, minor, nnz of a sparse input."""
+    first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
+    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "place"), 8)
+    indices, indptr = (s.item(s.of_frame("data"), s.builder.add(first, number(part)), pointer) for part in (2, 3))
+    minor = s.item(shape, s.builder.sub(number(1), major))
+    return [indptr, indices, s.item(shape, major), minor, s.item(shape, 2)]
+
+
+def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Callable[[Compressed], None]) -> None:
+    """Do something with the functions for the index dtype of a sparse input."""
+    size = s.of_argument(s.builder.add(first, number(2)), "itemsize")
+    with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
+        with narrow:
+            act(both[0])
+        with wide:
+            act(both[1])
+
+
+def _define_locate(shared: Shared) -> Function:
+    """entry.locate(frame, matrix): the first thing that is wrong with a sparse input, with a message."""
+    s = _MatrixStep(shared, "entry.locate", [pointer])
+    matrix = s.arguments[1]
+    first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
+    name = s.of_argument(first, "name")
+    size = s.of_argument(s.builder.add(first, number(2)), "itemsize")
+    indptr, indices, slices, minor, nnz = _arrays(s, matrix)
+
+    def index(base: Value, place: Value) -> Value:
+        value = s.slot(i64, number(0))
+        with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
+            with narrow:
+                value.set(s.builder.sext(s.item(base, place, i32), i64))
+            with wide:
+                value.set(s.item(base, place))
+        return value.get()
+
+    start, end = index(indptr, number(0)), index(indptr, slices)
+    s.fail_when(s.differs(start, number(0)), Status.BAD_STRUCTURE, say.BAD_START, name, start)
+    with s.loop(slices) as i:
+        low, high = index(indptr, i), index(indptr, s.builder.add(i, number(1)))
+        values = [name, s.word(major, ""), i, low, high]
+        s.fail_when(s.less(high, low), Status.BAD_STRUCTURE, say.BAD_ORDER, *values)
+    s.fail_when(s.differs(end, nnz), Status.BAD_STRUCTURE, say.BAD_END, name, end, nnz)
+    other = s.builder.sub(number(1), major)
+    with s.loop(slices) as i, s.loop(index(indptr, s.builder.add(i, number(1))), index(indptr, i)) as k:
+        found = index(indices, k)
+        values = [name, s.word(major, ""), i, s.word(other, ""), found, minor, s.word(other)]
+        s.fail_when(s.builder.not_(s.below(found, minor)), Status.BAD_INDEX, say.BAD_INDEX, *values)
+    return s.done()
+
+
+def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function) -> Function:
+    """entry.arrange(frame, matrix): a sorted copy without duplicates takes the place of a sparse input."""
+    s = _MatrixStep(shared, "entry.arrange_matrix", [pointer])
+    b, matrix = s.builder, s.arguments[1]
+    first = s.field(matrix, Matrix, "first")
+    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "place"), 8)
+    indptr, indices, slices, _, nnz = _arrays(s, matrix)
+    leaves = [b.add(first, number(part)) for part in _PARTS]
+    sizes = [s.of_argument(k, "itemsize") for k in leaves]
+    counts, word = (nnz, nnz, b.add(slices, number(1)), nnz, nnz), number(8)
+    blocks = [
+        b.call(shared.malloc, [b.mul(count, size)]) for count, size in zip(counts, (*sizes, word, word), strict=True)
+    ]
+    with s.when(s.any(*map(s.is_null, blocks))):
+        for block in blocks:
+            b.call(shared.free, [block])
+        text = shared.constants.text(say.template(say.NO_MEMORY_SORTED))
+        s.give(s.failure(status(Status.NO_MEMORY), text, s.of_argument(first, "name")))
+    *copies, order, target = blocks
+    data, new_indices, new_indptr = copies
+    count = s.slot(i64, number(0))
+    arguments = [indptr, indices, slices, new_indptr, new_indices, order, target]
+    _by_width(s, first, both, lambda functions: count.set(b.call(functions.arrange, arguments)))
+    old = s.item(s.of_frame("data"), leaves[0], pointer)
+    b.call(gather, [old, order, target, nnz, s.of_argument(leaves[0], "dtype"), data])
+    for block in (order, target):
+        b.call(shared.free, [block])
+    for k, copy in zip(leaves, copies, strict=True):
+        b.call(shared.free, [s.item(s.of_frame("temporaries"), k, pointer)])
+        s.put(s.of_frame("temporaries"), k, copy)
+        s.put(s.of_frame("data"), k, copy)
+    for place in (2, 3):
+        s.put(shape, place, count.get())
+    return s.done()
+
+
+def _define_give(shared: Shared) -> Function:
+    """entry.give_matrix(frame, k, number, shape): the struct of a sparse output, whose pattern is argument k.
+
+    number: of that output. shape: extents of pattern, data, indices, indptr.
+    """
+    s = _MatrixStep(shared, GIVE_MATRIX, [i64, i64, pointer])
+    _, k, index, shape = s.arguments
+    given, name = s.item(s.of_frame("data"), k, pointer), s.of_argument(k, "name")
+    s.fail_when(s.is_null(given), Status.NULL_POINTER, say.NO_POINTER, name)
+    s.put(s.of_frame("data"), k, NULL)
+    nnz, old = s.item(shape, 2), s.field(given, Sparse, "nnz")
+    is_blank = s.is_null(s.field(given, Sparse, "indptr"))
+    is_other = s.all(s.builder.not_(is_blank), s.differs(nnz, old))
+    s.fail_when(is_other, Status.WRONG_EXTENT, say.WRONG_COUNT, name, old, nnz)
+    for axis in (0, 1):
+        s.put(s.place(given, Sparse, "shape"), axis, s.item(shape, axis))
+    s.put_field(given, Sparse, "nnz", nnz)
+    for part, field in ((1, "dtype"), (2, "index_dtype")):
+        s.put_field(given, Sparse, field, s.of_argument(s.builder.add(k, number(part)), "dtype"))
+    needed = s.slot(i32, status(0))
+    for part, field in zip(_PARTS, ("data", "indices", "indptr"), strict=True):
+        leaf = s.builder.add(k, number(part))
+        extent = s.at(shape, part + 1, 8)
+        size = s.bytes_of(extent, number(1), s.of_argument(leaf, "itemsize"))
+        s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, s.of_argument(leaf, "name"))
+        with s.when(is_blank):
+            s.put_field(given, Sparse, field, NULL)
+            with s.when(s.differs(size, number(0))):
+                _allocate(s, given, field, leaf, (s.builder.add(index, number(part)), size, extent), needed)
+        place = s.field(given, Sparse, field)
+        is_missing = s.all(s.builder.not_(is_blank), s.is_null(place), s.differs(size, number(0)))
+        s.fail_when(is_missing, Status.NULL_POINTER, say.NO_POINTER, s.of_argument(leaf, "name"))
+        s.put(s.of_frame("data"), leaf, place)
+    s.give(needed.get())
+    return s.function
+
+
+def _allocate(
+    s: _MatrixStep, given: Value, field: str, leaf: Value, request: tuple[Value, Value, Value], needed: Slot
+) -> None:
+    """Memory for one array of a sparse output from the callback; OUTPUTS_NEEDED where there is none."""
+    index, size, extent = request
+    name, context, allocate = s.of_argument(leaf, "name"), s.of_frame("context"), s.slot(pointer, NULL)
+    with s.when(s.builder.not_(s.is_null(context))):
+        allocate.set(s.field(context, Context, "allocate"))
+    with s.builder.if_else(s.is_null(allocate.get())) as (absent, present):
+        with absent:
+            text = s.shared.constants.text(say.template(say.OUTPUTS_NEEDED))
+            needed.set(s.failure(status(Status.OUTPUTS_NEEDED), text, name))
+        with present:
+            kind = ir.FunctionType(pointer, [pointer, i32, i64, pointer])
+            arguments = [s.field(context, Context, "user"), s.builder.trunc(index, i32), size, extent]
+            place = s.call_field(context, Context, "allocate", kind, arguments)
+            s.fail_when(s.is_null(place), Status.NO_MEMORY, say.NO_MEMORY, name, size)
+            s.put_field(given, Sparse, field, place)

@@ -1,0 +1,109 @@
+"""A function as checks see it: dense arrays in and out, whatever of it is sparse.
+
+    A: csr (n, p) → S: csr     →     A: bool (n, p), A_data, A_indices, A_indptr → S: dense (n, p)
+
+The ops on matrices stay as they are, so it is their rules that are checked; stored values are inputs like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.function import Function
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import replace
+from aotensor.ops.shape.extents import extent_of
+from aotensor.sparse.boundary import SparseValue, flatten
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.op import Parts, scipy_matrix
+from aotensor.sparse.sample import densified
+
+Arrays: TypeAlias = dict[str, Any]
+"""Values by argument name: arrays, and SciPy matrices for sparse arguments of a function itself."""
+
+
+@dataclass(frozen=True)
+class DenseView:
+    """Dense arguments and results by name; a function without sparse ones is its own view.
+
+    matrices: which arguments belong together, in terms of positions.
+    """
+
+    name: str
+    arguments: dict[str, Variable]
+    results: dict[str, Variable]
+    matrices: tuple[SparseValue, ...]
+
+    @staticmethod
+    def of(f: Function) -> DenseView:
+        """The view of a function."""
+        return DenseView.between(f.name, f.arguments, f.results)
+
+    @staticmethod
+    def between(name: str, arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -> DenseView:
+        """The view of a graph."""
+        flat = flatten(arguments, {})
+        leaves = list(flat.arguments.values())
+        known = {
+            arguments[one.name]: _matrix(one.type, leaves[one.first : one.first + 4]) for one in flat.sparse_arguments
+        }
+        found = replace(list(results.values()), known)
+        dense = [densified(parts_of(y)) if isinstance(y, SparseVariable) else y for y in found]
+        return DenseView(name, flat.arguments, dict(zip(results, dense, strict=True)), flat.sparse_arguments)
+
+    def split(self, values: Arrays) -> dict[str, Array]:
+        """Values of the function's arguments as values of those of the view."""
+        arrays = [part for x in values.values() for part in arrays_of(x)]
+        return dict(zip(self.arguments, arrays, strict=True))
+
+    def joined(self, arrays: Sequence[Array]) -> list[Any]:
+        """The other way round."""
+        return with_matrices(arrays, self.matrices)
+
+
+def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> list[Any]:
+    """Values, some of which are matrices, from arrays."""
+    found, place = list[Any](), 0
+    formats = {one.first: one.type.format for one in groups}
+    while place < len(arrays):
+        if place in formats:
+            pattern, data, indices, indptr = arrays[place : place + 4]
+            found.append(matrix_value(formats[place], data, indices, indptr, (pattern.shape[0], pattern.shape[1])))
+            place += 4
+        else:
+            found.append(arrays[place])
+            place += 1
+    return found
+
+
+def arrays_of(x: Any) -> list[Array]:
+    """An array itself; pattern, data, indices and indptr of a SciPy matrix."""
+    if isinstance(x, np.ndarray) or not is_matrix(x):
+        return [x]
+    return [np.broadcast_to(np.zeros((), bool), x.shape), x.data, x.indices, x.indptr]
+
+
+def matrix_value(form: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
+    """A SciPy matrix of exactly these arrays."""
+    matrix = scipy_matrix(form, data, indices, indptr, shape)
+    matrix.indices, matrix.indptr = indices, indptr  # SciPy narrows what fits 32 bits
+    return matrix
+
+
+def dense_value(x: Any) -> Array:
+    """An array itself, a SciPy matrix as a dense array."""
+    return x.toarray() if is_matrix(x) else np.asarray(x)
+
+
+def _matrix(kind: SparseTensorType, leaves: Sequence[Variable]) -> SparseVariable:
+    pattern, data, indices, indptr = leaves
+    rows, columns = kind.shape
+    return matrix_of(
+        Parts(kind.format, data, indices, indptr, extent_of(pattern, 0), extent_of(pattern, 1), (rows, columns))
+    )

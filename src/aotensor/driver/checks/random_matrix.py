@@ -1,0 +1,41 @@
+"""Random sparse matrices: patterns with empty rows, with none but one, with nothing at all; and in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.checks.dense_view import matrix_value
+from aotensor.graph.sparse_type import SparseTensorType
+
+_DENSITIES: Final = (0.5, 0.3, 0.8, 0.0, 1.0, 0.1)
+"""Shares of the places that store an entry; one of them is drawn."""
+
+
+def random_matrix(
+    rng: np.random.Generator, kind: SparseTensorType, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Array]
+) -> Any:
+    """A canonical SciPy matrix of a type, some of whose slices are empty.   draw: values of a shape"""
+    rows, columns = shape
+    major, minor = (rows, columns) if kind.format == "csr" else (columns, rows)
+    is_stored = rng.random((major, minor)) < rng.choice(_DENSITIES[:2] if major * minor < 40 else _DENSITIES)
+    is_stored &= rng.random((major, 1)) < 0.85
+    indices = np.nonzero(is_stored)[1].astype(kind.index_dtype)
+    indptr = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))]).astype(kind.index_dtype)
+    return matrix_value(kind.format, draw(indices.shape), indices, indptr, (rows, columns))
+
+
+def disordered(rng: np.random.Generator, x: Any) -> Any:
+    """The same matrix with the entries of each slice in random order, and with zeros stored a second time."""
+    counts = np.diff(x.indptr)
+    slice_of = np.repeat(np.arange(len(counts)), counts)
+    doubled = rng.integers(0, 2, len(slice_of)).astype(bool) if len(slice_of) else np.zeros(0, bool)
+    slices = np.concatenate([slice_of, slice_of[doubled]])
+    indices = np.concatenate([x.indices, x.indices[doubled]])
+    data = np.concatenate([x.data, np.where(np.signbit(x.data[doubled]), -0.0, 0).astype(x.dtype)])
+    order = np.lexsort((rng.random(len(slices)), slices))
+    indptr = np.searchsorted(slices[order], np.arange(len(counts) + 1)).astype(x.indptr.dtype)
+    return matrix_value(x.format, data[order], indices[order], indptr, x.shape)

@@ -1,0 +1,83 @@
+"""The NumPy meaning of `aot.pattern`, kind by kind. What each gives is also what the op of the graph gives:
+
+    transpose        (indices, indptr) over (minor)       → the order of the entries along the other axis, and there
+                                                            indices and indptr, sorted
+    positions        (pattern p, q) over (minor)          → for each entry of p where q has its place, else −1
+    union            (pattern p, q) over ()               → indices, with room for all of p and q, and indptr of all
+                                                            places; where the entries of p and of q are among them
+    product          (pattern p, q) over (minor)          → indices, with some room to spare, and indptr of p·q
+    product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the places of c; also product_left at
+                                                            those of p, product_right at those of q
+
+A pattern is (indices, indptr). Elements of a vector with room to spare, behind what indptr ends with, have no meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import SSAValue
+
+from aotensor.core.types import Array
+from aotensor.errors import InternalError
+from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.interpreter.scalar_values import numpy_dtype, unset
+from aotensor.sparse.patterns import OtherFormat, PositionsIn, Union
+from aotensor.sparse.patterns_product import ProductPattern, ProductValues
+
+
+def interpret_pattern(op: PatternOp, operands: Sequence[Array]) -> list[Array]:
+    """The results of one operation.   Raises: InternalError for indices out of their extent."""
+    arguments, rest = operands[: len(op.arguments)], operands[len(op.arguments) :]
+    found = _found(op.kind.data, arguments, rest[: len(op.extents)])
+    if op.kind.data in ("union", "product"):
+        found = (_with_room(found[0], op.tensors[0], rest[len(op.extents) :]), *found[1:])
+    return [np.asarray(x, _dtype_of(out)) for x, out in zip(found, op.tensors, strict=True)]
+
+
+def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tuple[Array, ...]:
+    match (kind, *arguments):
+        case "transpose", indices, indptr:
+            return OtherFormat().reference(indices, indptr, _bound(extents[0], indices))
+        case "positions", ip, pp, iq, pq:
+            minor = _bound(extents[0], ip, iq)
+            return (PositionsIn().reference(ip, pp, minor, iq, pq, minor),)
+        case "union", ip, pp, iq, pq:
+            minor = np.asarray(np.concatenate([ip, iq]).max(initial=0) + 1)
+            return Union().reference(ip, pp, minor, iq, pq, minor)
+        case "product", ip, pp, iq, pq:
+            inner = _bound(np.asarray(len(pq) - 1), ip)
+            return ProductPattern().reference(ip, pp, inner, iq, pq, _bound(extents[0], iq))
+        case _, ip, pp, iq, pq, ic, pc, x, y:
+            inner, minor = _bound(np.asarray(len(pq) - 1), ip), _bound(extents[0], iq, ic)
+            return (ProductValues(kind).reference(ip, pp, iq, pq, ic, pc, inner, minor, x, y),)
+        case _:
+            raise InternalError(f"interpret: aot.pattern {kind} does not work on {len(arguments)} vectors")
+
+
+def _bound(extent: Array, *indices: Array) -> Array:
+    """An extent that bounds some indices.   Raises: InternalError where it does not."""
+    for x in indices:
+        if len(x) and not (x.min() >= 0 and x.max() < extent):
+            raise InternalError(f"interpret: indices {x.min()} to {x.max()} on an axis of {extent}")
+    return extent
+
+
+def _with_room(x: Array, result: SSAValue, sizes: Sequence[Array]) -> Array:
+    """x in front of a vector of the size that the operation has.   Raises: InternalError if that is too small."""
+    assert isinstance(result.type, TensorType)
+    (extent,) = result.type.get_shape()
+    room = int(sizes[0]) if extent == DYNAMIC_INDEX else extent
+    if len(x) > room:
+        raise InternalError(f"interpret: {len(x)} indices do not fit a vector of {room}")
+    whole = unset((room,), _dtype_of(result))
+    whole[: len(x)] = x
+    return whole
+
+
+def _dtype_of(result: SSAValue) -> np.dtype[Any]:
+    assert isinstance(result.type, TensorType)
+    return numpy_dtype(result.type.element_type)

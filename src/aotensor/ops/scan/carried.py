@@ -1,0 +1,23 @@
+"""Values as the dense ones that loops and branches carry: a sparse matrix is there as its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aotensor.core.types import TensorType
+from aotensor.graph.public import lookup
+from aotensor.graph.sparse_type import SparseTensorType
+from aotensor.graph.variable import Variable
+
+
+def dense_values(x: Variable) -> list[Variable]:
+    """x itself; data, indices, indptr and shape of a sparse matrix."""
+    return lookup("sparse_vectors")(x) if x.is_sparse else [x]
+
+
+def whole(type: TensorType, values: Iterator[Variable]) -> Variable:
+    """The value of that type from the next of the dense ones."""
+    if not isinstance(type, SparseTensorType):
+        return next(values)
+    found: Variable = lookup("sparse_of_vectors")(type, [next(values) for _ in range(4)])
+    return found

@@ -1,0 +1,1 @@
+"""Sums, products, comparisons and functions of elements, and reductions of sparse matrices."""

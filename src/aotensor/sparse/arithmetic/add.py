@@ -1,0 +1,287 @@
+"""Sums of sparse matrices, and of a sparse and a dense one; the sign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import is_disconnected, sum_terms
+from aotensor.graph.public import lookup, public
+from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.elementwise import arithmetic
+from aotensor.ops.linear import zero_gradient
+from aotensor.sparse.arithmetic.operands import (
+    CanonicalOp,
+    all_disconnected,
+    canonical_pair,
+    check_same_shape,
+    in_format,
+    is_literal,
+    matrix_at,
+    need_operand,
+    of_one_shape,
+    operands,
+    places,
+    sized,
+    sparse_result,
+)
+from aotensor.sparse.compressed import at_columns
+from aotensor.sparse.convert import as_dense
+from aotensor.sparse.csm import like, matrix_of, parts_of
+from aotensor.sparse.op import SparseOp, need_sparse, scipy_matrix
+from aotensor.sparse.patterns import on_union
+from aotensor.sparse.sample import densified
+
+
+@dataclass(frozen=True)
+class Neg(CanonicalOp):
+    """−x on the pattern of x; unsigned integers wrap.   Gradient: regular, −z̄."""
+
+    name: ClassVar[str] = "sparse_neg"
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return need_sparse(self, x)
+
+    def reference(self, x: Any) -> Any:
+        return scipy_matrix(x.format, np.negative(x.data), x.indices, x.indptr, x.shape)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        return [like(inputs[0], -parts_of(inputs[0]).data)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [zero_gradient(inputs[0]) if dtypes.is_discrete(inputs[0].dtype) else -cotangents[0]]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [zero_gradient(outputs[0]) if dtypes.is_discrete(inputs[0].dtype) else -tangents[0]]
+
+
+@dataclass(frozen=True)
+class AddSS(CanonicalOp):
+    """x + y of two sparse matrices of any formats, in that of the first and the promoted dtype.
+
+    The pattern is the union of both: explicit zeros, and entries that cancel, stay. Gradient: regular, z̄ and z̄.
+
+    Raises: GraphValueError for shapes that differ (at run time where they are not known).
+    """
+
+    name: ClassVar[str] = "add_s_s"
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        return sparse_result(self, x, y)
+
+    def reference(self, x: Any, y: Any) -> Any:
+        check_same_shape(self, x, y)
+        x, y = canonical_pair(x, y)
+        at_x, at_y = places(x), places(y)
+        found = np.union1d(at_x, at_y)
+        data = np.zeros(len(found), np.result_type(x.dtype, y.dtype))
+        data[np.searchsorted(found, at_x)] = x.data
+        data[np.searchsorted(found, at_y)] += y.data.astype(data.dtype)
+        return matrix_at(found, data, x)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        p, q = on_union(*of_one_shape(*map(parts_of, inputs)))
+        return [matrix_of(replace(p, data=p.data + q.data))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(x) for x in inputs]
+        return [in_format(cotangents[0], x.format) for x in inputs]  # type: ignore[attr-defined]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if dtypes.is_discrete(outputs[0].dtype):
+            return all_disconnected(tangents) or [zero_gradient(outputs[0])]
+        total = sum_terms(tangents, arithmetic.add)
+        return [total if is_disconnected(total) else in_format(total, inputs[0].format)]  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class AddSD(CanonicalOp):
+    """x + d, dense in the promoted dtype.   x: (m, n) sparse; d: (m, n), (1, n), (m, 1), (n,) or a scalar
+
+    Gradient: x ← P(x)∘z̄, structured; d ← z̄, summed where it was repeated.
+
+    Raises: GraphValueError for shapes that do not go together (at run time where they are not known).
+    """
+
+    name: ClassVar[str] = "add_s_d"
+
+    def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
+        need_operand(self, x, d)
+        return TensorType(dtypes.promote(x.dtype, d.dtype), fitted_dims(self.name, x, d))
+
+    def reference(self, x: Any, d: Array) -> Array:
+        check_fits(self.name, x, d)
+        return np.asarray(x.toarray() + d)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        x, d = inputs
+        return [densified(parts_of(x)) + d]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        tx, td = tangents
+        y = outputs[0]
+        if dtypes.is_discrete(y.dtype):
+            return all_disconnected(tangents) or [zero_gradient(y)]
+        if is_disconnected(td):
+            return [td if is_disconnected(tx) else as_dense(tx)]
+        return [lookup("full_like")(y, td) if is_disconnected(tx) else as_dense(tx) + td]
+
+
+def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
+    """The dims of x, to which the dense operand d is repeated where it is statically 1.
+
+    Raises: GraphValueError if it does not fit, or would repeat x.
+    """
+    if d.rank > 2:
+        raise GraphValueError(f"{name}: a dense operand of rank {d.rank}")
+    dims = broadcast_shapes([x.shape, d.shape])
+    if any(one == 1 and other != 1 for one, other in zip(x.shape, dims, strict=True)):
+        raise GraphValueError(f"{name}: {d} is larger than {x}, which is not repeated")
+    return dims
+
+
+def check_fits(name: str, x: Any, d: Array) -> None:
+    """Raises: GraphValueError unless the extents of d are those of x, or 1."""
+    for axis in range(-d.ndim, 0):
+        if d.shape[axis] not in (1, x.shape[axis]):
+            raise GraphValueError(f"{name}: extents {x.shape[axis]} and {d.shape[axis]} along axis {axis + 2} differ")
+
+
+@dataclass(frozen=True)
+class AddSSData(CanonicalOp):
+    """x + y of two sparse matrices that are known to have the same pattern, which is that of the result.
+
+    The reference checks the pattern, compiled code the number of entries. Gradient: structured, z̄ and z̄.
+
+    Raises: GraphTypeError for formats or dtypes that differ, GraphValueError for patterns that do.
+    """
+
+    name: ClassVar[str] = "add_s_s_data"
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        found = sparse_result(self, x, y)
+        if x.dtype != y.dtype or x.format != y.format:  # type: ignore[attr-defined]
+            raise GraphTypeError(f"{self.name}: expected one format and dtype, found {x} and {y}")
+        return found
+
+    def reference(self, x: Any, y: Any) -> Any:
+        check_same_shape(self, x, y)
+        if not (np.array_equal(x.indices, y.indices) and np.array_equal(x.indptr, y.indptr)):
+            raise GraphValueError(f"{self.name}: the patterns differ", hint="add_s_s adds any two matrices")
+        return scipy_matrix(x.format, x.data + y.data, x.indices, x.indptr, x.shape)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        p, q = of_one_shape(*map(parts_of, inputs))
+        return [matrix_of(replace(p, data=p.data + q.data))]
+
+
+@dataclass(frozen=True)
+class StructuredAddSV(CanonicalOp):
+    """x + P(x)∘v: v along the columns, at stored entries only.   x: (m, n) sparse, v: (n,) → sparse, promoted dtype
+
+    Gradient: structured; x ← z̄ at P(x), v ← column sums of P(x)∘z̄.
+
+    Raises: GraphValueError for a vector of another length (at run time where it is not known).
+    """
+
+    name: ClassVar[str] = "structured_add_s_v"
+
+    def infer_type(self, x: TensorType, v: TensorType) -> TensorType:
+        return vector_result(self, x, v, 1)
+
+    def reference(self, x: Any, v: Array) -> Any:
+        check_fits(self.name, x, v)
+        return scipy_matrix(x.format, x.data + v[x.tocoo(copy=False).col], x.indices, x.indptr, x.shape)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        x, v = inputs
+        p = parts_of(x)
+        return [matrix_of(replace(p, data=p.data + at_columns(p, sized(v, p, [1]))))]
+
+
+def vector_result(op: SparseOp, x: TensorType, v: TensorType, axis: int) -> TensorType:
+    """The type of a sparse matrix met by a vector along an axis.   Raises: GraphTypeError, GraphValueError"""
+    need_operand(op, x, v)
+    if v.rank != 1:
+        raise GraphTypeError(f"{op.name}: expected a vector, found {v}")
+    known, found = x.static_shape[axis], v.static_shape[0]
+    if known is not None and found is not None and known != found:
+        raise GraphValueError(f"{op.name}: a vector of {found} elements for extent {known} along axis {axis}")
+    return x.with_dtype(dtypes.promote(x.dtype, v.dtype))
+
+
+add_s_s: Final = AddSS()
+add_s_d: Final = AddSD()
+add_s_s_data: Final = AddSSData()
+structured_add_s_v: Final = StructuredAddSV()
+
+
+@public
+def sparse_neg(x: Any) -> Variable:
+    """−x of a sparse matrix.   Raises: GraphTypeError for a dense one."""
+    return Neg()(x)  # type: ignore[no-any-return]
+
+
+neg = sparse_neg
+
+
+@public
+def sparse_add(x: Any, y: Any) -> Variable:
+    """x + y, at least one of them sparse: sparse if both are, else dense.
+
+    A dense operand may be a matrix, a row, a column, a vector along the columns or a scalar. A literal 0 adds nothing,
+    so that Python's `sum` works.
+
+    Raises: GraphTypeError if both are dense, GraphValueError for shapes that do not go together.
+    """
+    for literal, other in ((x, y), (y, x)):
+        if is_literal(literal) and literal == 0 and isinstance(other, SparseVariable):
+            return other
+    first, second = operands([x, y])
+    if first.is_sparse and second.is_sparse:
+        return add_s_s(first, second)  # type: ignore[no-any-return]
+    if not first.is_sparse and not second.is_sparse:
+        raise both_dense("add", first, second)
+    return add_s_d(first, second) if first.is_sparse else add_s_d(second, first)  # type: ignore[no-any-return]
+
+
+@public
+def sparse_sub(x: Any, y: Any) -> Variable:
+    """x − y, at least one of them sparse; the rest as `add`."""
+    if is_literal(y) and y == 0:
+        return sparse_add(x, y)
+    first, second = operands([x, y])
+    if not first.is_sparse and not second.is_sparse:
+        raise both_dense("sub", first, second)
+    if isinstance(first, Constant) and not first.is_sparse and is_literal(x) and x == 0:
+        return -second
+    return sparse_add(first, -second)
+
+
+def both_dense(name: str, x: Variable, y: Variable) -> GraphTypeError:
+    """The error of a sparse function without a sparse operand."""
+    return GraphTypeError(
+        f"{name}: no operand is sparse", lines=[x.describe(), y.describe()], hint="use aotensor.tensor"
+    )
+
+
+add = sparse_add
+sub = subtract = sparse_sub

@@ -1,0 +1,230 @@
+"""Comparisons: of sparse matrices with each other, which give sparse ones, and with dense operands, to dense ones.
+
+Results are uint8, 1 where the comparison holds, as sparse matrices have no bool. Their derivatives are exact zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import canonical_matrix, scipy_sparse
+from aotensor.graph.variable import Variable
+from aotensor.ops.create import ones_like
+from aotensor.ops.elementwise import compare
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import DiscreteOp
+from aotensor.sparse.arithmetic.add import both_dense, check_fits, fitted_dims
+from aotensor.sparse.arithmetic.operands import (
+    CanonicalOp,
+    check_same_shape,
+    need_operand,
+    of_one_shape,
+    operands,
+    sparse_result,
+)
+from aotensor.sparse.convert import SparseFromDense
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.patterns import compress, on_union
+from aotensor.sparse.sample import densified
+
+RESULT: Final = "uint8"
+
+
+@dataclass(frozen=True)
+class ComparisonSS(DiscreteOp, CanonicalOp):
+    """1 where the comparison of two sparse matrices holds; only these places are stored.
+
+    Formats may differ, that of the first is the result's. `==`, `<=` and `>=` hold where both store nothing: they have
+    as many entries as the dense matrix has places. A stored nan compares as in NumPy.
+
+    Raises: GraphValueError for shapes that differ (at run time where they are not known).
+    """
+
+    comparison: ClassVar[Elementwise]
+    function: ClassVar[Callable[..., Any]]
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        return sparse_result(self, x, y, RESULT)
+
+    def reference(self, x: Any, y: Any) -> Any:
+        check_same_shape(self, x, y)
+        found = scipy_sparse().coo_matrix(type(self).function(x.toarray(), y.toarray()).astype(RESULT))
+        return canonical_matrix(found.asformat(x.format))
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        p, q = of_one_shape(*map(parts_of, inputs))
+        if type(self).function(0, 0):
+            holds = cast(self.comparison(densified(p), densified(q)), RESULT)
+            return [self._indexed(SparseFromDense(p.format)(holds), p.indices.dtype)]
+        p, q = on_union(p, q)
+        found = compress(p, self.comparison(p.data, q.data))
+        return [matrix_of(replace(found, data=ones_like(found.data, RESULT)))]
+
+    def _indexed(self, x: Variable, dtype: str) -> Variable:
+        """The matrix with indices of the declared dtype."""
+        p = parts_of(x)
+        return matrix_of(replace(p, indices=cast(p.indices, dtype), indptr=cast(p.indptr, dtype)))
+
+
+@dataclass(frozen=True)
+class ComparisonSD(DiscreteOp, CanonicalOp):
+    """uint8 dense matrix: 1 where the comparison of a sparse matrix with a dense operand holds.
+
+    x: (m, n) sparse; d: (m, n), (1, n), (m, 1), (n,) or a scalar → (m, n)
+
+    Raises: GraphValueError for shapes that do not go together (at run time where they are not known).
+    """
+
+    comparison: ClassVar[Elementwise]
+    function: ClassVar[Callable[..., Any]]
+
+    def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
+        need_operand(self, x, d)
+        return TensorType(RESULT, fitted_dims(self.name, x, d))
+
+    def reference(self, x: Any, d: Array) -> Array:
+        check_fits(self.name, x, d)
+        return np.asarray(type(self).function(x.toarray(), d), RESULT)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        return [cast(self.comparison(densified(parts_of(inputs[0])), inputs[1]), RESULT)]
+
+
+class EqualSS(ComparisonSS):
+    """1 where x = y."""
+
+    name: ClassVar[str] = "equal_s_s"
+    comparison: ClassVar[Elementwise] = compare.eq
+    function: ClassVar[Callable[..., Any]] = np.equal
+
+
+class EqualSD(ComparisonSD):
+    """1 where x = d."""
+
+    name: ClassVar[str] = "equal_s_d"
+    comparison: ClassVar[Elementwise] = compare.eq
+    function: ClassVar[Callable[..., Any]] = np.equal
+
+
+class NotEqualSS(ComparisonSS):
+    """1 where x ≠ y."""
+
+    name: ClassVar[str] = "not_equal_s_s"
+    comparison: ClassVar[Elementwise] = compare.neq
+    function: ClassVar[Callable[..., Any]] = np.not_equal
+
+
+class NotEqualSD(ComparisonSD):
+    """1 where x ≠ d."""
+
+    name: ClassVar[str] = "not_equal_s_d"
+    comparison: ClassVar[Elementwise] = compare.neq
+    function: ClassVar[Callable[..., Any]] = np.not_equal
+
+
+class LessThanSS(ComparisonSS):
+    """1 where x < y."""
+
+    name: ClassVar[str] = "less_than_s_s"
+    comparison: ClassVar[Elementwise] = compare.lt
+    function: ClassVar[Callable[..., Any]] = np.less
+
+
+class LessThanSD(ComparisonSD):
+    """1 where x < d."""
+
+    name: ClassVar[str] = "less_than_s_d"
+    comparison: ClassVar[Elementwise] = compare.lt
+    function: ClassVar[Callable[..., Any]] = np.less
+
+
+class GreaterThanSS(ComparisonSS):
+    """1 where x > y."""
+
+    name: ClassVar[str] = "greater_than_s_s"
+    comparison: ClassVar[Elementwise] = compare.gt
+    function: ClassVar[Callable[..., Any]] = np.greater
+
+
+class GreaterThanSD(ComparisonSD):
+    """1 where x > d."""
+
+    name: ClassVar[str] = "greater_than_s_d"
+    comparison: ClassVar[Elementwise] = compare.gt
+    function: ClassVar[Callable[..., Any]] = np.greater
+
+
+class LessEqualSS(ComparisonSS):
+    """1 where x ≤ y."""
+
+    name: ClassVar[str] = "less_equal_s_s"
+    comparison: ClassVar[Elementwise] = compare.le
+    function: ClassVar[Callable[..., Any]] = np.less_equal
+
+
+class LessEqualSD(ComparisonSD):
+    """1 where x ≤ d."""
+
+    name: ClassVar[str] = "less_equal_s_d"
+    comparison: ClassVar[Elementwise] = compare.le
+    function: ClassVar[Callable[..., Any]] = np.less_equal
+
+
+class GreaterEqualSS(ComparisonSS):
+    """1 where x ≥ y."""
+
+    name: ClassVar[str] = "greater_equal_s_s"
+    comparison: ClassVar[Elementwise] = compare.ge
+    function: ClassVar[Callable[..., Any]] = np.greater_equal
+
+
+class GreaterEqualSD(ComparisonSD):
+    """1 where x ≥ d."""
+
+    name: ClassVar[str] = "greater_equal_s_d"
+    comparison: ClassVar[Elementwise] = compare.ge
+    function: ClassVar[Callable[..., Any]] = np.greater_equal
+
+
+equal_s_s, equal_s_d = EqualSS(), EqualSD()
+not_equal_s_s, not_equal_s_d = NotEqualSS(), NotEqualSD()
+less_than_s_s, less_than_s_d = LessThanSS(), LessThanSD()
+greater_than_s_s, greater_than_s_d = GreaterThanSS(), GreaterThanSD()
+less_equal_s_s, less_equal_s_d = LessEqualSS(), LessEqualSD()
+greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
+
+
+def _switch(
+    name: str, with_sparse: ComparisonSS, with_dense: ComparisonSD, swapped: ComparisonSD
+) -> Callable[..., Variable]:
+    """The comparison of any two operands of which at least one is sparse; `swapped` has the operands exchanged."""
+
+    def compared(x: Any, y: Any) -> Variable:
+        first, second = operands([x, y])
+        if first.is_sparse:
+            return (with_sparse if second.is_sparse else with_dense)(first, second)  # type: ignore[no-any-return]
+        if not second.is_sparse:
+            raise both_dense(name, first, second)
+        return swapped(second, first)  # type: ignore[no-any-return]
+
+    compared.__name__ = compared.__qualname__ = name
+    compared.__doc__ = f"""`{name}` of two operands, at least one sparse, in uint8: sparse if both are, else dense.
+
+    Raises: GraphTypeError if both are dense, GraphValueError for shapes that do not go together.
+    """
+    return public(compared, f"sparse_{name}")
+
+
+eq: Final = _switch("eq", equal_s_s, equal_s_d, equal_s_d)
+neq: Final = _switch("neq", not_equal_s_s, not_equal_s_d, not_equal_s_d)
+lt: Final = _switch("lt", less_than_s_s, less_than_s_d, greater_than_s_d)
+gt: Final = _switch("gt", greater_than_s_s, greater_than_s_d, less_than_s_d)
+le: Final = _switch("le", less_equal_s_s, less_equal_s_d, greater_equal_s_d)
+ge: Final = _switch("ge", greater_equal_s_s, greater_equal_s_d, less_equal_s_d)

@@ -1,0 +1,180 @@
+"""What the arithmetic of sparse matrices shares: operands that fit each other, terms of gradients, SciPy values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Op, disconnected, is_disconnected
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
+from aotensor.graph.variable import Variable, constant
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.op import Parts, SparseOp, as_sparse_or_tensor, is_canonical, need_sparse, scipy_matrix
+from aotensor.sparse.patterns import canonical, other_format
+
+# --- operands --------------------------------------------------------------------------------------------------------
+
+
+def is_literal(x: object) -> bool:
+    """True for a number that is weak: it does not widen the dtype of what it meets."""
+    return isinstance(x, int | float) and not isinstance(x, bool | np.generic)
+
+
+def operands(inputs: Sequence[Any]) -> list[Variable]:
+    """Inputs as sparse or dense variables; literals take a dtype that does not widen the others."""
+    found = [None if is_literal(x) else as_sparse_or_tensor(x) for x in inputs]
+    common = dtypes.promote(*(x.dtype for x in found if x is not None))
+    return [
+        constant(value, dtype=dtypes.weak_scalar(value, common)) if x is None else x
+        for x, value in zip(found, inputs, strict=True)
+    ]
+
+
+def sparse_result(op: Op, x: TensorType, y: TensorType, dtype: str | None = None) -> SparseTensorType:
+    """The type of a matrix made of two sparse ones: format of the first, promoted dtype, what is known of the dims.
+
+    Raises: GraphTypeError unless both are sparse; GraphValueError for extents that are known to differ.
+    """
+    x, y = need_sparse(op, x), need_sparse(op, y)
+    wide = "int64" if "int64" in (x.index_dtype, y.index_dtype) else "int32"
+    dims = common_dims(op, x, y)
+    return SparseTensorType(x.format, dtype or dtypes.promote(x.dtype, y.dtype), dims, index_dtype=wide)
+
+
+def common_dims(op: Op, x: TensorType, y: TensorType) -> tuple[Dim, Dim]:
+    """What is known of the dims of two matrices of the same shape.   Raises: GraphValueError if they differ."""
+    dims: list[Dim] = []
+    for axis, (one, other) in enumerate(zip(x.shape, y.shape, strict=True)):
+        if isinstance(one, int) and isinstance(other, int) and one != other:
+            raise GraphValueError(f"{op.name}: extents {one} and {other} along axis {axis} differ")
+        dims.append(other if one is None or (isinstance(other, int) and isinstance(one, str)) else one)
+    return dims[0], dims[1]
+
+
+def check_same_shape(op: Op, x: Any, y: Any) -> None:
+    """Raises: GraphValueError if two values have different shapes."""
+    for axis, (one, other) in enumerate(zip(x.shape, y.shape, strict=True)):
+        if one != other:
+            raise GraphValueError(f"{op.name}: extents {one} and {other} along axis {axis} differ")
+
+
+def of_one_shape(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+    """Two matrices of the same shape, each with what is known of the dims of both."""
+    pairs = zip(p.dims, q.dims, strict=True)
+    rows, columns = (b if a is None or (isinstance(b, int) and isinstance(a, str)) else a for a, b in pairs)
+    return replace(p, dims=(rows, columns)), replace(q, dims=(rows, columns))
+
+
+def sized(v: Variable, p: Parts, axes: Sequence[int | None]) -> Variable:
+    """v, whose axes are known or checked to have the extents of the matrix along `axes`; None leaves one open.
+
+    Raises: GraphValueError if one differs (at run time where it is not known).
+    """
+    extents = (p.rows, p.columns)
+    wanted = [
+        None if axis is None or (known is not None and known == p.dims[axis]) else extents[axis]
+        for known, axis in zip(v.tensor_type.shape, axes, strict=True)
+    ]
+    return v if all(extent is None for extent in wanted) else specify_shape(v, wanted)
+
+
+# --- matrices in canonical form, and in another one ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Canonical(SparseOp):
+    """x with the entries of every slice in order and one entry for a place.   Gradient: regular, z̄."""
+
+    name: ClassVar[str] = "canonical"
+    gives_canonical: ClassVar[bool] = True
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        return [as_sparse_or_tensor(x) for x in inputs]
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        x = need_sparse(self, x)
+        return SparseTensorType(x.format, x.dtype, x.shape, index_dtype=x.index_dtype)
+
+    def reference(self, x: Any) -> Any:
+        return canonical_matrix(x)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        return [matrix_of(canonical(parts_of(inputs[0])))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [zero_gradient(inputs[0]) if dtypes.is_discrete(inputs[0].dtype) else cotangents[0]]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [zero_gradient(outputs[0]) if dtypes.is_discrete(inputs[0].dtype) else tangents[0]]
+
+
+class CanonicalOp(SparseOp):
+    """An op on matrices in canonical form: others are brought into it. Literals are weak."""
+
+    gives_canonical: ClassVar[bool] = True
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        return [as_canonical(x) for x in operands(inputs)]
+
+
+def as_canonical(x: Variable) -> Variable:
+    """A sparse matrix in canonical form; itself where that is known of it, and a dense tensor as it is."""
+    return x if is_canonical(x) else Canonical()(x)
+
+
+def in_format(x: Variable, format: str) -> Variable:
+    """A sparse matrix in another format; in its own one, or dense, as it is."""
+    return x if not isinstance(x, SparseVariable) or x.format == format else matrix_of(other_format(parts_of(x)))
+
+
+def parts_in(x: Variable, format: str) -> Parts:
+    """The parts of a matrix in a format."""
+    p = parts_of(x)
+    return p if p.format == format else other_format(p)
+
+
+def need_operand(op: Op, *types: TensorType) -> None:
+    """Raises: GraphTypeError unless the first type is sparse and the second one dense."""
+    need_sparse(op, types[0])
+    if isinstance(types[1], SparseTensorType):
+        raise GraphTypeError(f"{op.name}: expected a dense second operand, found {types[1]}")
+
+
+def all_disconnected(xs: Sequence[Variable]) -> list[Variable] | None:
+    """[disconnected] if all of these are, as the tangent of the one output."""
+    return [disconnected()] if all(map(is_disconnected, xs)) else None
+
+
+# --- SciPy values ----------------------------------------------------------------------------------------------------
+
+
+def places(x: Any) -> Array:
+    """int64 number of the place of every stored entry of a SciPy matrix, in the order of its format."""
+    major = np.repeat(np.arange(len(x.indptr) - 1, dtype=np.int64), np.diff(x.indptr))
+    return np.asarray(major * x.shape[1 if x.format == "csr" else 0] + x.indices)
+
+
+def matrix_at(found: Array, data: Array, x: Any) -> Any:
+    """The SciPy matrix of the format and shape of x with `data` at sorted places."""
+    minor = max(x.shape[1 if x.format == "csr" else 0], 1)
+    bounds = np.arange(len(x.indptr), dtype=np.int64) * minor
+    wide = x.indices.dtype
+    indptr = np.searchsorted(found, bounds).astype(wide)
+    return scipy_matrix(x.format, data, (found % minor).astype(wide), indptr, x.shape)
+
+
+def canonical_pair(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two SciPy matrices in canonical form and in the format of the first."""
+    return canonical_matrix(x), canonical_matrix(canonical_matrix(y).asformat(x.format))

@@ -1,0 +1,148 @@
+"""Sums and means of sparse matrices, over all elements or along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType, normalise_axes
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.create import alloc, full_like
+from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import reexpand
+from aotensor.ops.shape.extents import product
+from aotensor.sparse.arithmetic.operands import CanonicalOp
+from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.convert import as_dense
+from aotensor.sparse.csm import like, parts_of
+from aotensor.sparse.op import Parts, as_sparse, need_sparse
+
+Axis = int | Sequence[int] | None
+
+
+def one_axis(axis: Axis) -> int | None:
+    """An axis of a matrix as 0 or 1, or None for both.   Raises: GraphValueError for one that it does not have."""
+    axes = normalise_axes(axis, 2)
+    return None if len(axes) == 2 else axes[0]
+
+
+@dataclass(frozen=True)
+class SpSum(CanonicalOp):
+    """Σ x over both axes (None), over the rows (axis 0: one sum per column) or the columns (axis 1: one per row).
+
+    (m, n) sparse → (), (n,) or (m,); integers widen to 64 bits, floats are accumulated in float64.
+
+    sparse_grad: the gradient is structured, z̄ at the stored entries; else regular, z̄ everywhere, and dense.
+
+    Raises: GraphValueError for another axis.
+    """
+
+    name: ClassVar[str] = "sp_sum"
+    axis: int | None = None
+    sparse_grad: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", one_axis(self.axis))
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        need_sparse(self, x)
+        kept = () if self.axis is None else (x.shape[1 - self.axis],)
+        return TensorType(dtypes.sum_of(x.dtype), kept)
+
+    def reference(self, x: Any) -> Array:
+        out = dtypes.sum_of(x.dtype.name)
+        data = x.data.astype(dtypes.accumulator_of(out))
+        if self.axis is None:
+            return np.asarray(data.sum())
+        result = np.zeros(x.shape[1 - self.axis], data.dtype)
+        with np.errstate(all="ignore"):
+            np.add.at(result, x.tocoo(copy=False).coords[1 - self.axis], data)
+        return result
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        p = parts_of(inputs[0])
+        out = dtypes.sum_of(p.data.dtype)
+        if self.axis is None:
+            return [sum_over(p.data)]
+        return [cast(along(self.axis)(p, cast(p.data, dtypes.accumulator_of(out))), out)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (ct,) = inputs, cotangents
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x)]
+        p = parts_of(x)
+        if self.sparse_grad:
+            return [like(x, at_entries(self.axis, p, ct))]
+        axes = (0, 1) if self.axis is None else (self.axis,)
+        return [alloc(reexpand(ct, axes, 2), [p.rows, p.columns])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (tx,) = tangents
+        if dtypes.is_discrete(inputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        return [self(tx) if tx.is_sparse else sum_over(tx, axis=self.axis)]
+
+
+def along(axis: int) -> Any:
+    """Sums of entries over an axis: (parts, data) → vector."""
+    return (sum_columns, sum_rows)[axis]
+
+
+def at_entries(axis: int | None, p: Parts, v: Variable) -> Variable:
+    """What a reduction over an axis gave, at every stored entry."""
+    return full_like(p.data, v, v.dtype) if axis is None else (at_columns, at_rows)[axis](p, v)
+
+
+def kept(x: Variable, found: Variable, axis: int | None, keepdims: bool) -> Variable:
+    """A reduction with the axes back as extent 1, if they are to be kept."""
+    return reexpand(found, (0, 1) if axis is None else (axis,), 2) if keepdims else found
+
+
+def sum_to(x: Variable, d: Variable) -> Variable:
+    """A sparse or dense matrix summed to the shape of the dense tensor d, which was repeated to that of x."""
+    if not isinstance(x, SparseVariable):
+        return unbroadcast(x, d)
+    if d.ndim == 0:
+        return sp_sum(x)
+    padded = (1,) * (2 - d.ndim) + d.static_shape
+    repeated = [a == 1 != b for a, b in zip(padded, x.static_shape, strict=True)]
+    if not any(repeated):
+        return unbroadcast(as_dense(x), d)
+    return unbroadcast(sp_sum(x, None if all(repeated) else repeated.index(True), keepdims=True), d)
+
+
+@public
+def sp_sum(x: Any, axis: Axis = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
+    """Σ x over an axis, or all elements; see SpSum.   sparse_grad: the gradient has the pattern of x.
+
+    Raises: GraphTypeError for a dense x, GraphValueError for an axis that there is not.
+    """
+    chosen = one_axis(axis)
+    return kept(x, SpSum(chosen, sparse_grad)(as_sparse(x)), chosen, keepdims)
+
+
+@public
+def sparse_mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
+    """Σ x / n over an axis, or all elements, those that are not stored included; float64 for integers.
+
+    Gradient: regular. Raises: as `sp_sum`.
+    """
+    x = as_sparse(x)
+    chosen = one_axis(axis)
+    p, out = parts_of(x), dtypes.mean_of(x.dtype)
+    total = sp_sum(cast(x, "float64"), chosen, keepdims=keepdims)
+    count = product([p.rows, p.columns]) if chosen is None else (p.rows, p.columns)[chosen]
+    return cast(total / cast(as_tensor(count), "float64"), out)

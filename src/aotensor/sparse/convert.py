@@ -1,0 +1,235 @@
+"""Between sparse and dense, and the transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.op import disconnected, is_disconnected
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.create import arange
+from aotensor.ops.elementwise.compare import cast as cast_dense
+from aotensor.ops.elementwise.compare import neq
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.mask import Nonzero
+from aotensor.ops.reduce.cumulate import cumsum
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import atleast_2d, matrix_transpose
+from aotensor.ops.shape.extents import extent_of, ravel
+from aotensor.ops.shape.join import join
+from aotensor.ops.shape.rearrange import tile
+from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.op import OTHER, Parts, SparseOp, as_sparse, as_sparse_or_tensor, need_sparse, type_error
+from aotensor.sparse.reformat import in_format
+from aotensor.sparse.sample import at_pattern, densified
+
+
+@dataclass(frozen=True)
+class DenseFromSparse(SparseOp):
+    """The dense matrix.   x: (m, n) sparse → (m, n), dtype of x
+
+    structured: the gradient is kept on the pattern of x; else it is the true one, which is dense.
+    """
+
+    name: ClassVar[str] = "dense_from_sparse"
+    structured: bool = True
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        return TensorType(need_sparse(self, x).dtype, x.shape)
+
+    def reference(self, x: Any) -> Array:
+        found: Array = x.toarray()
+        return found
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return [densified(parts_of(inputs[0]))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (ct,) = inputs, cotangents
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x)]
+        return [at_pattern(ct, x) if self.structured else ct]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        return [as_dense(tangents[0])]
+
+
+def dense_from_sparse(x: Any, structured: bool = True) -> Variable:
+    """The dense matrix of a sparse one; a dense variable passes.   (m, n) → (m, n)
+
+    structured: the gradient has the pattern of x, and its format; else it is dense.
+
+    Raises: GraphTypeError for what is neither.
+    """
+    x = as_sparse_or_tensor(x)
+    found: Variable = DenseFromSparse(structured)(x) if x.is_sparse else x
+    return found
+
+
+public(dense_from_sparse, "dense_from_sparse")
+
+
+def as_dense(x: Variable) -> Variable:
+    """A cotangent or tangent, which may be sparse or dense, as a dense one; all its elements count."""
+    return dense_from_sparse(x, structured=False)
+
+
+@dataclass(frozen=True)
+class SparseFromDense(SparseOp):
+    """The elements that are not 0, in the given format.   x: (m, n), (n,) or () → (m, n), (1, n) or (1, 1) sparse
+
+    A nan is stored, −0.0 is not. Gradient: regular, so that elements that are not stored have one; `structured`: only
+    those that are.
+
+    Raises: GraphTypeError for a rank above 2, and for a dtype that sparse matrices do not have.
+    """
+
+    name: ClassVar[str] = "sparse_from_dense"
+    format: str
+    structured: bool = False
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        return [atleast_2d(x) for x in super().convert_inputs(inputs)]
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if isinstance(x, SparseTensorType) or x.rank != 2:
+            raise type_error(self, "a dense tensor of rank 2 at most", x)
+        return SparseTensorType(self.format, x.dtype, x.shape)
+
+    def reference(self, x: Array) -> Any:
+        sparse = scipy_sparse()
+        return sparse.csr_matrix(x) if self.format == "csr" else sparse.csc_matrix(x)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        (x,) = inputs
+        type = SparseTensorType(self.format, x.dtype, x.tensor_type.shape)
+        is_csr = self.format == "csr"
+        mask = neq(x, constant(0, dtype=x.dtype))
+        major, minor = Nonzero().apply(mask if is_csr else matrix_transpose(mask)).outputs
+        rows, columns = (major, minor) if is_csr else (minor, major)
+        extents, dims = (extent_of(x, 0), extent_of(x, 1)), (x.tensor_type.shape[0], x.tensor_type.shape[1])
+        data = TakeAt()(ravel(x), rows * as_tensor(extents[1]) + columns)
+        counts = sum_over(cast_dense(mask, type.index_dtype), axis=1 if is_csr else 0, dtype=type.index_dtype)
+        indices = cast_dense(minor, type.index_dtype)
+        return [matrix_of(Parts(self.format, data, indices, starts(counts), *extents, dims))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (y,), (ct,) = inputs, outputs, cotangents
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(x)]
+        return [as_dense(at_pattern(ct, y) if self.structured else ct)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected()]
+        (y,) = outputs
+        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else at_pattern(tangents[0], y)]
+
+    def is_dual(self) -> bool:
+        return self.structured  # the tangent is kept at what is stored, the regular cotangent is not
+
+
+def starts(counts: Variable) -> Variable:
+    """indptr of slices with so many entries: 0 and the sums of the first 1, 2, … of them."""
+    return join(0, constant([0], dtype=counts.dtype), cumsum(counts, axis=0, dtype=counts.dtype))
+
+
+def csr_from_dense(x: Any, structured: bool = False) -> SparseVariable:
+    """The elements that are not 0 in compressed rows; see SparseFromDense. A sparse matrix changes its format."""
+    return from_dense(x, "csr", structured)
+
+
+def csc_from_dense(x: Any, structured: bool = False) -> SparseVariable:
+    """The elements that are not 0 in compressed columns; see SparseFromDense. A sparse matrix changes its format."""
+    return from_dense(x, "csc", structured)
+
+
+def from_dense(x: Any, format: str, structured: bool = False) -> SparseVariable:
+    """The same with the format as an argument."""
+    if isinstance(x, SparseVariable) or is_matrix(x):
+        return in_format(as_sparse(x), format)
+    return SparseFromDense(format, structured)(x)  # type: ignore[no-any-return]
+
+
+def stored_everywhere(x: Variable, format: str) -> SparseVariable:
+    """A dense matrix as a sparse one that stores all of its elements."""
+    rows, columns = extent_of(x, 0), extent_of(x, 1)
+    dims = x.tensor_type.shape[0], x.tensor_type.shape[1]
+    slices = x if format == "csr" else matrix_transpose(x)
+    major, minor = (rows, columns) if format == "csr" else (columns, rows)
+    wide = SparseTensorType(format, x.dtype, dims).index_dtype
+    indices = tile(arange(minor, dtype=wide), major)
+    indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
+    return matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims))
+
+
+@dataclass(frozen=True)
+class Transpose(SparseOp):
+    """xᵀ in the other format, on the same vectors.   (m, n) csr → (n, m) csc, and the other way
+
+    Gradient: regular.
+    """
+
+    name: ClassVar[str] = "sparse_transpose"
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        x = need_sparse(self, x)
+        return SparseTensorType(OTHER[x.format], x.dtype, x.shape[::-1], index_dtype=x.index_dtype)
+
+    def reference(self, x: Any) -> Any:
+        return x.T
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        p = parts_of(inputs[0])
+        return [matrix_of(Parts(OTHER[p.format], p.data, p.indices, p.indptr, p.columns, p.rows, p.dims[::-1]))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        is_discrete = dtypes.is_discrete(outputs[0].dtype)
+        return [zero_gradient(inputs[0]) if is_discrete else transposed(cotangents[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected()]
+        (y,) = outputs
+        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else transposed(tangents[0])]
+
+
+def transpose(x: Any) -> SparseVariable:
+    """xᵀ in the other format, on the same vectors; the transpose of a transpose is the matrix itself.
+
+    Raises: GraphTypeError unless x is a sparse matrix.
+    """
+    x = as_sparse(x)
+    if x.owner is not None and isinstance(x.owner.op, Transpose):
+        return as_sparse(x.owner.inputs[0])
+    return Transpose()(x)  # type: ignore[no-any-return]
+
+
+public(transpose, "sparse_transpose")
+
+
+def transposed(x: Variable) -> Variable:
+    """The transpose of a sparse or a dense matrix."""
+    return transpose(x) if x.is_sparse else matrix_transpose(x)

@@ -1,0 +1,181 @@
+"""x[index] of a sparse matrix: windows stay sparse, single elements are dense. Every form has a gradient.
+
+An index is looked up in the vector 0, 1, … of an axis first: that wraps negative ones, clips slices, turns masks into
+positions, and checks all of them, as for dense tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.errors import GraphIndexError, GraphTypeError, UnsupportedIndexError
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.create import arange
+from aotensor.ops.index import subtensor
+from aotensor.ops.mask import Nonzero, is_mask
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.sparse.csm import matrix_extent
+from aotensor.sparse.elements import GetItem2Lists, GetItemScalar, placed_elements
+from aotensor.sparse.op import as_sparse
+from aotensor.sparse.windows import PlacedMatrix, Submatrix
+
+HINT: Final = "use i:i+1 in the place of i, which gives a matrix"
+
+
+@public
+def sparse_getitem(x: Any, index: Any) -> Variable:
+    """x[index] of a sparse matrix.
+
+    x[i, j]: a dense scalar. x[rows, columns] of two vectors, and x[mask] of a mask of all elements: a dense vector of
+    elements. Slices, and vectors or masks along one axis: a matrix in the format of x. Vectors are lists, arrays or
+    integer variables; positions count from the end where negative, and may repeat; slices are clipped.
+
+    Raises: GraphIndexError for a position outside of x (at run time where it is not known) or more than two indices,
+    GraphTypeError for an index of another kind, UnsupportedIndexError for a row or a column alone, x[i] or x[i, a:b].
+    """
+    x = as_sparse(x)
+    row, column = _two_items(x, _items(index))
+    if _is_vector(row) and _is_vector(column):
+        return get_item_2lists(x, row, column)
+    is_single = [not isinstance(item, slice) and not _is_vector(item) for item in (row, column)]
+    if all(is_single):
+        return get_item_scalar(x, row, column)
+    if any(is_single):
+        raise UnsupportedIndexError(f"a row or column of {x} would be a sparse vector", hint=HINT)
+    return get_item_2d(x, row, column)
+
+
+def get_item_scalar(x: Any, i: Any, j: Any) -> Variable:
+    """x[i, j] as a dense scalar: 0 where nothing is stored.   i, j: any integers, from the end where negative
+
+    Raises: GraphIndexError for a place outside of x, GraphTypeError for what is no integer.
+    """
+    x = as_sparse(x)
+    return GetItemScalar()(x, _positions(x, 0, i), _positions(x, 1, j))  # type: ignore[no-any-return]
+
+
+def get_item_2d(x: Any, rows: Any, columns: Any = slice(None)) -> Variable:
+    """The submatrix of slices, vectors or masks of rows and columns, in the format of x.
+
+    Raises: GraphIndexError for a position outside of x, GraphTypeError for an index of another kind.
+    """
+    x = as_sparse(x)
+    items = enumerate((rows, columns))
+    wanted = {axis: _as_vector(item) for axis, item in items if not isinstance(item, slice) or item != slice(None)}
+    if not wanted:
+        return x  # type: ignore[no-any-return]
+    op = Submatrix(tuple(wanted), tuple(map(_rises, wanted.values())))
+    found: Variable = op(x, *(_positions(x, axis, item) for axis, item in wanted.items()))
+    return found
+
+
+def get_item_list(x: Any, index: Any) -> Variable:
+    """The rows of x at `index`, a vector of integers or a mask; they may repeat.   Raises: as get_item_2d"""
+    return get_item_2d(x, _vector(index))
+
+
+def get_item_2lists(x: Any, rows: Any, columns: Any) -> Variable:
+    """The elements x[rows[k], columns[k]] as a dense vector of the dtype of x.
+
+    Raises: GraphIndexError for a place outside of x or lengths that differ, GraphTypeError for what are no vectors of
+    integers.
+    """
+    x = as_sparse(x)
+    found = [_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns))]
+    return GetItem2Lists()(x, *found)  # type: ignore[no-any-return]
+
+
+def get_item_list_grad(x: Any, index: Any, gz: Any) -> Variable:
+    """The gradient of get_item_list(x, index) for the cotangent gz, of the shape and format of x: repeated rows add."""
+    x, gz = as_sparse(x), as_sparse(gz)
+    op = PlacedMatrix(x.sparse_type.shape, (0,), (_rises(_vector(index)),))
+    extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))
+    return op(gz, *extents, _positions(x, 0, _vector(index)))  # type: ignore[no-any-return]
+
+
+def get_item_2lists_grad(x: Any, rows: Any, columns: Any, gz: Any) -> Variable:
+    """The gradient of get_item_2lists for the cotangent gz (k,), of the shape and format of x: repeated places add."""
+    x = as_sparse(x)
+    found = [_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns))]
+    return placed_elements(x, as_tensor(gz), *found)
+
+
+# --- what is meant ---------------------------------------------------------------------------------------------------
+
+
+def _items(index: Any) -> list[Any]:
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def _two_items(x: SparseVariable, items: Sequence[Any]) -> tuple[Any, Any]:
+    """One index for the rows and one for the columns.
+
+    Raises: GraphIndexError for none, for more than two, or for two ellipses; GraphTypeError for None.
+    """
+    if not items:
+        raise GraphIndexError("an empty index names no element")
+    if any(item is None for item in items):
+        raise GraphTypeError("a sparse matrix has two axes: None would add one")
+    found = [_as_vector(item) for item in items]
+    if len(found) == 1 and is_mask(found[0]) and found[0].ndim == 2:
+        return tuple(_places(x, found[0]))  # type: ignore[return-value]
+    if sum(item is Ellipsis for item in found) > 1:
+        raise GraphIndexError("an index holds at most one ellipsis")
+    if Ellipsis in [item for item in found if not isinstance(item, Variable)]:
+        at = next(position for position, item in enumerate(found) if item is Ellipsis)
+        found[at : at + 1] = [slice(None)] * max(3 - len(found), 0)
+    if len(found) > 2:
+        raise GraphIndexError(f"{len(found)} indices for a matrix", lines=[x.describe()])
+    return found[0], found[1] if len(found) == 2 else slice(None)
+
+
+def _as_vector(item: Any) -> Any:
+    """Lists and arrays as variables; an empty list has integers in it. Anything else as it is."""
+    if isinstance(item, list | tuple) and not item:
+        return as_tensor(np.zeros(0, "int64"))
+    if isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim):
+        return as_tensor(item)
+    return item
+
+
+def _is_vector(item: Any) -> bool:
+    return isinstance(item, Variable) and item.ndim > 0
+
+
+def _vector(item: Any) -> Variable:
+    """A vector of positions, or a mask.   Raises: GraphTypeError for anything else"""
+    found = _as_vector(item)
+    if not isinstance(found, Variable) or found.ndim != 1:
+        shown = found.type if isinstance(found, Variable) else repr(found)
+        raise GraphTypeError(f"an index of a sparse matrix is a vector of integers, not {shown}")
+    return found
+
+
+def _places(x: SparseVariable, mask: Variable) -> list[Variable]:
+    """Rows and columns where a mask of all elements holds."""
+    extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))
+    return list(Nonzero(0).apply(mask, *extents).outputs)
+
+
+def _positions(x: SparseVariable, axis: int, item: Any) -> Variable:
+    """int64 positions along an axis: a scalar for a scalar, else a vector.   Raises: GraphIndexError, GraphTypeError"""
+    if isinstance(item, Variable) and item.ndim > 1:
+        raise GraphTypeError(f"an index of a sparse matrix is a vector of integers, not {item.type}")
+    numbers = arange(matrix_extent(x, axis))
+    if axis == 0:
+        return subtensor(numbers, item)
+    return subtensor(subtensor(dimshuffle(numbers, [None, 0]), (slice(None), item)), 0)
+
+
+def _rises(item: Any) -> bool:
+    """Is it known that positions rise strictly?"""
+    if isinstance(item, slice):
+        return item.step is None or (isinstance(item.step, int | np.integer) and int(item.step) > 0)
+    if is_mask(item):
+        return True
+    return isinstance(item, Constant) and bool(np.all(item.data >= 0)) and bool(np.all(np.diff(item.data) > 0))

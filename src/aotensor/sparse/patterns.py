@@ -1,0 +1,282 @@
+"""Patterns of compressed matrices: transposed, compared, united, thinned out, put in order.
+
+All functions take matrices in parts and give dense vectors; values follow the patterns by copies and sums, so that
+they are differentiable. What is said of a matrix without duplicates holds for `canonical(p)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import arange, full, zeros
+from aotensor.ops.elementwise.arithmetic import maximum
+from aotensor.ops.elementwise.compare import cast, eq, lt, neq, switch
+from aotensor.ops.index import subtensor
+from aotensor.ops.linear import ConstantOp
+from aotensor.ops.mask import flatnonzero
+from aotensor.ops.reduce.cumulate import cumsum
+from aotensor.ops.shape.extents import extent_of, extents_of
+from aotensor.ops.shape.join import concatenate
+from aotensor.sparse.compressed import TakeAt, lowered_extent, major_of_entries, sum_at
+from aotensor.sparse.op import Parts, have_same_pattern
+
+SHAPES_DIFFER = "extents of two sparse matrices"
+
+
+class PatternRule(ConstantOp):
+    """An op between vectors of indices. Patterns are the same for all samples of a batch."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=0)
+        return node.outputs
+
+    def index_dtype(self, *vectors: TensorType) -> str:
+        """The dtype that holds all indices.   Raises: GraphTypeError for what is no vector of them."""
+        for found in vectors:
+            if found.rank != 1 or found.dtype not in ("int32", "int64"):
+                raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")
+        return dtypes.promote(*(found.dtype for found in vectors))
+
+
+# --- the other format ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OtherFormat(PatternRule):
+    """(indices, indptr, minor) → (permutation, indices, indptr) of the same entries, compressed along the other axis.
+
+    Entry p of the result is entry permutation[p]; its slices are sorted, whatever the order of the input, and entries
+    for one place stay in theirs. dim: the extent `minor`, where it is known.
+    """
+
+    name: ClassVar[str] = "other_format"
+    dim: Dim = None
+
+    def infer_type(self, indices: TensorType, indptr: TensorType, minor: TensorType) -> tuple[TensorType, ...]:
+        dtype = self.index_dtype(indices, indptr)
+        slices = self.dim + 1 if isinstance(self.dim, int) else None
+        entries = TensorType(dtype, indices.shape)
+        return entries, entries, TensorType(dtype, (slices,))
+
+    def reference(self, indices: Array, indptr: Array, minor: Array) -> tuple[Array, ...]:
+        permutation = np.argsort(indices, kind="stable")
+        counts = np.bincount(indices, minlength=int(minor))
+        return permutation, slices_of(indptr)[permutation], np.concatenate([[0], np.cumsum(counts)])
+
+    def lower(self, b: TensorBuilder, indices: Tensor, indptr: Tensor, minor: Tensor) -> tuple[Tensor, ...]:
+        extent, dtype, nnz = lowered_extent(b, self.dim, minor), _index_dtype(indices, indptr), indices.extents
+        results = [(dtype, nnz), (dtype, nnz), (dtype, (b.scalars.iadd(extent, 1),))]
+        return b.pattern("transpose", [indices, indptr], [extent], results)
+
+
+def slices_of(indptr: Array) -> Array:
+    """The slice of every entry."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def other_format(p: Parts) -> Parts:
+    """The same matrix compressed along the other axis, sorted; entries for one place stay apart.   O(nnz + m + n)"""
+    found = OtherFormat(p.minor_dim if isinstance(p.minor, int) else None)
+    permutation, indices, indptr = found(p.indices, p.indptr, as_tensor(p.minor))
+    other = "csc" if p.format == "csr" else "csr"
+    return replace(p, format=other, data=TakeAt()(p.data, permutation), indices=indices, indptr=indptr)
+
+
+# --- comparing two patterns ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PositionsIn(PatternRule):
+    """(indices, indptr, minor) of p, then of q → for each entry of p the position of its place in q, or −1.
+
+    Where q has a place several times, the last one counts. Any order will do.
+    """
+
+    name: ClassVar[str] = "positions_in"
+
+    def infer_type(
+        self, ip: TensorType, pp: TensorType, minor_p: TensorType, iq: TensorType, pq: TensorType, minor_q: TensorType
+    ) -> TensorType:
+        self.index_dtype(ip, pp)
+        return TensorType(self.index_dtype(iq, pq), ip.shape)
+
+    def reference(self, ip: Array, pp: Array, minor_p: Array, iq: Array, pq: Array, minor_q: Array) -> Array:
+        check_same_shape(pp, minor_p, pq, minor_q)
+        return places_in(slices_of(pp), ip, iq, pq)
+
+    def lower(
+        self, b: TensorBuilder, ip: Tensor, pp: Tensor, minor_p: Tensor, iq: Tensor, pq: Tensor, minor_q: Tensor
+    ) -> Tensor:
+        extent = lowered_same_shape(b, pp, minor_p, pq, minor_q)
+        (found,) = b.pattern("positions", [ip, pp, iq, pq], [extent], [(_index_dtype(iq, pq), ip.extents)])
+        return found
+
+
+def places_in(major: Array, minor: Array, indices: Array, indptr: Array) -> Array:
+    """Which entries of a pattern have these coordinates: the last one of a place, −1 where there is none."""
+    width = int(max(minor.max(initial=-1), indices.max(initial=-1))) + 1
+    wanted, known = major * width + minor, slices_of(indptr) * width + indices
+    order = np.argsort(known, kind="stable")
+    found = np.searchsorted(known[order], wanted, side="right") - 1
+    positions = order[found] if len(order) else np.zeros(len(wanted), np.int64)
+    return np.where((found >= 0) & (known[positions] == wanted) if len(order) else False, positions, -1)
+
+
+def check_same_shape(pp: Array, minor_p: Array, pq: Array, minor_q: Array) -> None:
+    """Raises: GraphValueError if two matrices have different extents."""
+    for a, b in ((len(pp) - 1, len(pq) - 1), (int(minor_p), int(minor_q))):
+        if a != b:
+            raise GraphValueError(f"{SHAPES_DIFFER} differ: {a} and {b}")
+
+
+def lowered_same_shape(b: TensorBuilder, pp: Tensor, minor_p: Tensor, pq: Tensor, minor_q: Tensor) -> Extent:
+    """The extent that bounds the indices of two matrices, whose shapes are checked to be one."""
+    b.same_extent([pp.extents[0], pq.extents[0]], SHAPES_DIFFER)
+    return b.same_extent([b.scalars.cast(b.item(x), dtypes.INDEX) for x in (minor_p, minor_q)], SHAPES_DIFFER)
+
+
+def _index_dtype(*vectors: Tensor) -> str:
+    return dtypes.promote(*(x.dtype for x in vectors))
+
+
+def positions_in(p: Parts, q: Parts) -> Variable:
+    """For each entry of p the position in q of the same place, or −1; integers, (nnz of p,).
+
+    The formats may differ. Raises: GraphValueError at run time if the shapes differ.
+    """
+    if p.format != q.format:
+        flipped = replace(q, data=arange(extent_of(q.indices, 0), dtype=q.indices.dtype))
+        t = other_format(flipped)  # its data say where its entries are in q
+        return take_present(t.data, positions_in(p, t), absent=-1)
+    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
+    return PositionsIn()(*vectors)  # type: ignore[no-any-return]
+
+
+def take_present(x: Variable, positions: Variable, absent: int = 0) -> Variable:
+    """y[p, …] = x[positions[p], …], and `absent` where the position is −1."""
+    nnz, *rest = extents_of(x)
+    end = full([1, *rest], absent, dtype=x.dtype)
+    places = switch(lt(positions, 0), cast(as_tensor(nnz), positions.dtype), positions)
+    return TakeAt()(concatenate([x, end]), places)  # type: ignore[no-any-return]
+
+
+# --- unions ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Union(PatternRule):
+    """(indices, indptr, minor) of p, then of q → (indices, indptr) of all places that one of them has, and the
+    positions in it of the entries of p and of q.   Both are canonical, and so is the union.
+    """
+
+    name: ClassVar[str] = "union"
+
+    def infer_type(
+        self, ip: TensorType, pp: TensorType, minor_p: TensorType, iq: TensorType, pq: TensorType, minor_q: TensorType
+    ) -> tuple[TensorType, ...]:
+        dtype = self.index_dtype(ip, pp, iq, pq)
+        slots = (TensorType(dtype, x.shape) for x in (ip, iq))
+        return (TensorType(dtype, (None,)), TensorType(dtype, pp.shape), *slots)
+
+    def reference(
+        self, ip: Array, pp: Array, minor_p: Array, iq: Array, pq: Array, minor_q: Array
+    ) -> tuple[Array, ...]:
+        check_same_shape(pp, minor_p, pq, minor_q)
+        width = max(int(minor_p), 1)
+        places = [slices_of(ptr) * width + indices for indices, ptr in ((ip, pp), (iq, pq))]
+        found, slots = np.unique(np.concatenate(places), return_inverse=True)
+        counts = np.bincount(found // width, minlength=len(pp) - 1)
+        return found % width, np.concatenate([[0], np.cumsum(counts)]), slots[: len(ip)], slots[len(ip) :]
+
+    def lower(
+        self, b: TensorBuilder, ip: Tensor, pp: Tensor, minor_p: Tensor, iq: Tensor, pq: Tensor, minor_q: Tensor
+    ) -> tuple[Tensor, ...]:
+        lowered_same_shape(b, pp, minor_p, pq, minor_q)
+        dtype, bound = _index_dtype(ip, pp, iq, pq), b.scalars.iadd(ip.extents[0], iq.extents[0])
+        results = [(dtype, (bound,)), (dtype, pp.extents), (dtype, ip.extents), (dtype, iq.extents)]
+        wide, indptr, slot_p, slot_q = b.pattern("union", [ip, pp, iq, pq], [], results)
+        return filled_part(b, wide, indptr), indptr, slot_p, slot_q
+
+
+def filled_part(b: TensorBuilder, wide: Tensor, indptr: Tensor) -> Tensor:
+    """The first elements of a vector that was made longer than needed, as many as indptr ends with."""
+    v = b.scalars
+    count = v.cast(v.load(indptr, v.isub(indptr.extents[0], 1)), dtypes.INDEX)
+    return b.tabulate([count], wide.dtype, lambda w, p: w.load(wide, p))
+
+
+def union(p: Parts, q: Parts) -> tuple[Variable, Variable, Variable, Variable]:
+    """(indices, indptr, slots of p, slots of q): all places of two canonical matrices of one format, sorted.
+
+    Entry k of p is at slot_p[k]. Where the patterns are known to be the same, so is the union.
+
+    Raises: GraphValueError at run time if the shapes differ.
+    """
+    if have_same_pattern(p, q):
+        slots = arange(extent_of(p.indices, 0), dtype=p.indices.dtype)
+        return p.indices, p.indptr, slots, slots
+    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
+    indices, indptr, slot_p, slot_q = Union()(*vectors)
+    return indices, indptr, slot_p, slot_q
+
+
+def on_union(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+    """Two canonical matrices on one pattern, that of both together in the format of p, with 0 where one has no entry.
+
+    Costs nothing where the patterns are known to be the same.
+    """
+    if have_same_pattern(p, q):
+        return p, q
+    q = other_format(q) if q.format != p.format else q
+    indices, indptr, slot_p, slot_q = union(p, q)
+    nnz = extent_of(indices, 0)
+    return (
+        replace(p, data=sum_at(p.data, slot_p, nnz), indices=indices, indptr=indptr),
+        replace(p, data=sum_at(q.data, slot_q, nnz), indices=indices, indptr=indptr),
+    )
+
+
+# --- fewer entries ---------------------------------------------------------------------------------------------------
+
+
+def compress(p: Parts, keep: Variable) -> Parts:
+    """The entries where the bool vector `keep` holds, in their order."""
+    positions = cast(flatnonzero(keep), p.indices.dtype)
+    data, indices = (TakeAt()(x, positions) for x in (p.data, p.indices))
+    return replace(p, data=data, indices=indices, indptr=TakeAt()(_ranks(keep, p.indptr.dtype), p.indptr))
+
+
+def _ranks(flags: Variable, dtype: str) -> Variable:
+    """How many flags hold in front of each place, and at the end how many in all."""
+    return concatenate([zeros([1], dtype=dtype), cumsum(cast(flags, dtype), dtype=dtype)])
+
+
+def canonical(p: Parts) -> Parts:
+    """The same matrix with sorted slices, the entries for one place added up; p itself where it is known to be so."""
+    if p.is_canonical:
+        return p
+    q = other_format(other_format(p))
+    entries = arange(extent_of(q.indices, 0), dtype=q.indices.dtype)
+    before = maximum(entries - 1, 0)
+    changes = [neq(x, TakeAt()(x, before)) for x in (major_of_entries(q), q.indices)]
+    is_new = eq(entries, 0) | changes[0] | changes[1]
+    positions = cast(flatnonzero(is_new), q.indices.dtype)
+    ranks = _ranks(is_new, q.indptr.dtype)
+    return replace(
+        q,
+        data=sum_at(q.data, subtensor(ranks, slice(1, None)) - 1, extent_of(positions, 0)),
+        indices=TakeAt()(q.indices, positions),
+        indptr=TakeAt()(ranks, q.indptr),
+        is_canonical=True,
+    )

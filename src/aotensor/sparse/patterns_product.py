@@ -1,0 +1,280 @@
+"""Sparse matrix times sparse matrix: which places it fills, and the values there.
+
+    c[i, j] = Σ_k p[i, k]·q[k, j]           row by row, with one row of c at a time in a workspace (Gustavson 1978)
+
+Values are sums over the triples (i, k, j) that three patterns have in common. Such a sum of p and q at the places of c,
+of c and q at those of p, and of p and c at those of q are one op: derivatives of each are the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.batching import all_batched, check_steering
+from aotensor.ops.create import alloc
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.sums import sum as sum_axes
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product, reshape
+from aotensor.sparse.op import Parts, is_same
+from aotensor.sparse.patterns import PatternRule, canonical, filled_part, other_format, places_in, slices_of
+
+INNER: Final = "inner dimensions of a sparse product"
+
+
+@dataclass(frozen=True)
+class ProductPattern(PatternRule):
+    """(indices, indptr, minor) of p, then of q → (indices, indptr) of p·q, both in compressed rows, q canonical.
+
+    The result is canonical; a place is there if some k has it, whatever the values.
+
+    Raises: GraphValueError at run time if q has not as many rows as p has columns.
+    """
+
+    name: ClassVar[str] = "product_pattern"
+
+    def infer_type(
+        self, ip: TensorType, pp: TensorType, inner: TensorType, iq: TensorType, pq: TensorType, minor: TensorType
+    ) -> tuple[TensorType, ...]:
+        dtype = self.index_dtype(ip, pp, iq, pq)
+        return TensorType(dtype, (None,)), TensorType(dtype, pp.shape)
+
+    def reference(self, ip: Array, pp: Array, inner: Array, iq: Array, pq: Array, minor: Array) -> tuple[Array, ...]:
+        check_inner(inner, pq)
+        p, q = triples(ip, pp, pq)
+        width = max(int(minor), 1)
+        found = np.unique(slices_of(pp)[p] * width + iq[q])
+        counts = np.bincount(found // width, minlength=len(pp) - 1)
+        return found % width, np.concatenate([[0], np.cumsum(counts)])
+
+    def lower(
+        self, b: TensorBuilder, ip: Tensor, pp: Tensor, inner: Tensor, iq: Tensor, pq: Tensor, minor: Tensor
+    ) -> tuple[Tensor, ...]:
+        lowered_inner(b, inner, pq)
+        extent = b.scalars.cast(b.item(minor), dtypes.INDEX)
+        dtype = dtypes.promote(ip.dtype, pp.dtype, iq.dtype, pq.dtype)
+        bound = lowered_bound(b, ip, pp, pq, extent)
+        wide, indptr = b.pattern("product", [ip, pp, iq, pq], [extent], [(dtype, (bound,)), (dtype, pp.extents)])
+        return filled_part(b, wide, indptr), indptr
+
+
+def lowered_bound(b: TensorBuilder, ip: Tensor, pp: Tensor, pq: Tensor, minor: Scalar) -> Extent:
+    """What a product cannot have more entries than: for each row the lengths of the rows that meet in it."""
+    v = b.scalars
+
+    def length(w: ScalarVerbs, e: Scalar) -> Scalar:
+        k = w.cast(w.load(ip, e), dtypes.INDEX)
+        ends = (w.cast(w.load(pq, at), "int64") for at in (w.iadd(k, 1), k))
+        return w.sub(*ends)
+
+    terms = b.segment_sum(b.tabulate(ip.extents, "int64", length), pp, v.isub(pp.extents[0], 1))
+    wide = v.cast(minor, "int64")
+    bounded = b.map(lambda w, n: w.minimum(n, wide), terms, dtype="int64")
+    return v.cast(b.item(b.reduce("add", bounded, [0])), dtypes.INDEX)
+
+
+def triples(ip: Array, pp: Array, pq: Array) -> tuple[Array, Array]:
+    """All pairs of an entry of p and an entry of q in the row that its column names."""
+    counts = np.diff(pq)[ip]
+    p = np.repeat(np.arange(len(ip)), counts)
+    within = np.arange(len(p)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return p, pq[ip[p]] + within
+
+
+def check_inner(inner: Array, pq: Array) -> None:
+    """Raises: GraphValueError if p·q is not there."""
+    if int(inner) != len(pq) - 1:
+        raise GraphValueError(f"{INNER} differ: {int(inner)} and {len(pq) - 1}")
+
+
+def lowered_inner(b: TensorBuilder, inner: Tensor, pq: Tensor) -> None:
+    """The check that p·q is there."""
+    v = b.scalars
+    b.same_extent([v.cast(b.item(inner), dtypes.INDEX), v.isub(pq.extents[0], 1)], INNER)
+
+
+@dataclass(frozen=True)
+class ProductValues(Op):
+    """Σ over the triples (i, k, j) that the patterns of p, q and c have, at the places of one of them, by `kind`:
+
+        product_values   z at c   Σ_k x[i, k]·y[k, j]      x: values of p, y: of q
+        product_left     z at p   Σ_j x[i, j]·y[k, j]      x: values of c, y: of q
+        product_right    z at q   Σ_i x[i, k]·y[i, j]      x: values of p, y: of c
+
+    (indices, indptr of p, of q, of c, inner, minor, x, y) → z. x, y: (nnz,) or (samples, nnz), one dtype, which is that
+    of z. c is canonical. is_whole: c is known to have all places of p·q. Bilinear: each derivative is this op again.
+
+    Raises: GraphTypeError for values of two dtypes; GraphValueError at run time as ProductPattern.
+    """
+
+    name: ClassVar[str] = "product_values"
+    kind: str
+    is_whole: bool = False
+
+    def infer_type(self, *types: TensorType) -> TensorType:
+        x, y = types[8:]
+        if x.dtype != y.dtype or not {x.rank, y.rank} <= {1, 2}:
+            raise GraphTypeError(f"{self.name}: expected vectors of values of one dtype, found {x} and {y}")
+        nnz = types[2 * _target(self.kind)].shape
+        samples = next((t.shape[:1] for t in (x, y) if t.rank == 2), ())
+        return TensorType(x.dtype, (*samples, *nnz))
+
+    def reference(self, *inputs: Array) -> Array:
+        ip, pp, iq, pq, ic, pc, inner, _, x, y = inputs
+        check_inner(inner, pq)
+        if len(pc) != len(pp):
+            raise GraphValueError(f"rows of a sparse product differ: {len(pc) - 1} and {len(pp) - 1}")
+        p, q = triples(ip, pp, pq)
+        c = places_in(slices_of(pp)[p], iq[q], ic, pc)
+        entries = [e[c >= 0] for e in (p, q, c)]
+        (a, at_x), (b, at_y), (out, at_z) = _roles(self.kind, ((ip, entries[0]), (iq, entries[1]), (ic, entries[2])))
+        assert x.shape[-1] == len(a) and y.shape[-1] == len(b)
+        terms = x[..., at_x] * y[..., at_y]
+        result = np.zeros((*terms.shape[:-1], len(out)), x.dtype)
+        with np.errstate(all="ignore"):
+            np.add.at(result.T, at_z, terms.T)
+        return result
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        *steering, x, y = inputs
+        none = [disconnected() for _ in steering]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [*none, zero_gradient(x), zero_gradient(y)]
+        values = dict(zip(_ROLES[self.kind], (x, y, cotangents[0]), strict=True))
+        terms = []
+        for role, operand in zip(_ROLES[self.kind], (x, y), strict=False):
+            kind = _KIND_AT[role]
+            first, second, _ = _ROLES[kind]
+            term = replace(self, kind=kind)(*steering, values[first], values[second])
+            terms.append(sum_axes(term, axis=0) if term.ndim > operand.ndim else term)
+        return [*none, *terms]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        *steering, x, y = inputs
+        tx, ty = tangents[len(steering) :]
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        pairs = (tx, y), (x, ty)
+        terms = [self(*steering, a, b) for a, b in pairs if not is_disconnected(a) and not is_disconnected(b)]
+        return [sum_terms(terms, add)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [*([False] for _ in node.inputs[:-2]), [True], [True]]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched[:-2], first=0)
+        if node.outputs[0].ndim == 1:
+            return self.apply(*inputs).outputs
+        x, y = all_batched(inputs[-2:], is_batched[-2:])
+        outer, inner = (extent_of(x if x.ndim == 3 else y, axis) for axis in range(2))
+        z = self(*inputs[:-2], *(_one_batch(v, outer, inner) for v in (x, y)))
+        return [reshape(z, (outer, inner, extent_of(z, 1)))]
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> Tensor:
+        *patterns, inner, minor, x, y = inputs
+        lowered_inner(b, inner, patterns[3])
+        b.same_extent([patterns[1].extents[0], patterns[5].extents[0]], "rows of a sparse product, plus one,")
+        samples = [t.extents[0] for t in (x, y) if len(t.extents) == 2]
+        several = [b.same_extent(samples, "samples")] if samples else []
+        nnz = patterns[2 * _target(self.kind)].extents
+        extent = b.scalars.cast(b.item(minor), dtypes.INDEX)
+        (z,) = b.pattern(self.kind, [*patterns, x, y], [extent], [(x.dtype, (*several, *nnz))], self.is_whole)
+        return z
+
+
+_ROLES: Final = {kind: tuple(roles) for kind, roles in (
+    ("product_values", "pqc"), ("product_left", "cqp"), ("product_right", "pcq"),
+)}  # fmt: skip
+"""What x, y and z are the values of."""
+_KIND_AT: Final = {"c": "product_values", "p": "product_left", "q": "product_right"}
+
+
+def _target(kind: str) -> int:
+    """Which of p, q, c the result has the places of."""
+    return "pqc".index(_ROLES[kind][2])
+
+
+def _roles(kind: str, of_pqc: Sequence[Any]) -> list[Any]:
+    """What belongs to p, q and c, in the order of x, y and z."""
+    return [of_pqc["pqc".index(role)] for role in _ROLES[kind]]
+
+
+def _one_batch(x: Variable, outer: SymbolicExtent, inner: SymbolicExtent) -> Variable:
+    """(outer, inner, nnz) or (outer, nnz), then repeated, as (outer·inner, nnz)."""
+    nnz = extent_of(x, -1)
+    whole = x if x.ndim == 3 else alloc(dimshuffle(x, [0, None, 1]), outer, inner, nnz)
+    return reshape(whole, (product([outer, inner]), nnz))
+
+
+# --- products in parts -----------------------------------------------------------------------------------------------
+
+
+def sparse_product(p: Parts, q: Parts) -> Parts:
+    """The matrix p·q in the format of p, canonical; differentiable with respect to both data vectors.
+
+    Raises: GraphValueError at run time if q has not as many rows as p has columns.
+    """
+    indices, indptr = product_pattern(p, q)
+    data = product_values(p, q, indices, indptr)
+    return replace(p, data=data, indices=indices, indptr=indptr, columns=q.columns, dims=(p.dims[0], q.dims[1]),
+                   is_canonical=True)  # fmt: skip
+
+
+def product_pattern(p: Parts, q: Parts) -> tuple[Variable, Variable]:
+    """(indices, indptr) of p·q, sorted, in the format of p.   Raises: as `sparse_product`."""
+    indices, indptr = ProductPattern()(*_steering(*_by_slices(p, q)))
+    return indices, indptr
+
+
+def product_values(p: Parts, q: Parts, indices: Variable, indptr: Variable) -> Variable:
+    """The values of p·q at the places of a canonical pattern in the format of p: its data, in the common dtype.
+
+    Differentiable with respect to p.data and q.data, as often as wanted.   Raises: as `sparse_product`.
+    """
+    left, right = _by_slices(p, q)
+    steering = _steering(left, right)
+    *patterns, minor = steering
+    ip, pp, inner, iq, pq = patterns
+    dtype = dtypes.promote(p.data.dtype, q.data.dtype)
+    op = ProductValues("product_values", _is_pattern_of(indices, indptr, steering))
+    return op(ip, pp, iq, pq, indices, indptr, inner, minor, cast(left.data, dtype), cast(right.data, dtype))  # type: ignore[no-any-return]
+
+
+def _by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+    """The factors such that slice i of the result is made of the slices of the second that slice i of the first names.
+
+    Rows of p·q are made of rows of q, columns of it of columns of p.
+    """
+    q = q if q.format == p.format else other_format(q)
+    return (p, canonical(q)) if p.format == "csr" else (q, canonical(p))
+
+
+def _steering(left: Parts, right: Parts) -> tuple[Variable, ...]:
+    """The inputs of ProductPattern."""
+    return left.indices, left.indptr, as_tensor(left.minor), right.indices, right.indptr, as_tensor(right.minor)
+
+
+def _is_pattern_of(indices: Variable, indptr: Variable, steering: Sequence[Variable]) -> bool:
+    """True if a pattern is known to be that of the product that the other inputs name."""
+    node = indices.owner
+    if node is None or not isinstance(node.op, ProductPattern) or indptr.owner is not node:
+        return False
+    return all(is_same(a, b) for a, b in zip(node.inputs, steering, strict=True))

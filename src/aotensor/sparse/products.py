@@ -1,0 +1,206 @@
+"""Products with a sparse operand: dot, with true gradients, and structured_dot, with gradients at stored entries only.
+
+    y[i, …] = Σ_p data[p]·x[column p, …] over the entries p of row i
+
+so a product is a copy to the entries, a product of entries, and a sum over rows (or columns, for dense @ sparse).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import SparseTensorType
+from aotensor.graph.variable import Variable
+from aotensor.ops.contract import matmul, outer
+from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.csm import parts_of
+from aotensor.sparse.fitting import fitting
+from aotensor.sparse.op import Parts, SparseOp, type_error
+from aotensor.sparse.sample import at_pattern, densified
+
+
+def times(p: Parts, y: Variable, name: str = "dot") -> Variable:
+    """A @ y for the matrix A of parts.   y: (k,) or (k, n) → (m,) or (m, n)
+
+    name: of the op, for the error where the inner dimensions differ.
+    """
+    y = fitting(y, 0, p.columns, p.dims[1], f"{name}: inner dimensions")
+    return sum_rows(p, scaled(p.data, at_columns(p, y)))
+
+
+def times_from_left(x: Variable, p: Parts, name: str = "dot") -> Variable:
+    """x @ A for the matrix A of parts.   x: (k,) or (m, k) → (n,) or (m, n)"""
+    x = fitting(x, x.ndim - 1, p.rows, p.dims[0], f"{name}: inner dimensions")
+    return turned(sum_columns(p, scaled(p.data, at_rows(p, turned(x)))))
+
+
+def scaled(data: Variable, entries: Variable) -> Variable:
+    """data[p]·entries[p, …]"""
+    return mul(data if entries.ndim == 1 else dimshuffle(data, [0, None]), entries)
+
+
+def turned(x: Variable) -> Variable:
+    """The transpose of a matrix; a vector is its own."""
+    return x if x.ndim < 2 else dimshuffle(x, [1, 0])
+
+
+class ProductOp(SparseOp):
+    """x @ y of which one or both are sparse."""
+
+    def common_type(self, x: TensorType, y: TensorType) -> TensorType:
+        """The type of the product as a dense tensor.
+
+        Raises: GraphTypeError for two dense operands or a rank other than 1 or 2, GraphValueError for inner
+        dimensions that differ.
+        """
+        if not (isinstance(x, SparseTensorType) or isinstance(y, SparseTensorType)):
+            raise type_error(self, "a sparse operand", x, y)
+        if x.rank not in (1, 2) or y.rank not in (1, 2):
+            raise type_error(self, "matrices or vectors", x, y)
+        inner = x.static_shape[-1], y.static_shape[0]
+        if None not in inner and inner[0] != inner[1]:
+            raise GraphValueError(f"{self.name}: inner dimensions differ, {inner[0]} and {inner[1]}")
+        return TensorType(dtypes.promote(x.dtype, y.dtype), (*x.shape[:-1], *y.shape[1:]))
+
+    def product(self, x: Any, y: Any) -> Any:
+        """The product of SciPy matrices and arrays in the promoted dtype.   Raises: GraphValueError"""
+        if x.shape[-1] != y.shape[0]:
+            raise GraphValueError(f"{self.name}: inner dimensions differ, {x.shape[-1]} and {y.shape[0]}")
+        common = dtypes.promote(dtypes.name_of(x.dtype), dtypes.name_of(y.dtype))
+        with np.errstate(all="ignore"):
+            return x.astype(common) @ y.astype(common)
+
+    def dense_product(self, x: Variable, y: Variable) -> Variable:
+        """The product as a dense tensor, by the entries of a sparse operand."""
+        if not x.is_sparse:
+            return times_from_left(x, parts_of(y), self.name)
+        return times(parts_of(x), densified(parts_of(y)) if y.is_sparse else y, self.name)
+
+
+@dataclass(frozen=True)
+class Dot(ProductOp):
+    """(x, y) → x @ y, dense, in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
+
+    Gradient: regular, x ← z̄·yᵀ and y ← xᵀ·z̄, dense for sparse operands too; with `sparse_grad`, those of sparse
+    operands are kept at the stored entries only. Where a gradient is used at the entries of a sparse matrix, as that
+    of its data is, only these are computed.
+
+    Raises: GraphTypeError for two dense operands or a rank other than 1 or 2, GraphValueError for inner dimensions that
+    differ (at the call where they are not known).
+    """
+
+    name: ClassVar[str] = "sparse_dot"
+    sparse_grad: bool = False
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        return self.common_type(x, y)
+
+    def reference(self, x: Any, y: Any) -> Array:
+        found = self.product(x, y)
+        return found if isinstance(found, np.ndarray) else found.toarray()
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        return [self.dense_product(*inputs)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y), (ct,) = inputs, cotangents
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(x), zero_gradient(y)]
+        terms = [regular_left(ct, y), regular_right(x, ct)]
+        return [
+            at_pattern(term, of) if self.sparse_grad and of.is_sparse else term
+            for term, of in zip(terms, inputs, strict=True)
+        ]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y), (tx, ty) = inputs, tangents
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        terms = [] if is_disconnected(tx) else [any_product(tx, y)]
+        terms += [] if is_disconnected(ty) else [any_product(x, ty)]
+        return [sum_terms(terms, add)]
+
+
+def regular_left(ct: Variable, y: Variable) -> Variable:
+    """z̄·yᵀ, dense: the cotangent of x in x @ y."""
+    if y.is_sparse:
+        return turned(any_product(y, turned(ct)))
+    return outer(ct, y) if y.ndim == 1 else matmul(ct, turned(y))
+
+
+def regular_right(x: Variable, ct: Variable) -> Variable:
+    """xᵀ·z̄, dense: the cotangent of y in x @ y."""
+    if x.is_sparse:
+        return turned(any_product(turned(ct), x))
+    return outer(x, ct) if x.ndim == 1 else matmul(turned(x), ct)
+
+
+def any_product(x: Variable, y: Variable) -> Variable:
+    """x @ y, dense, of any two operands."""
+    return Dot()(x, y) if x.is_sparse or y.is_sparse else matmul(x, y)
+
+
+@dataclass(frozen=True)
+class StructuredDot(ProductOp):
+    """(x, y) → x @ y, dense, in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
+
+    Gradient: structured, x ← P(x)∘(z̄·yᵀ) and y ← xᵀ·z̄, at the stored entries where the operand is sparse.
+
+    Raises: GraphTypeError for two dense operands or a rank other than 1 or 2, GraphValueError for inner dimensions that
+    differ (at the call where they are not known).
+    """
+
+    name: ClassVar[str] = "structured_dot"
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        return self.common_type(x, y)
+
+    def reference(self, x: Any, y: Any) -> Any:
+        return self.product(x, y)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        return [self.dense_product(*inputs)]
+
+
+def _checked(name: str, x: Any, y: Any) -> None:
+    """Raises: GraphTypeError for an operand of rank 0 with the advice to multiply."""
+    for operand in (x, y):
+        if getattr(operand, "ndim", 0 if isinstance(operand, int | float) else None) == 0:
+            raise GraphTypeError(f"{name}: a scalar operand", hint="use x * y")
+
+
+def dot(x: Any, y: Any, sparse_grad: bool = False) -> Variable:
+    """x @ y, dense, of a sparse matrix and a matrix or vector; see Dot.   Raises: as Dot."""
+    _checked("sparse_dot", x, y)
+    return Dot(sparse_grad)(x, y)  # type: ignore[no-any-return]
+
+
+public(dot, "sparse_dot")
+
+
+@public
+def structured_dot(x: Any, y: Any) -> Variable:
+    """x @ y of a sparse matrix and a matrix or vector, with a gradient at stored entries only; see StructuredDot.
+
+    Raises: as StructuredDot.
+    """
+    _checked("structured_dot", x, y)
+    return StructuredDot()(x, y)  # type: ignore[no-any-return]

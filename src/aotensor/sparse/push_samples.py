@@ -1,0 +1,172 @@
+"""Values that are needed at the entries of a sparse matrix only are computed there only.
+
+    sample(z̄ @ yᵀ, A)        →    Σ_k z̄[row p, k]·y[column p, k]      for every entry p of A
+    sample(outer(z̄, y), A)   →    z̄[row p]·y[column p]
+    sample(f(g, h), A)        →    f(sample(g, A), sample(h, A))        f elementwise
+
+The left sides are what the true gradient of a product becomes where the matrix is made of its data: m·n elements, of
+which nnz are read. They are never made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from aotensor.core import dtypes
+from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.walk import toposort
+from aotensor.ops.contract import Contract
+from aotensor.ops.create import Alloc, FullLike, full_like
+from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.fitting import as_column, as_row, fitting
+from aotensor.sparse.op import Parts
+from aotensor.sparse.sample import Sample
+
+ROWS, COLUMNS = "sample: rows", "sample: columns"
+
+
+def push_samples(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The graph with every sample of a dense matrix taken of what that matrix is made of, as far back as possible."""
+    nodes = toposort(outputs, stop=stop)
+    if not any(isinstance(node.op, Sample) for node in nodes):
+        return list(outputs)
+    known: dict[Variable, Variable] = {}
+    for node in nodes:
+        inputs = [known.get(x, x) for x in node.inputs]
+        with made_at(node.outputs[0].site):
+            if isinstance(node.op, Sample) and not inputs[0].is_sparse:
+                made: Sequence[Variable] = [sampled(inputs[0], inputs[1], stop)]
+            elif any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+                made = node.op.apply(*inputs).outputs
+            else:
+                continue
+        known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if old not in stop)
+    return [known.get(x, x) for x in outputs]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A dense matrix at the entries of the sparse one, or of its transpose."""
+
+    g: Variable
+    is_turned: bool = False
+
+    def of(self, x: Variable, is_turned: bool = False) -> Place:
+        """The same for an operand of g, or for the transpose of one."""
+        return Place(x, self.is_turned != is_turned)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The sparse matrix at whose entries values are wanted, whole and in parts."""
+
+    x: Variable
+    parts: Parts
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a matrix at the entries comes from others there: `value` of those at `sources`."""
+
+    sources: Sequence[Place]
+    value: Callable[..., Variable]
+
+
+def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variable:
+    """The dense matrix g at the stored positions of the sparse matrix x, (nnz,), by samples of what g is made of.
+
+    Walks without recursion. Extents that the steps over a matrix leave unread are checked on what it is made of.
+    """
+    p = parts_of(x)
+    targets = {False: Target(x, p), True: Target(matrix_of(p.turned), p.turned)}
+    steps: dict[Place, Step] = {}
+    found: dict[Place, Variable] = {}
+    pending = [Place(g)]
+    while pending:
+        place = pending[-1]
+        if place not in steps:
+            steps[place] = _step(place, targets[place.is_turned], stop)
+            pending += [source for source in steps[place].sources if source not in found]
+        else:
+            pending.pop()
+            if place not in found:
+                found[place] = steps[place].value(*(found[source] for source in steps[place].sources))
+    result = found[Place(g)]
+    return result if result.ndim else full_like(p.data, result, result.dtype)
+
+
+def _step(place: Place, target: Target, stop: Collection[Variable]) -> Step:
+    """What a matrix at the entries is made of; itself, if it is not taken apart."""
+    g, p = place.g, target.parts
+    if g.owner is not None and g not in stop:
+        xs = g.owner.inputs
+        match g.owner.op:
+            case Elementwise() as op if op.row.guard is None:
+                return _by_operands(place, xs, p, op)
+            case Alloc() | FullLike():
+                return _by_operands(place, xs[:1], p, lambda x: x)
+            case DimShuffle(pattern=(1, 0)) if xs[0].ndim == 2:
+                return Step([place.of(xs[0], True)], lambda x: x)
+            case Contract() as op if dtypes.is_float(g.dtype) and _is_by_entry(op):
+                return _by_product(place, xs, p, op)
+    return Step([], lambda: Sample()(g, target.x))
+
+
+def _by_operands(place: Place, xs: Sequence[Variable], p: Parts, op: Callable[..., Variable]) -> Step:
+    """An elementwise op: full operands at the entries, others repeated along a row or a column, or all over."""
+    known = [_repeated(x, place.g, p) for x in xs]
+    full = [place.of(x) for x, value in zip(xs, known, strict=True) if value is None]
+
+    def value(*values: Variable) -> Variable:
+        pending = iter(values)
+        return op(*(next(pending) if one is None else one for one in known))
+
+    return Step(full, value)
+
+
+def _repeated(x: Variable, g: Variable, p: Parts) -> Variable | None:
+    """At the entries, what broadcasts to the matrix g; a scalar where all are the same, None for a full matrix."""
+    wide = g.tensor_type.shape[2 - x.ndim :]
+    kept = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim != 1 or wide[axis] == 1]
+    if len(kept) == 2:
+        return None
+    vector = dimshuffle(x, kept)
+    if not kept:
+        return vector
+    is_row = kept[0] == x.ndim - 1
+    return at_columns(p, as_row(vector, p, COLUMNS)) if is_row else at_rows(p, as_column(vector, p, ROWS))
+
+
+def _is_by_entry(op: Contract) -> bool:
+    """Has no operand both axes of the result and axes that are summed over?"""
+    left, right, out = op.parts()
+    return len(out) == 2 and all(not set(out) < set(side) for side in (left, right))
+
+
+def _by_product(place: Place, xs: Sequence[Variable], p: Parts, op: Contract) -> Step:
+    """A product: rows of the one times columns of the other, summed over the inner axes, for every entry."""
+    left, right, out = op.parts()
+    inner = [letter for letter in left if letter not in out]
+    sides = list(zip(xs, (left, right), strict=True))
+
+    def at_entries(x: Variable, side: str) -> Variable:
+        shown = [letter for letter in side if letter in out]
+        moved = dimshuffle(x, [side.index(letter) for letter in (*shown, *inner)])
+        if not shown:
+            return moved
+        if shown[0] == out[0]:
+            return at_rows(p, as_column(moved, p, ROWS))
+        return at_columns(p, fitting(moved, 0, p.columns, p.dims[1], COLUMNS))
+
+    def value(*values: Variable) -> Variable:
+        pending = iter(values)
+        first, second = (next(pending) if set(side) == set(out) else at_entries(x, side) for x, side in sides)
+        return sum_over(mul(first, second), axis=tuple(range(1, 1 + len(inner)))) if inner else mul(first, second)
+
+    return Step([place.of(x, side != out) for x, side in sides if set(side) == set(out)], value)

@@ -1,0 +1,150 @@
+"""Products at stored entries only: sampling_dot, and the gradient of a structured product with respect to data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Op
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import SparseTensorType, check_structure
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.extents import dim_of, extent_of
+from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.csm import CheckedStructure, MatrixShape, like, parts_of
+from aotensor.sparse.fitting import as_column, fitting
+from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
+
+
+def products_at(p: Parts, d: Variable, e: Variable, name: str) -> Variable:
+    """Σ_k d[r, k]·e[c, k] for every stored entry (r, c).   d: (m, k), e: (n, k) → (nnz,)
+
+    name: of the op, for the errors where extents differ.
+    """
+    rows = at_rows(p, as_column(d, p, f"{name}: rows"))
+    columns = at_columns(p, fitting(e, 0, p.columns, p.dims[1], f"{name}: columns"))
+    return sum_over(mul(rows, columns), axis=1)
+
+
+def _check_pair(name: str, d: TensorType, e: TensorType, rows: Any, columns: Any) -> None:
+    """Raises: GraphTypeError unless d and e are matrices, GraphValueError for extents known to differ from these."""
+    if isinstance(d, SparseTensorType) or isinstance(e, SparseTensorType) or (d.rank, e.rank) != (2, 2):
+        raise GraphTypeError(f"{name}: expected two dense matrices, found {d} and {e}")
+    (m, k), (n, other) = d.static_shape, e.static_shape
+    for what, a, b in (("inner dimensions", k, other), ("rows", m, rows), ("columns", n, columns)):
+        if isinstance(a, int) and isinstance(b, int) and a != b:
+            raise GraphValueError(f"{name}: {what} differ, {a} and {b}")
+
+
+@dataclass(frozen=True)
+class SamplingDot(SparseOp):
+    """(d, e, p) → p∘(d·eᵀ): products of rows, at the stored entries of p only, each times the entry.
+
+    d: (m, k), e: (n, k), dense; p: (m, n), sparse → sparse, pattern and format of p, in the promoted dtype.
+
+    Gradient: d ← (p∘z̄)·e and e ← (p∘z̄)ᵀ·d, dense; p ← z̄∘(d·eᵀ) at the stored entries.
+
+    Raises: GraphTypeError for other kinds, GraphValueError for extents that differ (at the call where they are not
+    known).
+    """
+
+    name: ClassVar[str] = "sampling_dot"
+
+    def infer_type(self, d: TensorType, e: TensorType, p: TensorType) -> TensorType:
+        p = need_sparse(self, p)
+        _check_pair(self.name, d, e, *p.static_shape)
+        return p.with_dtype(dtypes.promote(d.dtype, e.dtype, p.dtype))
+
+    def reference(self, d: Array, e: Array, p: Any) -> Any:
+        if d.shape[1] != e.shape[1] or p.shape != (len(d), len(e)):
+            raise GraphValueError(f"{self.name}: shapes {d.shape}, {e.shape} and {p.shape} do not fit")
+        at = p.tocoo(copy=False)
+        with np.errstate(all="ignore"):
+            data = p.data * np.einsum("pk,pk->p", d[at.row], e[at.col])
+        return scipy_matrix(p.format, data, p.indices, p.indptr, p.shape)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        d, e, x = inputs
+        p = parts_of(x)
+        return [like(x, mul(p.data, products_at(p, d, e, self.name)))]
+
+
+@public
+def sampling_dot(x: Any, y: Any, p: Any) -> Variable:
+    """p∘(x·yᵀ), computed at the stored entries of p only; see SamplingDot.   Raises: as SamplingDot."""
+    return SamplingDot()(x, y, as_sparse(p))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class StructuredDotGrad(Op):
+    """(indices, indptr, d, ḡ) → the gradient of dot(A, d) with respect to the data of A: ḡ[r, :]·d[c, :] per entry.
+
+    indices, indptr: the pattern of A, (m, n). d: (n, k). ḡ: (m, k), the cotangent of the product. → (nnz,)
+
+    Gradient: it is linear in d and in ḡ.
+
+    Raises: GraphTypeError for other kinds, GraphValueError for extents that differ or a pattern that is none (at the
+    call where they are not known).
+    """
+
+    format: ClassVar[str]
+
+    def infer_type(self, indices: TensorType, indptr: TensorType, d: TensorType, ct: TensorType) -> TensorType:
+        for found in (indices, indptr):
+            if found.rank != 1 or found.dtype not in ("int32", "int64"):
+                raise type_error(self, "vectors of int32 or int64 for the pattern", indices, indptr)
+        _check_pair(self.name, ct, d, None, None)
+        return TensorType(dtypes.promote(d.dtype, ct.dtype), indices.shape)
+
+    def reference(self, indices: Array, indptr: Array, d: Array, ct: Array) -> Array:
+        shape = (len(ct), len(d))
+        check_structure(indices, indices, indptr, shape, self.format)
+        at = scipy_matrix(self.format, np.ones(len(indices)), indices, indptr, shape).tocoo(copy=False)
+        with np.errstate(all="ignore"):
+            found: Array = np.einsum("pk,pk->p", ct[at.row], d[at.col])
+        return found
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        indices, indptr, d, ct = inputs
+        rows, columns = extent_of(ct, 0), extent_of(d, 0)
+        shape = MatrixShape()(as_tensor(rows), as_tensor(columns))
+        _, indices, indptr = CheckedStructure(self.format)(indices, indices, indptr, shape)
+        p = Parts(self.format, indices, indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)))
+        return [products_at(p, ct, d, self.name)]
+
+
+class StructuredDotGradCSR(StructuredDotGrad):
+    __doc__ = StructuredDotGrad.__doc__
+    format: ClassVar[str] = "csr"
+    name: ClassVar[str] = "structured_dot_grad_csr"
+
+
+class StructuredDotGradCSC(StructuredDotGrad):
+    __doc__ = StructuredDotGrad.__doc__
+    format: ClassVar[str] = "csc"
+    name: ClassVar[str] = "structured_dot_grad_csc"
+
+
+sdg_csr: Final = StructuredDotGradCSR()
+sdg_csc: Final = StructuredDotGradCSC()
+
+
+@public
+def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
+    """P(A)∘(ḡ·Bᵀ): the gradient of structured_dot(A, B) with respect to A, sparse, in its format.
+
+    A: (m, n), B: (n, k), ḡ: (m, k).   Raises: as StructuredDotGrad.
+    """
+    A = as_sparse(sparse_A)
+    p = parts_of(A)
+    d, ct = as_tensor(dense_B), as_tensor(ga)
+    _check_pair("structured_dot_grad", ct.tensor_type, d.tensor_type, *A.static_shape)
+    return like(A, products_at(replace(p, data=p.indices), ct, d, "structured_dot_grad"))

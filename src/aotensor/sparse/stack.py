@@ -1,0 +1,276 @@
+"""Matrices beside each other, below each other, and along a diagonal. No pattern is sorted: slots follow from indptr.
+
+Blocks that follow each other along the axis that is compressed are put one after another. Along the other axis slice i
+of the result is slice i of each block in turn: it begins at Σ_b indptr_b[i], and block b in it behind those before b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import accumulate
+from operator import add
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import disconnected, is_disconnected
+from aotensor.graph.public import lookup
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.create import arange
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import ConstantOp, zero_gradient
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.ops.shape.join import join
+from aotensor.sparse.compressed import at_major, sum_at
+from aotensor.sparse.convert import from_dense, stored_everywhere
+from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
+from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse
+from aotensor.sparse.patterns import other_format
+from aotensor.sparse.reformat import in_format
+
+
+@dataclass(frozen=True)
+class CommonExtent(ConstantOp):
+    """The value of integer scalars that must all be equal.   what: names them in the error"""
+
+    name: ClassVar[str] = "common_extent"
+    what: str
+
+    def infer_type(self, *extents: TensorType) -> TensorType:
+        return extents[0]
+
+    def reference(self, *extents: Array) -> Array:
+        found = sorted({int(x) for x in extents})
+        if len(found) > 1:
+            raise GraphValueError(f"{self.what} differ: {found[0]} and {found[1]}")
+        return extents[0]
+
+    def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:
+        b.same_extent([b.scalars.cast(b.item(x), dtypes.INDEX) for x in extents], self.what)
+        return extents[0]
+
+
+class Stack(SparseOp):
+    """Blocks that follow each other along the axes `along`, and have the same extents along the others.
+
+    format: of the result. dtype: of the result, by default what the blocks promote to.
+
+    Gradient: regular, each block gets its part of the cotangent in its own format and dtype, zeros if it is discrete.
+    """
+
+    along: ClassVar[tuple[int, ...]]
+    format: str
+    dtype: str | None = None
+
+    def infer_type(self, *blocks: TensorType) -> TensorType:
+        types = [need_sparse(self, block) for block in blocks]
+        dims = [self._dim(axis, [type.shape[axis] for type in types]) for axis in range(2)]
+        dtype = self.dtype or dtypes.promote(*(type.dtype for type in types))
+        wide = "int64" if any(type.index_dtype == "int64" for type in types) else None
+        return SparseTensorType(self.format, dtypes.canonical(dtype), dims, index_dtype=wide)
+
+    def _dim(self, axis: int, dims: Sequence[Dim]) -> Dim:
+        numbers = [dim for dim in dims if isinstance(dim, int)]
+        if axis in self.along:
+            return sum(numbers) if len(numbers) == len(dims) else None
+        if len(set(numbers)) > 1:
+            raise GraphValueError(f"{self._what(axis)} differ: {' and '.join(map(str, sorted(set(numbers))[:2]))}")
+        return numbers[0] if numbers else next((dim for dim in dims if dim is not None), None)
+
+    def _what(self, axis: int) -> str:
+        return f"{self.name}: {('rows', 'columns')[axis]} of the blocks"
+
+    def reference(self, *blocks: Any) -> Any:
+        for axis in {0, 1} - set(self.along):
+            CommonExtent(self._what(axis)).reference(*(np.asarray(block.shape[axis]) for block in blocks))
+        sparse = scipy_sparse()
+        put = {(1,): sparse.hstack, (0,): sparse.vstack, (0, 1): sparse.block_diag}[self.along]
+        return put(blocks, self.format, self.dtype)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        type = self.infer_type(*(x.tensor_type for x in inputs))
+        assert isinstance(type, SparseTensorType)
+        blocks = [_prepared(parts_of(x), type) for x in inputs]
+        if 1 - type.major in self.along:
+            blocks = _shifted(blocks)
+        found = _joined(blocks) if type.major in self.along else _interleaved(blocks)
+        rows, columns = (self._extent(axis, inputs) for axis in range(2))
+        return [matrix_of(replace(found, rows=rows, columns=columns, dims=(type.shape[0], type.shape[1])))]
+
+    def _extent(self, axis: int, blocks: Sequence[Variable]) -> SymbolicExtent:
+        """Extent of the result."""
+        extents = [matrix_extent(as_sparse(x), axis) for x in blocks]
+        if axis in self.along:
+            return _sums(extents)[-1]
+        dims = {x.tensor_type.shape[axis] for x in blocks}
+        if len(dims) == 1 and None not in dims:
+            return extents[0]
+        return CommonExtent(self._what(axis))(*map(as_tensor, extents))  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(x) for x in inputs]
+        ends = [_sums([0, *(matrix_extent(as_sparse(x), axis) for x in inputs)]) for axis in range(2)]
+        terms: list[Variable] = []
+        for k, x in enumerate(inputs):
+            window = tuple(
+                slice(ends[axis][k], ends[axis][k + 1]) if axis in self.along else slice(None) for axis in range(2)
+            )
+            terms.append(zero_gradient(x) if dtypes.is_discrete(x.dtype) else _part(cotangents[0], window, x))
+        return terms
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (y,) = outputs
+        if all(map(is_disconnected, tangents)):
+            return [disconnected()]
+        if dtypes.is_discrete(y.dtype):
+            return [zero_gradient(y)]
+        known = [zero_gradient(x) if is_disconnected(t) else t for x, t in zip(inputs, tangents, strict=True)]
+        return [self(*(t if t.is_sparse else stored_everywhere(t, self.format) for t in known))]
+
+
+def _sums(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
+    """Sums of the first 1, 2, … extents: numbers where these are."""
+    return list(
+        accumulate(extents, lambda a, b: a + b if isinstance(a, int) and isinstance(b, int) else as_tensor(a) + b)
+    )
+
+
+def _part(ct: Variable, window: tuple[slice, ...], x: Variable) -> Variable:
+    """A window of a cotangent in the dtype of the block x, and in its format if it is sparse."""
+    part = cast(lookup("sparse_getitem" if ct.is_sparse else "subtensor")(ct, window), x.dtype)
+    return in_format(part, as_sparse(x).format) if isinstance(part, SparseVariable) else part
+
+
+def _prepared(p: Parts, type: SparseTensorType) -> Parts:
+    """A block in the format and with the dtypes of the result."""
+    p = p if p.format == type.format else other_format(p)
+    indices, indptr = (cast(x, type.index_dtype) for x in (p.indices, p.indptr))
+    return replace(p, data=cast(p.data, type.dtype), indices=indices, indptr=indptr)
+
+
+def _shifted(blocks: Sequence[Parts]) -> list[Parts]:
+    """Blocks whose indices count from where the first one begins."""
+    before = _sums([0, *(p.minor for p in blocks)])
+    wide = blocks[0].indices.dtype
+    return [replace(p, indices=p.indices + cast(as_tensor(n), wide)) for p, n in zip(blocks, before, strict=False)]
+
+
+def _joined(blocks: Sequence[Parts]) -> Parts:
+    """Slices of all blocks, one block after another."""
+    data, indices = (join(0, *(getattr(p, part) for p in blocks)) for part in ("data", "indices"))
+    wide = indices.dtype
+    before = _sums([0, *(extent_of(p.data, 0) for p in blocks)])
+    ends = [p.indptr[1:] + cast(as_tensor(n), wide) for p, n in zip(blocks, before, strict=False)]
+    return replace(
+        blocks[0],
+        data=data,
+        indices=indices,
+        indptr=join(0, blocks[0].indptr[:1], *ends),
+        is_canonical=_all_canonical(blocks),
+    )
+
+
+def _interleaved(blocks: Sequence[Parts]) -> Parts:
+    """Slice i of each block in turn, for all i."""
+    indptr = reduce(add, [p.indptr for p in blocks])
+    starts, slots = indptr[:-1], []
+    for p in blocks:
+        entries = arange(extent_of(p.data, 0), dtype=p.indices.dtype)
+        slots.append(entries + at_major(p, starts - p.indptr[:-1]))
+        starts = starts + p.indptr[1:] - p.indptr[:-1]
+    total = _sums([extent_of(p.data, 0) for p in blocks])[-1]
+    places = join(0, *slots)
+    data, indices = (
+        sum_at(join(0, *(getattr(p, part) for p in blocks)), places, total) for part in ("data", "indices")
+    )
+    return replace(blocks[0], data=data, indices=indices, indptr=indptr, is_canonical=_all_canonical(blocks))
+
+
+def _all_canonical(blocks: Sequence[Parts]) -> bool:
+    return all(p.is_canonical for p in blocks)
+
+
+@dataclass(frozen=True)
+class HStack(Stack):
+    """Matrices of as many rows beside each other."""
+
+    name: ClassVar[str] = "hstack"
+    along: ClassVar[tuple[int, ...]] = (1,)
+    format: str = "csc"
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class VStack(Stack):
+    """Matrices of as many columns below each other."""
+
+    name: ClassVar[str] = "vstack"
+    along: ClassVar[tuple[int, ...]] = (0,)
+    format: str = "csc"
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class SparseBlockDiagonal(Stack):
+    """Matrices of any extents along a diagonal, nothing stored beside them.   n_inputs: how many there are"""
+
+    name: ClassVar[str] = "sparse_block_diagonal"
+    along: ClassVar[tuple[int, ...]] = (0, 1)
+    n_inputs: int
+    format: str = "csc"
+
+    def infer_type(self, *blocks: TensorType) -> TensorType:
+        if len(blocks) != self.n_inputs:
+            raise GraphValueError(f"{len(blocks)} blocks instead of {self.n_inputs}")
+        return super().infer_type(*blocks)
+
+
+def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> SparseVariable:
+    """Sparse matrices of as many rows beside each other, csc unless `format` says csr.   (m, n₁), (m, n₂), … → (m, Σn)
+
+    dtype: of the result, by default what the blocks promote to.
+
+    Raises: GraphTypeError for a dense block; GraphValueError for no blocks, another format, or rows that differ, at run
+    time where they are not known.
+    """
+    return _stacked(HStack, blocks, format, dtype)
+
+
+def vstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> SparseVariable:
+    """Sparse matrices of as many columns below each other, csc unless `format` says csr.   Raises: as hstack"""
+    return _stacked(VStack, blocks, format, dtype)
+
+
+def _stacked(
+    kind: type[HStack] | type[VStack], blocks: Sequence[Any], format: str | None, dtype: DTypeLike | None
+) -> SparseVariable:
+    if not blocks:
+        raise GraphValueError(f"{kind.name}: no blocks")
+    wanted = None if dtype is None else dtypes.canonical(dtype)
+    return kind(format or "csc", wanted)(*map(as_sparse, blocks))  # type: ignore[no-any-return]
+
+
+def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
+    """Sparse or dense matrices along a diagonal; of dense ones what is not 0 is stored.   → (Σm, Σn), promoted dtype
+
+    Raises: GraphValueError for no matrices or another format, GraphTypeError for a rank above 2.
+    """
+    if not matrices:
+        raise GraphValueError("block_diag: no matrices")
+    blocks = [x if isinstance(x, SparseVariable) else from_dense(x, format) for x in matrices]
+    if len(blocks) == 1:
+        return in_format(blocks[0], format)
+    return SparseBlockDiagonal(len(blocks), format)(*blocks)  # type: ignore[no-any-return]

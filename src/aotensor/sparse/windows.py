@@ -1,0 +1,267 @@
+"""Windows of a sparse matrix: rows and columns at given positions, and the matrix that has such a window.
+
+Positions are int64 vectors that are known to lie in the matrix: who makes them has checked that (see getitem.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.sparse_type import scipy_sparse
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.create import arange, full, zeros
+from aotensor.ops.elementwise.compare import cast, ge
+from aotensor.ops.index import inc_subtensor, set_subtensor, subtensor
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.cumulate import cumsum
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
+from aotensor.ops.shape.join import concatenate
+from aotensor.sparse.compressed import ExpandSlices, TakeAt, sum_at
+from aotensor.sparse.csm import like, matrix_extent, matrix_of, parts_of
+from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
+from aotensor.sparse.patterns import canonical, compress, other_format
+
+
+class WindowOp(SparseOp):
+    """An op that is linear in its first input, a matrix or its entries; the other inputs say where."""
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected()]
+        return [self.of(tangents[0], inputs)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[position == 0] for position in range(len(node.inputs))]
+
+    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+        """The same of a tangent in the place of the first input."""
+        return self(x, *inputs[1:])  # type: ignore[no-any-return]
+
+
+def no_cotangents(op: Op, inputs: Sequence[Variable], ct: Variable) -> list[Variable] | None:
+    """What becomes of cotangents that say nothing, None if this one says something."""
+    rest = [disconnected() for _ in inputs[1:]]
+    if is_disconnected(ct):
+        return [disconnected(), *rest]
+    return [zero_gradient(inputs[0]), *rest] if dtypes.is_discrete(inputs[0].dtype) else None
+
+
+@dataclass(frozen=True)
+class Submatrix(WindowOp):
+    """(x, *positions) → the rows and columns of x at these positions, in the format of x.
+
+    axes: those with positions, in order; along others x is whole. rises: for each of them, whether its positions are
+    known to rise strictly. Positions may repeat. Stored zeros stay.
+
+    Gradient: regular, entries of the cotangent at their places in x, added where positions repeat.
+    """
+
+    name: ClassVar[str] = "submatrix"
+    axes: tuple[int, ...]
+    rises: tuple[bool, ...]
+
+    def infer_type(self, x: TensorType, *positions: TensorType) -> TensorType:
+        x = need_sparse(self, x)
+        check_positions(self, positions)
+        dims: list[Dim] = list(x.shape)
+        for axis, found in zip(self.axes, positions, strict=True):
+            dims[axis] = found.shape[0]
+        return x.with_shape(dims)
+
+    def reference(self, x: Any, *positions: Array) -> Any:
+        is_sorted = True
+        for axis, found, rises in zip(self.axes, positions, self.rises, strict=True):
+            x = x[found] if axis == 0 else x[:, found]
+            is_sorted &= rises or axis == (0 if x.format == "csr" else 1)
+        if not is_sorted:
+            x.sort_indices()
+        return x
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        return [matrix_of(self._window(parts_of(inputs[0]), inputs[1:]))]
+
+    def _window(self, p: Parts, positions: Sequence[Variable]) -> Parts:
+        chosen = dict(zip(self.axes, zip(positions, self.rises, strict=True), strict=True))
+        major = 0 if p.format == "csr" else 1
+        if major in chosen:
+            p = slices_at(p, chosen[major][0])
+        if 1 - major in chosen:
+            found, rises = chosen[1 - major]
+            p = minor_kept(p, found) if rises else other_format(slices_at(other_format(p), found))
+        return p
+
+    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+        found: Variable = self(x, *inputs[1:]) if x.is_sparse else dense_window(x, self._along(inputs[1:]))
+        return found
+
+    def _along(self, positions: Sequence[Variable]) -> dict[int, Variable]:
+        return dict(zip(self.axes, positions, strict=True))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, *positions), (ct,) = inputs, cotangents
+        if (none := no_cotangents(self, inputs, ct)) is not None:
+            return none
+        extents = [matrix_extent(x, axis) for axis in range(2)]  # type: ignore[arg-type]
+        rest = [disconnected() for _ in positions]
+        if not ct.is_sparse:
+            return [inc_subtensor(dense_window(zeros(extents, ct.dtype), self._along(positions)), ct), *rest]
+        p, q = parts_of(ct), parts_of(outputs[0])
+        if have_same_pattern(p, q):
+            return [self._at_entries(x, p.data, positions), *rest]
+        op = PlacedMatrix(x.tensor_type.shape, self.axes, self.rises)
+        return [op(ct, *map(as_tensor, extents), *positions), *rest]
+
+    def _at_entries(self, x: Variable, ct: Variable, positions: Sequence[Variable]) -> Variable:
+        """The cotangent on the pattern of x, from that of each entry of the window."""
+        p = parts_of(x)
+        count = extent_of(p.indices, 0)
+        numbers = self._window(replace(p, data=arange(count)), positions).data
+        return like(x, sum_at(ct, numbers, count))
+
+
+@dataclass(frozen=True)
+class PlacedMatrix(WindowOp):
+    """(z, m, n, *positions) → the m × n matrix with the entries of z at the rows and columns that positions say.
+
+    The transpose of Submatrix: entries for one place add up. dims: m and n as far as they are known. axes, rises: as
+    there. The format is that of z.
+    """
+
+    name: ClassVar[str] = "placed_matrix"
+    dims: tuple[Dim, ...]
+    axes: tuple[int, ...]
+    rises: tuple[bool, ...]
+
+    def infer_type(self, z: TensorType, m: TensorType, n: TensorType, *positions: TensorType) -> TensorType:
+        check_positions(self, positions)
+        return need_sparse(self, z).with_shape(self.dims)
+
+    def reference(self, z: Any, m: Array, n: Array, *positions: Array) -> Any:
+        entries = z.tocoo()
+        places = [entries.row, entries.col]
+        for axis, found in zip(self.axes, positions, strict=True):
+            places[axis] = found[places[axis]]
+        return summed_entries(z.format, entries.data, places, (int(m), int(n)))
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        z, m, n, *positions = inputs
+        p = parts_of(z)
+        known = dict(zip(self.axes, positions, strict=True))
+        major = 0 if p.format == "csr" else 1
+        extents = as_extent(m), as_extent(n)
+        if 1 - major in known:
+            indices = cast(TakeAt()(known[1 - major], p.indices), p.indices.dtype)
+            p = with_minor(replace(p, indices=indices), extents[1 - major], self.dims[1 - major])
+        if not all(self.rises):
+            p = placed(p, known.get(major), extents[major], self.dims[major])
+        elif major in known:
+            p = _spread(p, known[major], extents[major], self.dims[major])
+        return [matrix_of(p)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        positions, (ct,) = inputs[3:], cotangents
+        if (none := no_cotangents(self, inputs, ct)) is not None:
+            return none
+        found = Submatrix(self.axes, self.rises).of(ct, [ct, *positions])
+        return [found, *(disconnected() for _ in inputs[1:])]
+
+    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+        if x.is_sparse:
+            return super().of(x, inputs)
+        _, m, n, *positions = inputs
+        whole = zeros([as_extent(m), as_extent(n)], x.dtype)
+        return inc_subtensor(dense_window(whole, dict(zip(self.axes, positions, strict=True))), x)
+
+
+def check_positions(op: Op, positions: Sequence[TensorType]) -> None:
+    """Raises: GraphTypeError unless all are vectors of int64."""
+    if any(found.rank != 1 or found.dtype != "int64" for found in positions):
+        raise type_error(op, "int64 vectors of positions", *positions)
+
+
+def summed_entries(format: str, data: Array, places: Sequence[Array], shape: tuple[int, int]) -> Any:
+    """A SciPy matrix of entries at (rows, columns), canonical; those for one place add up."""
+    found = scipy_sparse().coo_matrix((data, tuple(places)), shape=shape).asformat(format)
+    found.sum_duplicates()
+    return found
+
+
+def dense_window(x: Variable, positions: Mapping[int, Variable]) -> Variable:
+    """The rows and columns of a dense matrix at positions, as something that can be set or increased."""
+    if len(positions) == 2:
+        return subtensor(x, (dimshuffle(positions[0], [0, None]), dimshuffle(positions[1], [None, 0])))
+    ((axis, found),) = positions.items()
+    return subtensor(x, (found,) if axis == 0 else (slice(None), found))
+
+
+# --- in parts --------------------------------------------------------------------------------------------------------
+
+
+def indptr_of(counts: Variable, dtype: str) -> Variable:
+    """(n + 1,) the entry at which each slice begins, from the number of entries of each; the last one is their sum."""
+    return concatenate([zeros((1,), dtype), cast(cumsum(counts), dtype)])
+
+
+def with_major(p: Parts, extent: SymbolicExtent, dim: Dim) -> Parts:
+    """The same vectors with another number of slices."""
+    if p.format == "csr":
+        return replace(p, rows=extent, dims=(dim, p.dims[1]))
+    return replace(p, columns=extent, dims=(p.dims[0], dim))
+
+
+def with_minor(p: Parts, extent: SymbolicExtent, dim: Dim) -> Parts:
+    """The same vectors with another bound of the indices."""
+    if p.format == "csr":
+        return replace(p, columns=extent, dims=(p.dims[0], dim))
+    return replace(p, rows=extent, dims=(dim, p.dims[1]))
+
+
+def slices_at(p: Parts, positions: Variable) -> Parts:
+    """The rows of csr, or columns of csc, at positions; each keeps the order of its entries."""
+    starts = TakeAt()(p.indptr, positions)
+    counts = TakeAt()(p.indptr, positions + 1) - starts
+    indptr = indptr_of(counts, p.indptr.dtype)
+    numbers = arange(subtensor(indptr, -1))
+    shift = cast(starts - subtensor(indptr, slice(None, -1)), "int64")
+    entries = numbers + ExpandSlices()(shift, indptr, numbers)
+    data, indices = (TakeAt()(x, entries) for x in (p.data, p.indices))
+    found = replace(p, data=data, indices=indices, indptr=indptr)
+    return with_major(found, extent_of(positions, 0), positions.tensor_type.shape[0])
+
+
+def minor_kept(p: Parts, positions: Variable) -> Parts:
+    """The columns of csr, or rows of csc, at positions that rise; each slice keeps the order of its entries."""
+    count = extent_of(positions, 0)
+    none = full((p.minor,), -1, p.indices.dtype)
+    places = set_subtensor(subtensor(none, positions), arange(count, dtype=none.dtype))
+    new = TakeAt()(places, p.indices)
+    found = compress(replace(p, indices=new), ge(new, 0))
+    return with_minor(found, count, positions.tensor_type.shape[0])
+
+
+def _spread(p: Parts, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Parts:
+    """The slices of p at numbers that rise, among empty ones."""
+    counts = subtensor(p.indptr, slice(1, None)) - subtensor(p.indptr, slice(None, -1))
+    indptr = indptr_of(sum_at(counts, slices, extent, dim), p.indptr.dtype)
+    return with_major(replace(p, indptr=indptr), extent, dim)
+
+
+def placed(p: Parts, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Parts:
+    """The slices of p at any numbers below `extent`, None if where they are; sorted, entries for one place add up."""
+    across = other_format(p)
+    if slices is not None:
+        indices = cast(TakeAt()(slices, across.indices), across.indices.dtype)
+        across = with_minor(replace(across, indices=indices), extent, dim)
+    return canonical(replace(other_format(across), is_canonical=False))

@@ -1,0 +1,161 @@
+"""Functions of sparse matrices against SciPy: conversions, transposes, and what a variable says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+from aotensor.errors import GraphTypeError
+from aotensor.gradient import Lop, Rop, grad
+
+M = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
+FORMATS = pytest.mark.parametrize("format", ["csr", "csc"])
+
+
+def stored(format: str, dtype: str = "float64") -> Any:
+    """M with a stored zero at (0, 2)."""
+    matrix = scipy.sparse.coo_matrix(([1.0, 0.0, 2.0, 3.0], ([0, 0, 1, 1], [1, 2, 0, 2])), shape=(2, 3))
+    return matrix.asformat(format).astype(dtype)
+
+
+@FORMATS
+@pytest.mark.shows("sparse/3-dense_from_sparse", "sparse/3-toarray")
+def test_dense_from_sparse(format: str) -> None:
+    x = sp.matrix(format, "x", shape=(2, 3))
+    weights = np.arange(6.0).reshape(2, 3)
+    structured = grad((x.toarray() * weights).sum(), x)
+    regular = grad((sp.dense_from_sparse(x, structured=False) * weights).sum(), x)
+    assert structured.type == x.type
+    assert regular.type == at.TensorType("float64", (2, 3))
+    found, everywhere, dense = aot.function([x], [structured, regular, x.todense()]).reference(stored(format))
+    assert found.format == format
+    np.testing.assert_array_equal(found.toarray(), weights * [[0, 1, 1], [1, 0, 1]])
+    assert found.nnz == 4
+    np.testing.assert_array_equal(everywhere, weights)
+    np.testing.assert_array_equal(dense, M)
+    assert sp.DenseFromSparse() == sp.DenseFromSparse(structured=True) != sp.DenseFromSparse(structured=False)
+    d = at.matrix("d")
+    assert sp.dense_from_sparse(d) is d
+
+
+def test_integers_have_a_zero_gradient() -> None:
+    x = sp.csr_matrix("x", dtype="int32")
+    slope = grad(x.toarray().astype("float64").sum(), x)
+    assert (slope.dtype, slope.format) == ("float64", "csr")
+    assert aot.function([x], slope, on_unused_input="ignore").reference(stored("csr", "int32")).nnz == 0
+
+
+@FORMATS
+@pytest.mark.shows("sparse/4-transpose")
+def test_transpose(format: str) -> None:
+    x = sp.matrix(format, "x", shape=(2, "n"), dtype="float32", index_dtype="int64")
+    y = x.T
+    assert (y.format, y.type.shape, y.dtype, y.type.index_dtype) == (
+        {"csr": "csc", "csc": "csr"}[format],
+        ("n", 2),
+        "float32",
+        "int64",
+    )
+    assert y.T is x
+    assert sp.transpose(x).owner.op == sp.Transpose() == x.transpose().owner.op
+    dense = np.arange(6.0, dtype="float32").reshape(3, 2)
+    pulled = Lop(y, x, at.as_tensor_variable(dense))
+    value, pulled_value, pushed = aot.function([x], [y, pulled, Rop(y, x, x)]).reference(stored(format, "float32"))
+    np.testing.assert_array_equal(value.toarray(), M.T)
+    np.testing.assert_array_equal(pulled_value, dense.T)
+    np.testing.assert_array_equal(pushed.toarray(), M.T)
+
+
+@pytest.mark.shows("sparse/3-csr_from_dense", "sparse/14-from_dense")
+def test_from_dense() -> None:
+    d = at.matrix("d", shape=(2, 3))
+    x = sp.csc_from_dense(d)
+    assert str(x.type) == "csc float64[2, 3]"
+    assert sp.SparseFromDense("csc") == x.owner.op != sp.csc_from_dense(d, structured=True).owner.op
+    weights = np.arange(6.0).reshape(2, 3)
+    slopes = [
+        grad((sp.dense_from_sparse(y, structured=False) * weights).sum(), d) for y in (x, sp.csc_from_dense(d, True))
+    ]
+    regular, structured = aot.function([d], slopes, on_unused_input="ignore").reference(M)
+    np.testing.assert_array_equal(regular, weights)
+    np.testing.assert_array_equal(structured, weights * (M != 0))
+    assert sp.csr_from_dense([[0, 2]]).eval().nnz == 1
+    with pytest.raises(GraphTypeError, match="rank 2"):
+        sp.csr_from_dense(at.tensor3())
+    with pytest.raises(GraphTypeError, match="bool"):
+        sp.csr_from_dense(at.matrix(dtype="bool"))
+
+
+@FORMATS
+@pytest.mark.shows("sparse/2-csm_parts", "sparse/2-sp_ones_like", "sparse/2-sp_zeros_like")
+def test_pieces_and_what_is_like_a_matrix(format: str) -> None:
+    x = sp.matrix(format, "x")
+    parts = [sp.csm_data(x), sp.csm_indices(x), sp.csm_indptr(x), sp.csm_shape(x)]
+    assert [part.dtype for part in parts] == ["float64", "int32", "int32", "int32"]
+    ones, zeros = sp.sp_ones_like(x), x.zeros_like("float32")
+    m = stored(format)
+    *found, shape, one, zero, extents, size = aot.function([x], [*parts, ones, zeros, x.shape, x.size]).reference(m)
+    for array, expected in zip(found, (m.data, m.indices, m.indptr), strict=True):
+        np.testing.assert_array_equal(array, expected)
+    np.testing.assert_array_equal(shape, [2, 3])
+    np.testing.assert_array_equal(extents, [2, 3])
+    assert (size, one.nnz, zero.nnz, zero.dtype, zero.shape) == (4, 4, 0, "float32", (2, 3))
+    np.testing.assert_array_equal(one.data, np.ones(4))
+    assert one.format == zero.format == format
+    for unconnected in (ones, zeros):
+        with pytest.raises(aot.errors.DisconnectedInputError):
+            grad(unconnected.toarray().sum(), x)
+
+
+CASTS = [
+    (sp.bcast, "int8"), (sp.wcast, "int16"), (sp.icast, "int32"), (sp.lcast, "int64"), (sp.fcast, "float32"),
+    (sp.dcast, "float64"),
+]  # fmt: skip
+
+
+@FORMATS
+@pytest.mark.shows("sparse/3-casts", "sparse/3-cast")
+def test_casts(format: str) -> None:
+    x = sp.matrix(format, "x", shape=(2, 3))
+    results = [cast(x) for cast, _ in CASTS]
+    assert [str(y.type) for y in results] == [f"{format} {dtype}[2, 3]" for _, dtype in CASTS]
+    for (_, dtype), value in zip(CASTS, aot.function([x], results).reference(stored(format)), strict=True):
+        assert (value.dtype, value.nnz) == (dtype, 4)
+        np.testing.assert_array_equal(value.toarray(), M.astype(dtype))
+    assert sp.cast(x, "float64") is x is x.astype("floatX") is at.cast(x, "float64")
+    slopes = [grad(y.toarray().sum().astype("float64"), x) for y in results]
+    sizes = aot.function([x], slopes, on_unused_input="ignore").reference(stored(format))
+    assert [size.toarray().any() for size in sizes] == [False] * 4 + [True] * 2
+    for complex_cast in (sp.ccast, sp.zcast):
+        with pytest.raises(aot.errors.UnsupportedError, match="complex"):
+            complex_cast(x)
+    with pytest.raises(GraphTypeError, match="bool"):
+        sp.cast(x, "bool")
+
+
+@FORMATS
+@pytest.mark.shows("sparse/3-csr_from_dense")
+def test_from_dense_changes_the_format_of_a_sparse_matrix(format: str) -> None:
+    """All entries stay, stored zeros too; the gradient goes back as it came."""
+    x = sp.matrix(format, "x", shape=(2, "n"))
+    same, other = (
+        (sp.csr_from_dense(x), sp.csc_from_dense(x))
+        if format == "csr"
+        else (sp.csc_from_dense(x), sp.csr_from_dense(x))
+    )
+    assert same is x
+    assert (other.format, other.type.shape) == ({"csr": "csc", "csc": "csr"}[format], (2, "n"))
+    dense = np.arange(6.0).reshape(2, 3)
+    results = [other, Lop(other, x, at.as_tensor_variable(dense)), Rop(other, x, at.as_tensor_variable(dense))]
+    value, pulled, pushed = aot.function([x], results).reference(stored(format))
+    assert (value.nnz, value.format) == (4, other.format)
+    np.testing.assert_array_equal(value.toarray(), M)
+    np.testing.assert_array_equal(pulled, dense)
+    np.testing.assert_array_equal(pushed, dense)
+    assert sp.csc_from_dense(stored(format)).eval().format == "csc"
