@@ -8,7 +8,6 @@ from __future__ import annotations
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
-from aotensor.sparse import sample as _sample
 from aotensor.sparse.arithmetic.add import (
     AddSD, AddSS, AddSSData, Neg, StructuredAddSV, add, add_s_d, add_s_s, add_s_s_data, neg, structured_add_s_v,
     sub, subtract,
