@@ -16,10 +16,12 @@ from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import lookup
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseConstant, SparseTensorType, SparseVariable, check_structure
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp, zero_gradient
-from aotensor.ops.shape.extents import SymbolicExtent
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 
 
@@ -227,8 +229,10 @@ class CheckedStructure(Op):
         return [[True, False, False], *([False] * 3 for _ in range(3))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        single = self.apply(node.inputs[0], *inputs[1:]).outputs
-        return [inputs[0], *single[1:]]
+        check_steering(self, is_batched)
+        data = inputs[0]
+        single = self.apply(zeros((extent_of(data, 1),), data.dtype), *inputs[1:]).outputs
+        return [data, *single[1:]]
 
     def lower(
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor
