@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from aotensor.core import dtypes
-from aotensor.graph.variable import Variable, made_at
-from aotensor.graph.walk import toposort
+from aotensor.graph.variable import Variable
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike, full_like
 from aotensor.ops.elementwise.arithmetic import mul
@@ -29,25 +28,6 @@ from aotensor.sparse.op import Parts
 from aotensor.sparse.sample import Sample
 
 ROWS, COLUMNS = "sample: rows", "sample: columns"
-
-
-def push_samples(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every sample of a dense matrix taken of what that matrix is made of, as far back as possible."""
-    nodes = toposort(outputs, stop=stop)
-    if not any(isinstance(node.op, Sample) for node in nodes):
-        return list(outputs)
-    known: dict[Variable, Variable] = {}
-    for node in nodes:
-        inputs = [known.get(x, x) for x in node.inputs]
-        with made_at(node.outputs[0].site):
-            if isinstance(node.op, Sample) and not inputs[0].is_sparse:
-                made: Sequence[Variable] = [sampled(inputs[0], inputs[1], stop)]
-            elif any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
-                made = node.op.apply(*inputs).outputs
-            else:
-                continue
-        known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if old not in stop)
-    return [known.get(x, x) for x in outputs]
 
 
 @dataclass(frozen=True)
