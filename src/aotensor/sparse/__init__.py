@@ -18,12 +18,8 @@ from aotensor.sparse.arithmetic.compare import (
     greater_equal_s_s, greater_than_s_d, greater_than_s_s, gt, le, less_equal_s_d, less_equal_s_s, less_than_s_d,
     less_than_s_s, lt, neq, not_equal_s_d, not_equal_s_s,
 )
-from aotensor.sparse.arithmetic.dispatch import (
-    sparse_counterpart, sparse_div, sparse_power,
-)
-from aotensor.sparse.arithmetic.extremum import (
-    SpExtremum, sparse_max, sparse_min,
-)
+from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
+from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
 from aotensor.sparse.arithmetic.multiply import (
     ColScaleCSC, DivSD, MulSD, MulSS, MulSV, RowScaleCSC, SparseDenseMultiply, SparseDenseVectorMultiply,
     SparseSparseMultiply, col_scale, mul, mul_s_d, mul_s_s, mul_s_v, multiply, row_scale,
@@ -38,11 +34,6 @@ from aotensor.sparse.arithmetic.structured import (
     structured_sqr, structured_sqrt, structured_square, structured_tan, structured_tanh, structured_trunc, tan,
     tanh, trunc,
 )
-from aotensor.sparse.arithmetic.sums import (
-    SpSum, sp_sum, sparse_mean,
-)
-from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
-from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
 from aotensor.sparse.arithmetic.sums import SpSum, sp_sum, sparse_mean
 from aotensor.sparse.clean import (
     EliminateZeros, EnsureSortedIndices, Remove0, clean, eliminate_zeros, ensure_sorted_indices, remove0,
@@ -56,9 +47,12 @@ from aotensor.sparse.create import (
 )
 from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
 from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
-from aotensor.sparse.elements import GetItem2Lists, PlacedElements as GetItem2ListsGrad, GetItemScalar
-from aotensor.sparse.getitem import (
+from aotensor.sparse.index.elements import GetItem2Lists, PlacedElements as GetItem2ListsGrad, GetItemScalar
+from aotensor.sparse.index.getitem import (
     get_item_2d, get_item_2lists, get_item_2lists_grad, get_item_list, get_item_list_grad, get_item_scalar,
+)
+from aotensor.sparse.index.windows import (
+    Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad,
 )
 from aotensor.sparse.op import (
     as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
@@ -77,7 +71,6 @@ from aotensor.sparse.symbols import (
 )
 from aotensor.sparse.true_dot import TrueDot, true_dot
 from aotensor.sparse.usmm import Usmm, UsmmCscDense, usmm
-from aotensor.sparse.windows import Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad
 
 __all__ = [
     "AddSD", "AddSS", "AddSSData", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ColScaleCSC",
