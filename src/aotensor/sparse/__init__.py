@@ -104,7 +104,7 @@ __all__ = [
     "structured_elemwise", "structured_exp", "structured_expm1", "structured_floor", "structured_log",
     "structured_log1p", "structured_maximum", "structured_minimum", "structured_monoid", "structured_pow",
     "structured_rad2deg", "structured_rint", "structured_sgn", "structured_sigmoid", "structured_sign",
-    "structured_sin", "structured_sinh", "structured_sqr", "structured_sqrt", "structured_square",
-    "structured_tan", "structured_tanh", "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose",
-    "true_dot", "trunc", "uint_dtypes", "usmm", "vstack", "wcast", "zcast",
+    "structured_sin", "structured_sinh", "structured_sqr", "structured_sqrt", "structured_square", "structured_tan",
+    "structured_tanh", "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose", "true_dot", "trunc",
+    "uint_dtypes", "usmm", "vstack", "wcast", "zcast",
 ]

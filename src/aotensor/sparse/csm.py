@@ -13,7 +13,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import lookup
+from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseConstant, SparseTensorType, SparseVariable, check_structure
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering
@@ -348,3 +348,22 @@ def matrix_of(parts: Parts) -> SparseVariable:
 def like(x: Variable, data: Variable) -> SparseVariable:
     """The pattern of x with other values at its stored entries."""
     return matrix_of(replace(parts_of(x), data=data))
+
+
+# --- inside of loops and branches ------------------------------------------------------------------------------------
+
+
+@public
+def sparse_vectors(x: Variable) -> list[Variable]:
+    """data, indices, indptr and shape of a matrix: what stands for it where only dense values can go."""
+    found: list[Variable] = CSMProperties()(x)
+    return found
+
+
+@public
+def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> SparseVariable:
+    """The matrix of vectors that were those of a matrix of this type."""
+    data, indices, indptr, shape = vectors
+    rows, columns = (dim if isinstance(dim, int) else subtensor(shape, axis) for axis, dim in enumerate(type.shape))
+    dims: Any = type.shape
+    return matrix_of(Parts(type.format, data, indices, indptr, rows, columns, dims, type.is_canonical))
