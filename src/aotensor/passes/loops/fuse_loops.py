@@ -121,12 +121,12 @@ def _arrange(items: Sequence[_Item], is_top_level: bool = False) -> list[Node]:
     barrier = 0
     for item in _deferred(items):
         # a scalar is known behind the slot that it is made of, a statement's result maybe within its loop
-        earliest = max([barrier, *(place[d] + (d not in inside_loop) for d in _dependences(item.op, place))])
+        earliest = max([barrier, *(place[d] + (d not in inside_loop) for d in _dependences(item, place))])
         if item.statement is not None and item.free:
             place[item.op] = _join(item, item.statement, slots, earliest)
             inside_loop.add(item.op)
         elif item.statement is None and _is_scalar(item.op):
-            earliest = max([earliest, *(place[d] + 1 for d in _dependences(item.op, place))])
+            earliest = max([earliest, *(place[d] + 1 for d in _dependences(item, place))])
             (slots[earliest - 1].tail if earliest else prologue).append(Plain(item.op))
             place[item.op] = earliest - 1
         else:
@@ -153,16 +153,16 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
         """Place a waiting statement behind those that it needs, in program order."""
         wanted, pending = {op}, [op]
         while pending:
-            more = _dependences(pending.pop(), dict.fromkeys(waiting, 0)) - wanted
+            more = _dependences(waiting[pending.pop()], dict.fromkeys(waiting, 0)) - wanted
             wanted |= more
             pending.extend(more)
         for w in [w for w in waiting if w in wanted]:
             order.append(waiting.pop(w))
 
     for item in items:
-        needed = _dependences(item.op, dict.fromkeys(waiting, 0))
+        needed = _dependences(item, dict.fromkeys(waiting, 0))
         statement = item.statement
-        if statement is not None and not any(statement.is_reduction) and not _dependences(item.op, placed):
+        if statement is not None and not any(statement.is_reduction) and not _dependences(item, placed):
             item.is_deferred = True
             waiting[item.op] = item
             continue
@@ -189,9 +189,12 @@ def _inside(item: _Item, loop: Loop) -> _Item:
     return _Item(item.op, item.statement, tuple(d for d in item.free if d != bound))
 
 
-def _dependences(op: Operation, place: Mapping[Operation, int]) -> Set[Operation]:
-    """Placed operations whose results `op` uses, in its body too."""
-    found: set[Operation] = set()
+def _dependences(item: _Item, place: Mapping[Operation, int]) -> Set[Operation]:
+    """Placed operations whose results an item uses, in its body too, and for its bounds."""
+    op, found = item.op, set[Operation]()
+    if item.statement is not None and item.statement.slices is not None:
+        indptr = item.statement.slices.indptr
+        found |= {indptr.owner} if isinstance(indptr.owner, Operation) else set()
     for inner in op.walk() if op.regions else (op,):
         for x in inner.operands:
             if isinstance(x.owner, Operation):
@@ -246,25 +249,25 @@ def _buries(item: _Item, statement: Statement, dim: int) -> bool:
 
 def _flows_within(producer: Statement, x: SSAValue, produced: int, consumer: Statement, dim: int) -> bool:
     """True if iteration t of the loop reads of `x` just what iteration t has completed."""
-    position = _axis_of(producer, producer.write_map(x), produced)
-    return position is not None and all(_axis_of(consumer, m, dim) == position for m in consumer.read_maps(x))
+    bound = _axis_of(producer, producer.write_map(x), produced)
+    return bound is not None and all(_axis_of(consumer, m, dim) == bound for m in consumer.read_maps(x))
 
 
-def _axis_of(statement: Statement, map: AffineMap, dim: int) -> int | None:
-    """Along which axis an operand is bound by a dim; a slice is where its entries are."""
+def _axis_of(statement: Statement, map: AffineMap, dim: int) -> tuple[int, SSAValue | None] | None:
+    """Along which axis an operand is bound by a dim; a slice is where its entries are, as this indptr divides them."""
     slices = statement.slices
     if slices is not None and dim == slices.slice and (position := position_of(map, slices.entry)) is not None:
-        return position
-    return position_of(map, dim)
+        return position, slices.indptr
+    return None if (position := position_of(map, dim)) is None else (position, None)
 
 
 def _shares_operand(statement: Statement, dim: int, loop: Loop) -> bool:
     """True if some member of the loop reads the same tensor along the same axis."""
     for x, own in statement.reads:
-        position = _axis_of(statement, own, dim)
-        if position is None:
+        axis = _axis_of(statement, own, dim)
+        if axis is None:
             continue
         for member, bound in loop.dims.items():
-            if any(_axis_of(member, m, bound) == position for m in member.read_maps(x)):
+            if any(_axis_of(member, m, bound) == axis for m in member.read_maps(x)):
                 return True
     return False

@@ -21,8 +21,8 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, extent_of
 from aotensor.sparse.compressed import ExpandSlices, sum_major
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
+from aotensor.sparse.index.windows import WindowOp, check_positions, no_cotangents, placed, slices_at, summed_entries
 from aotensor.sparse.op import Parts, need_sparse, type_error
-from aotensor.sparse.windows import WindowOp, check_positions, no_cotangents, placed, slices_at, summed_entries
 
 
 @dataclass(frozen=True)
