@@ -2,6 +2,7 @@
 
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
+dense(sparse(d))          →    d                       dense_again
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from aotensor.graph.variable import Variable, made_at
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
 from aotensor.ops.shape.axes import DimShuffle
-from aotensor.sparse.convert import DenseFromSparse, transpose
+from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, transpose
 from aotensor.sparse.products import any_product, turned
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.sample import Sample
@@ -88,5 +89,16 @@ def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
     return None
 
 
-RULES: Final[dict[type, tuple[Rule, ...]]] = {Sample: (samples,), Contract: (products_of_sparse,)}
+def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """The dense form of what is not 0 in a dense matrix → that matrix."""
+    (x,) = inputs
+    is_made = x.owner is not None and x not in stop and isinstance(x.owner.op, SparseFromDense)
+    return x.owner.inputs[0] if x.owner is not None and is_made else None
+
+
+RULES: Final[dict[type, tuple[Rule, ...]]] = {
+    Sample: (samples,),
+    Contract: (products_of_sparse,),
+    DenseFromSparse: (dense_again,),
+}
 """By the class of the op, in the order in which they are tried."""
