@@ -24,6 +24,7 @@ from aotensor.codegen.emit_state import (
 )
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
+from aotensor.ir.prefetch import PrefetchOp
 
 NO_MEMORY: Final = -1
 """What a kernel returns instead of the number of a check, where a buffer of its own finds no memory."""
@@ -43,6 +44,12 @@ def _store(e: Emitter, op: memref.StoreOp) -> None:
     buffer = e.buffer(op.memref)
     address = e.address(buffer, _type(op.memref), [e.extent(i) for i in op.indices])
     e.store(buffer, address, e.value(op.value))
+
+
+def _prefetch(e: Emitter, op: PrefetchOp) -> None:
+    address = e.address(e.buffer(op.memref), _type(op.memref), [e.extent(i) for i in op.indices])
+    flags = [llvm.constant(llvm.integer(32), n) for n in (int(bool(op.is_write)), op.locality.value.data, 1)]
+    llvm.intrinsic(e.builder, "prefetch", [address, *flags], result=llvm.void, overloads=[llvm.pointer])
 
 
 def _dim(e: Emitter, op: memref.DimOp) -> None:
@@ -261,6 +268,7 @@ def _type(ssa: SSAValue) -> MemRefType[Any]:
 HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
+    PrefetchOp: _prefetch,
     memref.DimOp: _dim,
     memref.CopyOp: _copy,
     memref.AllocOp: _alloc,

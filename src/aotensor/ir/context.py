@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from aotensor.ir.dialect import AOT
+from aotensor.ir.prefetch import PrefetchOp
 from aotensor.ir.remf import RemfOp
 
 # dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
@@ -28,6 +29,7 @@ def make_context() -> Context:
         context.register_dialect(name, known[name])
     context.register_dialect(AOT.name, lambda: AOT)
     context.load_op(RemfOp)
+    context.load_op(PrefetchOp)
     return context
 
 

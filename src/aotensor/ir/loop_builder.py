@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.prefetch import PrefetchOp
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.verbs import Extent, Verbs
 
@@ -52,10 +53,12 @@ class LoopBuilder(Verbs):
         is_vectorisable: bool = True,
         is_parallel: bool = False,
         is_short: bool = False,
+        is_unrolled: bool = True,
     ) -> list[Scalar]:
         """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop.
 
         is_parallel: no iteration reads or writes memory that another one writes. is_short: few iterations are likely.
+        is_unrolled: LLVM may do several iterations at once.
         """
         low, high, stride = (self.index(n) for n in (start, stop, step))
         block = Block(arg_types=[low.ssa.type, *(c.ssa.type for c in carried)])
@@ -66,6 +69,8 @@ class LoopBuilder(Verbs):
         op = scf.ForOp(low.ssa, high.ssa, stride.ssa, [c.ssa for c in carried], Region(block))
         if not is_vectorisable:
             op.attributes["novector"] = UnitAttr()
+        if not is_unrolled:
+            op.attributes["nounroll"] = UnitAttr()
         if is_parallel:
             op.attributes["parallel_accesses"] = UnitAttr()
         if is_short:
@@ -150,6 +155,10 @@ class LoopBuilder(Verbs):
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
         """buffer[indices] = value"""
         self.builder.insert(memref.StoreOp.get(value.ssa, buffer, [self.index(i).ssa for i in indices]))
+
+    def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
+        """Say that buffer[indices], an element or the place behind the last one, is wanted soon."""
+        self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))
 
     def extent_of(self, buffer: SSAValue, axis: int) -> Extent:
         """The extent of a buffer along an axis."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
@@ -65,24 +65,10 @@ class ProductPattern(PatternRule):
         lowered_inner(b, inner, pq)
         extent = b.scalars.cast(b.item(minor), dtypes.INDEX)
         dtype = dtypes.promote(ip.dtype, pp.dtype, iq.dtype, pq.dtype)
-        bound = lowered_bound(b, ip, pp, pq, extent)
+        (room,) = b.pattern("product_room", [ip, pp, pq], [extent], [("int64", (1,))])
+        bound = b.scalars.cast(b.scalars.load(room, 0), dtypes.INDEX)
         wide, indptr = b.pattern("product", [ip, pp, iq, pq], [extent], [(dtype, (bound,)), (dtype, pp.extents)])
         return filled_part(b, wide, indptr), indptr
-
-
-def lowered_bound(b: TensorBuilder, ip: Tensor, pp: Tensor, pq: Tensor, minor: Scalar) -> Extent:
-    """What a product cannot have more entries than: for each row the lengths of the rows that meet in it."""
-    v = b.scalars
-
-    def length(w: ScalarVerbs, e: Scalar) -> Scalar:
-        k = w.cast(w.load(ip, e), dtypes.INDEX)
-        ends = (w.cast(w.load(pq, at), "int64") for at in (w.iadd(k, 1), k))
-        return w.sub(*ends)
-
-    terms = b.segment_sum(b.tabulate(ip.extents, "int64", length), pp, v.isub(pp.extents[0], 1))
-    wide = v.cast(minor, "int64")
-    bounded = b.map(lambda w, n: w.minimum(n, wide), terms, dtype="int64")
-    return v.cast(b.item(b.reduce("add", bounded, [0])), dtypes.INDEX)
 
 
 def triples(ip: Array, pp: Array, pq: Array) -> tuple[Array, Array]:

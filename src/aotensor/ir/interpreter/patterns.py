@@ -5,6 +5,8 @@
     positions        (pattern p, q) over (minor)          → for each entry of p where q has its place, else −1
     union            (pattern p, q) over ()               → indices, with room for all of p and q, and indptr of all
                                                             places; where the entries of p and of q are among them
+    product_room     (pattern p, indptr of q) over (minor) → what p·q cannot have more entries than: for each row the
+                                                            lengths of the rows that meet in it, or all columns
     product          (pattern p, q) over (minor)          → indices, with some room to spare, and indptr of p·q
     product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the places of c; also product_left at
                                                             those of p, product_right at those of q
@@ -25,7 +27,7 @@ from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype, unset
-from aotensor.sparse.patterns import OtherFormat, PositionsIn, Union
+from aotensor.sparse.patterns import OtherFormat, PositionsIn, Union, slices_of
 from aotensor.sparse.patterns_product import ProductPattern, ProductValues
 
 
@@ -48,6 +50,11 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
         case "union", ip, pp, iq, pq:
             minor = np.asarray(np.concatenate([ip, iq]).max(initial=0) + 1)
             return Union().reference(ip, pp, minor, iq, pq, minor)
+        case "product_room", ip, pp, pq:
+            _bound(np.asarray(len(pq) - 1), ip)
+            lengths = np.zeros(len(pp) - 1, np.int64)
+            np.add.at(lengths, slices_of(pp), np.diff(pq)[ip])
+            return (np.minimum(lengths, extents[0]).sum(keepdims=True),)
         case "product", ip, pp, iq, pq:
             inner = _bound(np.asarray(len(pq) - 1), ip)
             return ProductPattern().reference(ip, pp, inner, iq, pq, _bound(extents[0], iq))

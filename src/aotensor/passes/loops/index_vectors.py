@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from xdsl.ir import SSAValue
 
@@ -11,6 +12,9 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.collapse import Buffers
+
+AHEAD: Final = 16
+"""Entries between the one that is worked on and the one whose slice is fetched from memory."""
 
 
 class IndexVector:
@@ -47,6 +51,20 @@ class Pattern:
         """Where slice i begins and ends."""
         return self.indptr[i], self.indptr[self.b.add(i, self.b.index(1))]
 
+    def fetch_ahead(self, e: Scalar, q: Pattern, *values: tuple[SSAValue, Sequence[Scalar]]) -> None:
+        """Before entry e is used to name a slice of q: let what later ones name be on its way from memory.
+
+        values: buffers with an element for each entry of q, and the indices in front of it.
+        """
+        b = self.b
+        last = b.index(b.isub(self.count, 1))
+        far, near = (b.minimum(b.add(e, b.index(distance)), last) for distance in (2 * AHEAD, AHEAD))
+        b.prefetch(q.indptr.buffer, [self.indices[far]])
+        start = q.indptr[self.indices[near]]
+        b.prefetch(q.indices.buffer, [start])
+        for buffer, outer in values:
+            b.prefetch(buffer, [*outer, start])
+
     def each_entry(self, body: Callable[[Scalar, Scalar], None]) -> None:
         """body(slice, entry) for all entries in order."""
 
@@ -55,7 +73,7 @@ class Pattern:
                 body(i, e)
                 return ()
 
-            self.b.loop(*self.bounds(i), (), entry, is_vectorisable=False)
+            self.b.loop(*self.bounds(i), (), entry, is_vectorisable=False, is_unrolled=False)
             return ()
 
-        self.b.loop(0, self.slices, (), entries, is_vectorisable=False)
+        self.b.loop(0, self.slices, (), entries, is_vectorisable=False, is_unrolled=False)

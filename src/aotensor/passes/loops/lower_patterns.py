@@ -9,7 +9,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.index_vectors import IndexVector, Pattern
-from aotensor.passes.loops.lower_product_pattern import lower_product_pattern
+from aotensor.passes.loops.lower_product_pattern import lower_product_pattern, lower_product_room
 from aotensor.passes.loops.lower_product_values import lower_product_values
 
 
@@ -22,6 +22,8 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
             lower_positions(b, buffers, op)
         case "union":
             lower_union(b, buffers, op)
+        case "product_room":
+            lower_product_room(b, buffers, op)
         case "product":
             lower_product_pattern(b, buffers, op)
         case _:

@@ -8,10 +8,9 @@ work for each term and for each place, and a look at one word of the second set 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from xdsl.dialects import math
-from xdsl.ir import SSAValue
 
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.loop_builder import LoopBuilder
@@ -29,118 +28,178 @@ def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> No
     """indptr of the product and, unless nobody reads them, its indices."""
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)
-    indices = IndexVector(b, buffers.buffer(op.tensors[0])) if op.tensors[0].uses else None
     indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
-    columns = _BitSet(b, minor)
+    is_wanted = bool(op.tensors[0].uses)
+    row = (
+        _writer(b, p, q, minor, IndexVector(b, buffers.buffer(op.tensors[0])))
+        if is_wanted
+        else _counter(b, p, q, minor)
+    )
 
-    def row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def one_row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
         indptr.put(carried[0], i)
-        span = _collect(b, p, q, columns, i)
-        after = _count(columns, span, carried[0]) if indices is None else _write(columns, span, indices, carried[0])
-        return [after]
+        return [row(i, carried[0])]
 
-    (total,) = b.loop(0, p.slices, [b.index(0)], row, is_vectorisable=False)
+    (total,) = b.loop(0, p.slices, [b.index(0)], one_row, is_vectorisable=False, is_unrolled=False)
     indptr.put(total, b.index(p.slices))
 
 
-class _BitSet:
-    """A set of columns, and above it the set of its words that are not empty."""
-
-    def __init__(self, b: LoopBuilder, extent: Extent) -> None:
-        self.b = b
-        count = _words(b, extent)
-        self.above_count = _words(b, count)
-        self.words, self.above = (self._empty(n) for n in (count, self.above_count))
-
-    def _empty(self, count: Extent) -> SSAValue:
-        buffer = self.b.allocate(i64, [count])
-        self.b.nest([count], lambda at: self.b.store(self.b.constant(0, "int64"), buffer, at))
-        return buffer
-
-    def insert(self, j: Scalar) -> Scalar:
-        """Add a column; the number of the word above that knows of it."""
-        word = self._set_bit(self.words, j)
-        return self._set_bit(self.above, word)
-
-    def _set_bit(self, words: SSAValue, number: Scalar) -> Scalar:
-        b = self.b
-        word = b.shift_right(number, b.index(LOG_BITS))
-        bit = b.shift_left(b.constant(1, "int64"), b.cast(b.and_(number, b.index(BITS - 1)), "int64"))
-        b.store(b.or_(b.fetch(words, [word], "int64"), bit), words, [word])
-        return word
-
-    def take_words(
-        self, span: tuple[Scalar, Scalar], carried: Scalar, body: Callable[[Scalar, Scalar, Scalar], Scalar]
-    ) -> Scalar:
-        """carried = body(first column, bits, carried) for each word of a span above that is not empty, in order."""
-
-        def each_above(number: Scalar, state: list[Scalar]) -> list[Scalar]:
-            def each_word(at: Scalar, state: Scalar) -> Scalar:
-                return body(self.b.shift_left(at, self.b.index(LOG_BITS)), self._taken(self.words, at), state)
-
-            bits = self._taken(self.above, number)
-            return [each_bit(self.b, self.b.shift_left(number, self.b.index(LOG_BITS)), bits, state[0], each_word)]
-
-        (after,) = self.b.loop(*span, [carried], each_above, is_vectorisable=False)
-        return after
-
-    def _taken(self, words: SSAValue, at: Scalar) -> Scalar:
-        """A word, which is empty from then on."""
-        found = self.b.fetch(words, [at], "int64")
-        self.b.store(self.b.constant(0, "int64"), words, [at])
-        return found
+Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
+"""(row, entries before it) → entries up to its end"""
 
 
-def _words(b: LoopBuilder, bits: Extent) -> Extent:
-    return b.ifloordiv(b.iadd(bits, BITS - 1), BITS)
-
-
-def each_bit(
-    b: LoopBuilder, first: Scalar, bits: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
-) -> Scalar:
-    """carried = body(number, carried) for every bit that is set, from the lowest one; bit 0 has the number `first`."""
-
-    def take(state: list[Scalar]) -> list[Scalar]:
-        word, value = state
-        lowest = b.emit(math.CountTrailingZerosOp(word.ssa), "int64")
-        after = body(b.or_(first, b.cast(lowest, "index")), value)
-        return [b.and_(word, b.sub(word, b.constant(1, "int64"))), after]
-
-    zero = b.constant(0, "int64")
-    _, after = b.loop_while([bits, carried], lambda state: b.compare("ne", state[0], zero), take)
-    return after
-
-
-def _collect(b: LoopBuilder, p: Pattern, q: Pattern, columns: _BitSet, i: Scalar) -> tuple[Scalar, Scalar]:
-    """Put row i of the product into the set; from which to which word above it lies."""
-
-    def entry(e: Scalar, span: list[Scalar]) -> Sequence[Scalar]:
-        def term(f: Scalar, span: list[Scalar]) -> list[Scalar]:
-            at = columns.insert(q.indices[f])
-            return [b.minimum(span[0], at), b.maximum(span[1], b.add(at, b.index(1)))]
-
-        return b.loop(*q.bounds(p.indices[e]), span, term, is_vectorisable=False)
-
-    low, high = b.loop(*p.bounds(i), [b.index(columns.above_count), b.index(0)], entry, is_vectorisable=False)
-    return low, high
-
-
-def _count(columns: _BitSet, span: tuple[Scalar, Scalar], start: Scalar) -> Scalar:
-    """How many columns there are, added to `start`."""
-    b = columns.b
-
-    def add(_: Scalar, bits: Scalar, total: Scalar) -> Scalar:
-        return b.add(total, b.cast(b.emit(math.CtPopOp(bits.ssa), "int64"), "index"))
-
-    return columns.take_words(span, start, add)
-
-
-def _write(columns: _BitSet, span: tuple[Scalar, Scalar], indices: IndexVector, start: Scalar) -> Scalar:
-    """The columns in order, from position `start` on; the position behind them."""
-    b = columns.b
+def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: IndexVector) -> Row:
+    """Rows whose columns are written in order."""
+    columns = _BitSet(b, minor)
 
     def column(j: Scalar, at: Scalar) -> Scalar:
         indices.put(j, at)
         return b.add(at, b.index(1))
 
-    return columns.take_words(span, start, lambda first, bits, at: each_bit(b, first, bits, at, column))
+    def row(i: Scalar, start: Scalar) -> Scalar:
+        (length,) = _each_term(b, p, q, i, [b.index(0)], lambda j, state: [columns.insert(j, state[0])])
+        return columns.take(length, start, column)
+
+    return row
+
+
+def _counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent) -> Row:
+    """Rows whose columns are only counted: each notes the row that it was last seen in."""
+    seen = IndexVector.allocated(b, q.indptr.dtype, minor)
+    b.loop(0, minor, (), lambda j, _: seen.put(b.index(-1), j))
+
+    def row(i: Scalar, start: Scalar) -> Scalar:
+        def count(j: Scalar, state: list[Scalar]) -> list[Scalar]:
+            is_new = b.compare("ne", seen[j], i)
+            seen.put(i, j)
+            return [b.add(state[0], b.cast(is_new, "index"))]
+
+        return _each_term(b, p, q, i, [start], count)[0]
+
+    return row
+
+
+def _each_term(
+    b: LoopBuilder,
+    p: Pattern,
+    q: Pattern,
+    i: Scalar,
+    carried: list[Scalar],
+    body: Callable[[Scalar, list[Scalar]], list[Scalar]],
+) -> list[Scalar]:
+    """carried = body(column, carried) for all terms of row i of the product."""
+
+    def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
+        p.fetch_ahead(e, q)
+
+        def term(f: Scalar, state: list[Scalar]) -> list[Scalar]:
+            return body(q.indices[f], state)
+
+        return b.loop(*q.bounds(p.indices[e]), state, term, is_vectorisable=False, is_unrolled=False)
+
+    return b.loop(*p.bounds(i), carried, entry, is_vectorisable=False, is_unrolled=False)
+
+
+def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """How many entries the product can have: Σ over rows of the lengths of the rows that meet in it, at most minor."""
+    p = Pattern(b, buffers, *op.arguments[:2])
+    lengths = IndexVector(b, buffers.buffer(op.arguments[2]))
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+
+    def row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
+            k = p.indices[e]
+            return [b.add(state[0], b.sub(lengths[b.add(k, b.index(1))], lengths[k]))]
+
+        (terms,) = b.loop(*p.bounds(i), [b.index(0)], entry)
+        return [b.add(carried[0], b.minimum(terms, minor))]
+
+    (total,) = b.loop(0, p.slices, [b.index(0)], row, is_vectorisable=False, is_unrolled=False)
+    IndexVector(b, buffers.buffer(op.tensors[0])).put(total, b.index(0))
+
+
+class _Words:
+    """Words of bits, all 0 at first."""
+
+    def __init__(self, b: LoopBuilder, bits: Extent) -> None:
+        self.b = b
+        self.count = b.ifloordiv(b.iadd(bits, BITS - 1), BITS)
+        self.buffer = b.allocate(i64, [self.count])
+        b.nest([self.count], lambda at: b.store(b.constant(0, "int64"), self.buffer, at))
+
+    def insert(self, number: Scalar) -> tuple[Scalar, Scalar]:
+        """Set a bit; the number of its word, and what was in that."""
+        b = self.b
+        word = b.shift_right(number, b.index(LOG_BITS))
+        bit = b.shift_left(b.constant(1, "int64"), b.cast(b.and_(number, b.index(BITS - 1)), "int64"))
+        before = b.fetch(self.buffer, [word], "int64")
+        b.store(b.or_(before, bit), self.buffer, [word])
+        return word, before
+
+    def take(self, at: Scalar) -> Scalar:
+        """A word, which is empty from then on."""
+        found = self.b.fetch(self.buffer, [at], "int64")
+        self.b.store(self.b.constant(0, "int64"), self.buffer, [at])
+        return found
+
+
+class _BitSet:
+    """A set of columns, a list of its words that are not empty, and the set of these, to have them in order."""
+
+    def __init__(self, b: LoopBuilder, extent: Extent) -> None:
+        self.b = b
+        self.words = _Words(b, extent)
+        self.above = _Words(b, self.words.count)
+        self.filled = IndexVector.allocated(b, "int64", b.iadd(self.words.count, 1))
+
+    def insert(self, j: Scalar, length: Scalar) -> Scalar:
+        """Add a column to the set, of whose list the length is given; the length afterwards.
+
+        The word is noted behind the list in any case, and becomes a part of that if it was empty: no branch.
+        """
+        b = self.b
+        word, before = self.words.insert(j)
+        self.filled.put(word, length)
+        return b.add(length, b.cast(b.compare("eq", before, b.constant(0, "int64")), "index"))
+
+    def take(self, length: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
+        """carried = body(column, carried) for each column in order; then there are none."""
+        b = self.b
+
+        def of_above(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            return [each_bit(b, number, self.above.take(number), carried[0], of_word)]
+
+        def of_word(number: Scalar, carried: Scalar) -> Scalar:
+            return each_bit(b, number, self.words.take(number), carried, body)
+
+        span = self._span(length)
+        return b.loop(*span, [carried], of_above, is_vectorisable=False, is_unrolled=False)[0]
+
+    def _span(self, length: Scalar) -> tuple[Scalar, Scalar]:
+        """Put the list into the set above; from which to which word of that it reaches."""
+        b = self.b
+
+        def note(at: Scalar, span: list[Scalar]) -> list[Scalar]:
+            word, _ = self.above.insert(self.filled[at])
+            return [b.minimum(span[0], word), b.maximum(span[1], b.add(word, b.index(1)))]
+
+        start = [b.index(self.above.count), b.index(0)]
+        low, high = b.loop(0, length, start, note, is_vectorisable=False, is_unrolled=False)
+        return low, high
+
+
+def each_bit(
+    b: LoopBuilder, word: Scalar, bits: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
+) -> Scalar:
+    """carried = body(number, carried) for every bit that is set in a word, from the lowest one."""
+    first = b.shift_left(word, b.index(LOG_BITS))
+
+    def take(state: list[Scalar]) -> list[Scalar]:
+        rest, value = state
+        lowest = b.emit(math.CountTrailingZerosOp(rest.ssa), "int64")
+        after = body(b.or_(first, b.cast(lowest, "index")), value)
+        return [b.and_(rest, b.sub(rest, b.constant(1, "int64"))), after]
+
+    zero = b.constant(0, "int64")
+    _, after = b.loop_while([bits, carried], lambda state: b.compare("ne", state[0], zero), take)
+    return after

@@ -63,7 +63,7 @@ class _Loops:
             row(i, x, y, sample)
             return ()
 
-        self.b.loop(0, self.p.slices, (), one_row, is_vectorisable=False)
+        self.b.loop(0, self.p.slices, (), one_row, is_vectorisable=False, is_unrolled=False)
 
     def _reader(self, buffer: SSAValue, sample: list[Scalar]) -> Callable[[Scalar], Scalar]:
         return lambda e: self.b.cast(self.b.fetch(buffer, [*sample, e], self.dtype), self.wide)
@@ -78,6 +78,7 @@ class _Loops:
         self._fill(i, lambda e: b.constant(0, self.wide))
 
         def entry(e: Scalar) -> None:
+            self._fetch_ahead(e, sample)
             factor = x(e)
 
             def term(f: Scalar, j: Scalar) -> None:
@@ -95,12 +96,14 @@ class _Loops:
         self._fill(i, x)
 
         def entry(e: Scalar) -> None:
+            self._fetch_ahead(e, sample)
+
             def term(f: Scalar, carried: list[Scalar]) -> list[Scalar]:
                 j = self.q.indices[f]
                 return [b.add(carried[0], self._if_written(i, j, b.mul(self._at(j), y(f))))]
 
             bounds = self.q.bounds(self.p.indices[e])
-            (total,) = b.loop(*bounds, [b.constant(0, self.wide)], term, is_vectorisable=False)
+            (total,) = b.loop(*bounds, [b.constant(0, self.wide)], term, is_vectorisable=False, is_unrolled=False)
             self._write(total, sample, e)
 
         self._each(self.p, i, lambda e, _: entry(e))
@@ -113,6 +116,7 @@ class _Loops:
         self._fill(i, y)
 
         def entry(e: Scalar) -> None:
+            self._fetch_ahead(e, sample)
             factor = x(e)
 
             def term(f: Scalar, j: Scalar) -> None:
@@ -123,6 +127,12 @@ class _Loops:
 
         self._each(self.p, i, lambda e, _: entry(e))
 
+    def _fetch_ahead(self, e: Scalar, sample: list[Scalar]) -> None:
+        """The values that belong to the entries of q come along."""
+        values = self.z if self.kind == "product_right" else self.y
+        is_of_samples = self.kind == "product_right" or self.has_samples[1]
+        self.p.fetch_ahead(e, self.q, (values, sample if is_of_samples else []))
+
     def _each(self, pattern: Pattern, i: Scalar, body: Callable[[Scalar, Scalar], None]) -> None:
         """body(entry, its index) for the entries of slice i."""
 
@@ -130,7 +140,7 @@ class _Loops:
             body(e, pattern.indices[e])
             return ()
 
-        self.b.loop(*pattern.bounds(i), (), entry, is_vectorisable=False)
+        self.b.loop(*pattern.bounds(i), (), entry, is_vectorisable=False, is_unrolled=False)
 
     def _fill(self, i: Scalar, value: Callable[[Scalar], Scalar]) -> None:
         """Write values of row i of c into the workspace."""
