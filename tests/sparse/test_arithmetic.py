@@ -210,6 +210,8 @@ def test_the_wrong_kind_of_operand() -> None:
     for function in (sp.add, sp.sub, sp.mul, sp.lt, sp.eq):
         with pytest.raises(GraphTypeError, match="no operand is sparse"):
             function(d, d)
+        with pytest.raises(GraphTypeError, match="no operand is sparse"):
+            function(1, 2.0)
     for function in (sp.sin, sp.structured_exp, sp.neg, sp.abs, sp.conj, sp.sp_sum, sp.sparse_max, sp.sparse_mean):
         with pytest.raises(GraphTypeError, match="expected a sparse matrix"):
             function(d)

@@ -155,7 +155,7 @@ def test_extents_are_compared_at_the_call(format: str) -> None:
     value, fit = m.asformat(format), np.ones((2, 2))
     for program, inputs, wrong in (
         (sp.dot(x, d), [x, d], [value, fit]),
-        (sp.dot(d, x), [x, d], [value, B]),
+        (sp.dot(d, x), [x, d], [value, B.T]),
         (sp.sampling_dot(d, e, x), [x, d, e], [value, B, B]),
         (sp.usmm(1.0, x, d, z), [x, d, z], [value, B, B]),
     ):
