@@ -92,9 +92,8 @@ class _Structure:
             shape = leaf.get_value(borrow=True).shape if isinstance(leaf, SharedVariable) else leaf.static_shape
             if None in shape or leaf.is_sparse:
                 hint = "give it shape=(numbers), or pass pattern="
-                raise GraphValueError(
-                    f"the sparsity of a Jacobian needs the extents of {leaf}", [leaf.describe()], hint
-                )
+                text = f"the sparsity of a Jacobian needs the extents of {leaf}"
+                raise GraphValueError(text, lines=[leaf.describe()], hint=hint)
             self.values[leaf] = np.ones([int(n or 0) for n in shape], leaf.dtype)
 
     def _evaluate(self, node: Apply) -> None:
