@@ -73,18 +73,24 @@ def main() -> None:
             record = measure(case, arguments.seconds, available[:cores])
             known[cores, case] = record
             missing |= record["missing"]
+            write(list(known.values()))
             print(f"{cores}: {table([record]).splitlines()[-1]}", file=sys.stderr)
     for name, why in missing.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
-    complete = [known[key] for key in sorted(known, key=lambda key: (key[0], list(SPARSE_CASES).index(key[1])))]
+    print(stored.with_suffix(".md").read_text())
+
+
+def write(records: list[dict[str, Any]]) -> None:
+    """The files in benchmarks/results."""
+    order = list(SPARSE_CASES)
+    records.sort(key=lambda r: (r["cores"], order.index(r["case"])))
     tables = [
-        f"{cores} core{'s' if cores > 1 else ''}:\n\n{table([r for r in complete if r['cores'] == cores])}\n"
-        for cores in sorted({r["cores"] for r in complete})
+        f"{cores} core{'s' if cores > 1 else ''}:\n\n{table([r for r in records if r['cores'] == cores])}\n"
+        for cores in sorted({r["cores"] for r in records})
     ]
-    print("\n".join(tables))
     RESULTS.mkdir(exist_ok=True)
-    stored.with_suffix(".md").write_text(HEADER.format(machine=machine()) + "\n".join(tables))
-    stored.write_text(json.dumps({"machine": machine(), "cases": complete}, indent=1))
+    (RESULTS / "sparse.md").write_text(HEADER.format(machine=machine()) + "\n".join(tables))
+    (RESULTS / "sparse.json").write_text(json.dumps({"machine": machine(), "cases": records}, indent=1))
 
 
 if __name__ == "__main__":

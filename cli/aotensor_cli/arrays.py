@@ -1,4 +1,4 @@
-"""Arrays from files and literals, and into files: .npy, .npz, .json, .csv, and .mtx to read."""
+"""Arrays and sparse matrices from files and literals, and into files: .npy, .npz, .json, .csv, .mtx."""
 
 from __future__ import annotations
 
@@ -6,18 +6,43 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from aotensor_cli.matrices import (
+    content_of_one,
+    from_tree,
+    is_matrix,
+    members,
+    read_market,
+    tree_of,
+    values_of_archive,
+)
 from aotensor_cli.options import Refusal
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 READABLE: Final = (".npy", ".npz", ".mtx", ".csv", ".json")
-WRITABLE: Final = (".npy", ".npz", ".json", ".csv")
+WRITABLE: Final = (".npy", ".npz", ".json", ".csv", ".mtx")
+
+
+def read_matrix(text: str, name: str, dtype: str) -> Any:
+    """The sparse matrix that `NAME=text` means: an .npz of scipy.sparse.save_npz, an .mtx, or a file that was written
+    here; `file.npz:key` for one of several.
+
+    Numbers that are written as text (.mtx, .json) take `dtype` where they fit it exactly.
+
+    Raises: Refusal for a file that cannot be read, or holds no matrix.
+    """
+    path, key = _path_and_key(text, name)
+    found: Any = np.zeros(()) if path is None else _chosen(path, key, name)
+    if path is None or not is_matrix(found):
+        raise Refusal(f"{name}={text}: no sparse matrix", "use an .npz of scipy.sparse.save_npz, or an .mtx")
+    if path.suffix in (".mtx", ".json"):
+        found.data = _as_dtype(found.data, dtype, name)
+    return found
 
 
 def read_value(text: str, name: str, dtype: str, rank: int) -> AnyArray:
@@ -31,18 +56,24 @@ def read_value(text: str, name: str, dtype: str, rank: int) -> AnyArray:
     path, key = _path_and_key(text, name)
     if path is None:
         return _as_dtype(_literal(text, name), dtype, name)
-    values = read_file(path)
-    if None in values:
-        array = values[None]
-    elif key in values:
-        array = values[key]
-    elif len(values) == 1 and key == name:
-        array = next(iter(values.values()))
-    else:
-        raise Refusal(f"{path}: there is no array {key}", f"it has {', '.join(map(str, values))}")
+    array = _chosen(path, key, name)
+    if is_matrix(array):
+        array = array.toarray()
     if path.suffix == ".csv":
         array = _squeezed(array, rank)
     return array if path.suffix in (".npy", ".npz", ".mtx") else _as_dtype(array, dtype, name)
+
+
+def _chosen(path: Path, key: str, name: str) -> Any:
+    """What a file holds under `key`, or at all if `key` is just the name of the input."""
+    values = read_file(path)
+    if None in values:
+        return values[None]
+    if key in values:
+        return values[key]
+    if len(values) == 1 and key == name:
+        return next(iter(values.values()))
+    raise Refusal(f"{path}: there is no array {key}", f"it has {', '.join(map(str, values))}")
 
 
 def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:
@@ -55,8 +86,8 @@ def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:
     return None, name
 
 
-def read_file(path: Path) -> dict[str | None, AnyArray]:
-    """The arrays in a file by name; None is the name of one that has none.
+def read_file(path: Path) -> dict[str | None, Any]:
+    """The arrays and matrices in a file by name; None is the name of one that has none.
 
     Raises: Refusal if it is not there or cannot be understood.
     """
@@ -66,15 +97,14 @@ def read_file(path: Path) -> dict[str | None, AnyArray]:
                 return {None: np.load(path, allow_pickle=False)}
             case ".npz":
                 with np.load(path, allow_pickle=False) as archive:
-                    return {key: archive[key] for key in archive.files}
+                    return values_of_archive(path, {key: archive[key] for key in archive.files})
             case ".mtx":
-                matrix = import_module("scipy.io").mmread(path)  # half a second that other files do not pay
-                return {None: np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())}
+                return {None: read_market(path)}
             case ".csv":
                 return {None: _read_csv(path)}
             case ".json":
                 tree = json.loads(path.read_text(encoding="utf-8"))
-                return {key: _array(x) for key, x in tree.items()} if isinstance(tree, dict) else {None: _array(tree)}
+                return {key: _value(x) for key, x in tree.items()} if isinstance(tree, dict) else {None: _array(tree)}
     except FileNotFoundError:
         raise Refusal(f"{path}: there is no such file") from None
     except OSError as error:
@@ -82,6 +112,10 @@ def read_file(path: Path) -> dict[str | None, AnyArray]:
     except (ValueError, OverflowError, KeyError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise Refusal(f"{path}: cannot be understood ({str(error).splitlines()[0]})") from error
     raise Refusal(f"{path}: files of this kind are not read", f"use {', '.join(READABLE)}")
+
+
+def _value(tree: Any) -> Any:
+    return from_tree(tree) if isinstance(tree, dict) else _array(tree)
 
 
 def _read_csv(path: Path) -> AnyArray:
@@ -158,7 +192,7 @@ def _short(array: AnyArray) -> str:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def file_content(path: Path, outputs: Mapping[str, AnyArray]) -> bytes:
+def file_content(path: Path, outputs: Mapping[str, Any]) -> bytes:
     """What to write into `path`; `read_file` and `read_value` read it back unchanged.
 
     Raises: Refusal for another suffix, or one that cannot hold these outputs.
@@ -166,14 +200,20 @@ def file_content(path: Path, outputs: Mapping[str, AnyArray]) -> bytes:
     if path.suffix not in WRITABLE:
         raise Refusal(f"{path}: files of this kind are not written", f"use {', '.join(WRITABLE)}")
     if path.suffix == ".json":
-        return (json.dumps({key: x.tolist() for key, x in outputs.items()}) + "\n").encode()
+        return (json.dumps({key: tree_of(x) for key, x in outputs.items()}) + "\n").encode()
     buffer = io.BytesIO()
-    if path.suffix == ".npz":
-        np.savez(buffer, allow_pickle=False, **outputs)
+    values = list(outputs.values())
+    if path.suffix == ".npz" and not (len(values) == 1 and is_matrix(values[0])):
+        arrays = [members(key, x) if is_matrix(x) else {key: x} for key, x in outputs.items()]
+        np.savez(buffer, allow_pickle=False, **{key: x for part in arrays for key, x in part.items()})
         return buffer.getvalue()
-    if len(outputs) != 1:
-        raise Refusal(f"{path}: {len(outputs)} outputs do not fit one {path.suffix} file", "use .npz or .json")
-    (array,) = outputs.values()
+    if len(values) != 1:
+        raise Refusal(f"{path}: {len(values)} outputs do not fit one {path.suffix} file", "use .npz or .json")
+    array = values[0]
+    if is_matrix(array):
+        return content_of_one(path, array)
+    if path.suffix == ".mtx":
+        raise Refusal(f"{path}: a dense array is not written to this kind of file", "use .npy, .npz, .json or .csv")
     if path.suffix == ".csv":
         return _csv(path, array)
     np.save(buffer, array, allow_pickle=False)

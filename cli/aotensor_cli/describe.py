@@ -11,7 +11,7 @@ from aotensor.passes.estimate import Estimate, Polynomial, count_flops_in_text
 from aotensor_runtime.abi import DTYPE_SIZES
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,10 @@ def _flops_text(found: Estimate) -> str:
 def argument_bytes(spec: FunctionSpec) -> str:
     """Bytes of all inputs and outputs, each touched once: what a call must move at least."""
     total, is_known = Polynomial(), True
+    patterns = {group.name for group in (*spec.sparse_inputs, *spec.sparse_outputs)}
     for value in spec.values:
+        if value.name in patterns:  # no memory
+            continue
         size = Polynomial.of(DTYPE_SIZES[value.dtype])
         for extent in value.shape:
             is_known = is_known and extent is not None
@@ -89,11 +92,13 @@ def argument_bytes(spec: FunctionSpec) -> str:
 
 def signature(spec: FunctionSpec) -> str:
     """`logistic(X: float64[n, p], w: float64[p]) -> loss: float64`"""
-    inputs = ", ".join(map(_value, spec.inputs))
-    return f"{spec.name}({inputs}) -> {', '.join(map(_value, spec.outputs)) or 'nothing'}"
+    inputs = ", ".join(map(_value, spec.arguments))
+    return f"{spec.name}({inputs}) -> {', '.join(map(_value, spec.produced)) or 'nothing'}"
 
 
-def _value(value: ArgumentSpec | OutputSpec) -> str:
+def _value(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
     dims = ", ".join("?" if n is None else str(n) for n in value.shape)
-    state = " (state)" if isinstance(value, ArgumentSpec) and value.default is not None else ""
-    return f"{value.name}: {value.dtype}{f'[{dims}]' if value.shape else ''}{state}"
+    is_state = not isinstance(value, OutputSpec) and value.default is not None
+    kind = f"{value.format} {value.dtype}" if isinstance(value, SparseValue) else value.dtype
+    wide = ", int64 indices" if isinstance(value, SparseValue) and value.index_dtype == "int64" else ""
+    return f"{value.name}: {kind}{f'[{dims}]' if value.shape else ''}{wide}{' (state)' if is_state else ''}"

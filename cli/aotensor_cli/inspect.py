@@ -139,7 +139,7 @@ def _show_description(description: Description, names: Sequence[str], form: str)
         if spec.name in names:
             work = description.work[spec.name]
             click.echo(f"\n{signature(spec)}")
-            details = [("dims", ", ".join(spec.dims) or "none"), *_work_rows(work)]
+            details = [("dims", ", ".join(spec.workspace_dims) or "none"), *_work_rows(work)]
             details += [("needs", f"{', '.join(spec.lapack)} of BLAS and LAPACK")] if spec.lapack else []
             details += [("check", x.static_text()) for x in spec.checks]
             show_table(("", ""), [(f"  {key}", text) for key, text in details])

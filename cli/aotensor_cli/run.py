@@ -11,12 +11,14 @@ import numpy as np
 
 from aotensor.codegen.link import write_file
 from aotensor.driver.checks.agreement import absolute_tolerance, disagreement
-from aotensor_cli.arrays import AnyArray, file_content, read_file, read_value
+from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
 from aotensor_cli.main import COMMANDS
+from aotensor_cli.matrices import is_matrix, stored_values, text_of, tree_of
 from aotensor_cli.model import split_name
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
 from aotensor_cli.render import show_json
 from aotensor_runtime import LibraryFunction, load
+from aotensor_runtime.manifest import SparseValue
 
 _FORGIVING = {"float64": 1e-7, "float32": 1e-4}
 """Relative tolerance of --expect: files may come from another program, with less digits."""
@@ -26,7 +28,11 @@ _FORGIVING = {"float64": 1e-7, "float32": 1e-4}
 @click.argument("subject", metavar="LIBRARY[:F]")
 @click.argument("inputs", metavar="NAME=FILE...", nargs=-1)
 @click.option(
-    "-o", "output", metavar="OUT", type=click.Path(path_type=Path), help="Save the outputs: .npy, .npz, .json or .csv."
+    "-o",
+    "output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="Save the outputs: .npy, .npz, .mtx, .json or .csv.",
 )
 @click.option(
     "--expect", metavar="FILE", type=click.Path(path_type=Path), help="Compare the outputs with those in a file."
@@ -42,8 +48,8 @@ def command(
     """Call a function of a library on data from files.
 
     Inputs are files (.npy, .npz, .mtx, .csv, .json) or literals (NAME=3.0, NAME=[1,2]); an array of an .npz file that
-    has another name is FILE.npz:KEY. Outputs are printed, or saved with -o in files that can be inputs again. With
-    --expect the exit code is 1 if an output differs.
+    has another name is FILE.npz:KEY. A sparse input is an .npz of scipy.sparse.save_npz, or an .mtx. Outputs are
+    printed, or saved with -o in files that can be inputs again. With --expect the exit code is 1 if an output differs.
     """
     function = _function(subject)
     arguments = _arguments(function, inputs)
@@ -52,7 +58,7 @@ def command(
         write_file(output, file_content(output, outputs))
         click.echo(str(output))
     elif as_json:
-        show_json({key: x.tolist() for key, x in outputs.items()})
+        show_json({key: tree_of(x) for key, x in outputs.items()})
     elif expect is None:
         for key, x in outputs.items():
             click.echo(_text(key, x))
@@ -74,9 +80,9 @@ def _function(subject: str) -> LibraryFunction:
     return library.functions[name or names[0]]
 
 
-def _arguments(function: LibraryFunction, inputs: Sequence[str]) -> dict[str, AnyArray]:
-    specs = {value.name: value for value in function.spec.inputs if value.default is None}
-    arguments: dict[str, AnyArray] = {}
+def _arguments(function: LibraryFunction, inputs: Sequence[str]) -> dict[str, Any]:
+    specs = {value.name: value for value in function.spec.arguments if value.default is None}
+    arguments: dict[str, Any] = {}
     for text in inputs:
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -85,11 +91,15 @@ def _arguments(function: LibraryFunction, inputs: Sequence[str]) -> dict[str, An
             raise Refusal(f"{function.spec.name} has no input {name}", f"its inputs are {', '.join(specs) or 'none'}")
         if name in arguments:
             raise Refusal(f"input {name} is given twice")
-        arguments[name] = read_value(value, name, specs[name].dtype, len(specs[name].shape))
+        spec = specs[name]
+        if isinstance(spec, SparseValue):
+            arguments[name] = read_matrix(value, name, spec.dtype)
+        else:
+            arguments[name] = read_value(value, name, spec.dtype, len(spec.shape))
     return arguments
 
 
-def _outputs(function: LibraryFunction, result: Any) -> dict[str, AnyArray]:
+def _outputs(function: LibraryFunction, result: Any) -> dict[str, Any]:
     """The outputs by name."""
     names = [value.name for value in function.spec.results]
     match function.spec.output_kind:
@@ -101,17 +111,20 @@ def _outputs(function: LibraryFunction, result: Any) -> dict[str, AnyArray]:
             values = []
         case _:
             values = list(result)
-    return {name: np.asarray(x) for name, x in zip(names, values, strict=True)}
+    kinds = [isinstance(value, SparseValue) for value in function.spec.results]
+    return {name: x if is_sparse else np.asarray(x) for name, x, is_sparse in zip(names, values, kinds, strict=True)}
 
 
-def _text(key: str, x: AnyArray) -> str:
+def _text(key: str, x: Any) -> str:
+    if is_matrix(x):
+        return text_of(key, x)
     if x.ndim == 0:
         return f"{key} = {x.item()!r}"
     dims = ", ".join(map(str, x.shape))
     return f"{key} = {x.dtype}[{dims}]\n{np.array2string(x, threshold=200, max_line_width=100)}"
 
 
-def _compare(outputs: Mapping[str, AnyArray], path: Path, rtol: float | None) -> int:
+def _compare(outputs: Mapping[str, Any], path: Path, rtol: float | None) -> int:
     """Outputs against a file: one line per output that is in it."""
     expected = read_file(path)
     if None in expected:
@@ -130,9 +143,20 @@ def _compare(outputs: Mapping[str, AnyArray], path: Path, rtol: float | None) ->
     return Exit.DONE if is_right else Exit.WRONG
 
 
-def _difference(found: AnyArray, expected: AnyArray, path: Path, rtol: float | None) -> str | None:
+def _difference(found: Any, expected: Any, path: Path, rtol: float | None) -> str | None:
+    if is_matrix(found) and is_matrix(expected):
+        if found.shape != expected.shape:
+            return f"[{found.shape[0]}, {found.shape[1]}] instead of [{expected.shape[0]}, {expected.shape[1]}]"
+        found, expected = stored_values(found, expected)
+        expected = expected.astype(found.dtype)
+    elif is_matrix(found) or is_matrix(expected):
+        return f"{_kind(found)} instead of {_kind(expected)}"
     if path.suffix in (".csv", ".json"):
         shape = found.shape if found.size == expected.size and path.suffix == ".csv" else expected.shape
         expected = expected.astype(found.dtype).reshape(shape)
     tolerance = rtol if rtol is not None else _FORGIVING.get(found.dtype.name, 0.0)
     return disagreement(found, expected, absolute_tolerance(expected, tolerance))
+
+
+def _kind(x: Any) -> str:
+    return "a sparse matrix" if is_matrix(x) else "an array"

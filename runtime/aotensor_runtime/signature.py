@@ -99,6 +99,11 @@ class SparseValue:
     first: int
     default: Default | None = None
 
+    @property
+    def major(self) -> int:
+        """The axis that indptr counts along."""
+        return 0 if self.format == "csr" else 1
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:

@@ -33,7 +33,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
     ("aotensor_cli.doctor", "aotensor.codegen.llvm"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.doctor", "aotensor.codegen.machine"): "doctor reports an LLVM that does not load",
-    ("aotensor_cli.arrays", "scipy.io"): "half a second, for one file format",
+    ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
+    ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
 }
 
 # Third parties that only some layers may see; `tests` and the standard library may be seen by all.
@@ -48,7 +49,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
         "aotensor.ops.linalg.matrices",
         "aotensor_runtime.blas",
         "aotensor_runtime.sparse.values",
-        "aotensor_cli.arrays",
+        "aotensor_cli.matrices",
     ),
     "numpy": ("aotensor", "aotensor_cli", "aotensor_runtime"),
 }

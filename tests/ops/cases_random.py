@@ -93,6 +93,8 @@ DRAWS = [
     drawn("random-choice-distinct-weighted", lambda s, p: second(RNG.choice(s, 3, 2, replace=False, p=p)), WEIGHTS[1]),
     drawn("random-groups", lambda s, n, p, g: second(RNG.multinomial_in_groups(s, n, p, g)), np.array([3, 5, 100]),
           halves(1.0, 2.0, 0.5, 0.0, 7.0), np.array([0, 0, 2, 2, 2])),
+    drawn("random-positive_binomial", Draw("positive_binomial"), TRIALS[1:], CHANCES[1:]),
+    drawn("random-gap", Draw("gap"), np.array([9, 9, 1000, 10**12]), np.array([9, 2, 20, 10**6])),
     drawn("random-gamma-shape", lambda s, a: second(RNG.gamma(s, a, 2.0, dtype="float32")), halves(0.0, 0.3, 4.0, 1e6)),
     drawn("random-beta", lambda s, a, b: second(RNG.beta(s, a, b)), halves(0.5, 3.0), halves(2.0, 0.7)),
     drawn("random-dirichlet", lambda s, a: second(RNG.dirichlet(s, a, 4)), halves(0.5, 3.0, 1.0)),

@@ -225,15 +225,62 @@ def _usmm() -> list[Case]:
     ]
 
 
+OTHER = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, -1.0], [0.0, 0.0, 0.0], [4.0, 0.0, 0.5]])
+OTHER_MASK = np.array([[1, 0, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1]], bool)
+"""A second factor: a row of it stores a zero only."""
+
+
+def _pairs(id: str, op: Program, **options: Any) -> list[Case]:
+    """A row for a function of two sparse matrices, in all combinations of formats."""
+    rows = []
+    for first in ("csr", "csc"):
+        for second in ("csr", "csc"):
+            indices, indptr = pattern(second, OTHER_MASK)
+
+            def program(
+                A: Variable, other: Variable, second: str = second, indices: Array = indices, indptr: Array = indptr
+            ) -> Variable:
+                return op(A, sp.CSM(second)(other, indices, indptr, (4, 3)))
+
+            other = stored(second, OTHER, OTHER_MASK)
+            rows.append(on_data(f"{id}-{second}", program, other, format=first, **options))
+    return rows
+
+
+def _sparse_sparse() -> list[Case]:
+    product = DENSE @ OTHER
+    weights = np.arange(9.0).reshape(3, 3)
+
+    def as_tensor(op: Any) -> Program:
+        return lambda A, B: sp.dense_from_sparse(op(A, B))
+
+    return [
+        *_pairs("dot-sparse", sp.dot, expected=product),
+        *_pairs("structured-dot-sparse", as_tensor(sp.structured_dot), expected=product),
+        *_pairs("true-dot-sparse", as_tensor(sp.true_dot), expected=product),
+        *_pairs("structured-dot-sparse-data", lambda A, B: sp.csm_data(sp.structured_dot(A, B))),
+        *_pairs("true-dot-sparse-data", lambda A, B: sp.csm_data(sp.true_dot(A, B))),
+        *_pairs("usmm-sparse", lambda A, B: sp.usmm(2.0, A, B, weights), expected=2 * product + weights),
+        *both("true-dot", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)), RIGHT, expected=DENSE @ RIGHT),
+        *both("true-dot-data", lambda A, y: sp.csm_data(sp.true_dot(A, y)), RIGHT),
+        *both("true-dot-from-left", lambda A, x: sp.csm_data(sp.true_dot(x, A)), LEFT),
+        *both("true-dot-sparse-grad", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y, False)), RIGHT, wrt=(0,)),
+        *both("true-dot-second", _slope(lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y))), RIGHT),
+        *both("true-dot-no-columns", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)), RIGHT[:, :0]),
+    ]
+
+
 CASES: list[Case] = [
     *_shapes(sp.dot, "dot"),
     *_sums(sp.dot, "dot"),
     *_ints(sp.dot, "dot"),
     _unsorted(sp.dot, "dot"),
     *_shapes(sp.structured_dot, "structured-dot"),
+    *_sums(sp.structured_dot, "structured-dot"),
     *_ints(sp.structured_dot, "structured-dot"),
     _unsorted(sp.structured_dot, "structured-dot"),
     *_sampling(),
     *_usmm(),
+    *_sparse_sparse(),
     *both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT, expected=DENSE @ RIGHT),
 ]

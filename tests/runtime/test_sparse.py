@@ -76,8 +76,10 @@ def test_index_dtypes(lib: runtime.Library) -> None:
     np.testing.assert_array_equal(lib.product(wide, X), matrix() @ X)
     assert wide.indices.dtype == "int64"
     wide.indices[2] += 2**40
-    with pytest.raises(ValueError, match="A has int64 indices that do not fit int32"):
+    with pytest.raises(IndexError, match="A has index 1099511627776, but its extent is 5"):
         lib.product(wide, X)
+    with pytest.raises(ValueError, match="A has int64 indices that do not fit int32"):
+        lib.product(ss.csr_matrix((np.ones(1), [2**40], [0, 1]), shape=(1, 2**41)), X)
     narrow = ss.random(4, 6, 0.5, format="csc", dtype="f4", random_state=1)
     narrow.indices, narrow.indptr = narrow.indices.astype("i4"), narrow.indptr.astype("i4")
     expected = (np.asarray(narrow.sum(0)).ravel() * np.arange(1, 7)).sum()

@@ -73,6 +73,13 @@ def test_the_gradient_of_data_is_never_a_full_matrix(loss: Program, format: str,
 
 
 @BOTH
+def test_second_derivatives_are_sampled_too(format: str, rng: np.random.Generator) -> None:
+    it = Setting(format, rng)
+    slope = grad((sp.dot(it.A, it.dense["R"]) ** 3).sum(), it.data)
+    it.check(grad((slope**2).sum(), it.data))
+
+
+@BOTH
 @pytest.mark.parametrize(
     "matrix",
     [

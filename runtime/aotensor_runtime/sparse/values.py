@@ -123,7 +123,7 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
         target.format,
         tuple(map(int, given.shape)),  # type: ignore[arg-type]
         to_array(spec, entries, data),
-        _indices(spec, places, target, indices.dtype),
+        _indices(spec, places, target, indices.dtype, int(given.shape[1 - target.major])),
         pointers,
         is_array,
     )
@@ -141,8 +141,10 @@ def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseVal
     return to_array(spec, value, target)
 
 
-def _indices(spec: FunctionSpec, indices: AnyArray, target: SparseValue, wanted: str) -> AnyArray:
-    """Indices in the dtype of the signature, if that holds them."""
+def _indices(
+    spec: FunctionSpec, indices: AnyArray, target: SparseValue, wanted: str, limit: int | None = None
+) -> AnyArray:
+    """Indices in the dtype of the signature, if that holds them.   limit: how many there may be, if not any number"""
     dtype = DTYPES[wanted]
     if not isinstance(indices, np.ndarray) or indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise ArgumentTypeError(f"{spec.name}: {target.name} has indices that are no vector of integers")
@@ -150,7 +152,10 @@ def _indices(spec: FunctionSpec, indices: AnyArray, target: SparseValue, wanted:
         return indices if indices.flags.aligned else indices.copy()
     if not np.can_cast(indices.dtype, dtype) and len(indices):
         bounds = np.iinfo(dtype)
-        if int(indices.max()) > bounds.max or int(indices.min()) < bounds.min:
+        worst = max(int(indices.max()), int(indices.min()), key=abs)
+        if limit is not None and limit <= bounds.max and not bounds.min <= worst <= bounds.max:
+            raise ArgumentIndexError(f"{spec.name}: {target.name} has index {worst}, but its extent is {limit}")
+        if not bounds.min <= worst <= bounds.max:
             raise ArgumentValueError(
                 f"{spec.name}: {target.name} has {indices.dtype} indices that do not fit {dtype}",
                 hint=f"declare {target.name} with index_dtype='int64'" if wanted == "int32" else None,

@@ -1,7 +1,7 @@
 """Graph to graph, before the import into tensor IR: what is easier said on a graph than on operations.
 
     y = composite(x)     →    y = exp(x) + 1          expand_composites
-    sample(a @ b, A)     →    rows times columns      push_samples
+    sample(a @ b, A)     →    rows times columns      rewrite_sparse
     two loops            →    one loop                rewrite_loops
 
 A rewrite takes outputs and the variables to stop at (the inputs), and gives outputs of the same types in the same
@@ -17,7 +17,7 @@ from aotensor.graph.expansion import expanded_once
 from aotensor.graph.subgraph import with_bodies
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.rewrite.loops import rewrite_loops
-from aotensor.sparse.push_samples import push_samples
+from aotensor.sparse.rewrites import rewrite_sparse
 
 Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
 
@@ -38,12 +38,12 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these.
 
-    Before each step down, what is needed at the entries of sparse matrices only is computed there only: products are
-    still whole. The same inside of the bodies of loops.
+    Before each step down sparse matrices are seen as such, and `rewrite_sparse` has its turn. The same inside of the
+    bodies of loops.
     """
     found, is_changed = list(outputs), True
     while is_changed:
-        found, is_changed = expanded_once(push_samples(found, stop), stop)
+        found, is_changed = expanded_once(rewrite_sparse(found, stop), stop)
     return with_bodies(found, stop, lambda body: expand_composites(body.outputs, body.inputs))
 
 

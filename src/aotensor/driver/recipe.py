@@ -20,6 +20,7 @@ from aotensor.driver.function import Function
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.vectors import make_vectors
 from aotensor.errors import GraphValueError
+from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
@@ -178,7 +179,9 @@ class _SharedValues(ValuePool):
             return (None, None, None, None) if x.is_sparse else (None,)
         if x not in self._places:
             value: Any = x.get_value(borrow=True)
-            arrays = [value.data, value.indices, value.indptr] if x.is_sparse else [value]
+            arrays = [value]
+            if isinstance(x.type, SparseTensorType):
+                arrays = [value.data, *(part.astype(x.type.index_dtype) for part in (value.indices, value.indptr))]
             pattern = [self.add(value.shape, b"")] if x.is_sparse else []
             self._places[x] = (*pattern, *(self.add(part.shape, _little_endian(part)) for part in arrays))
         return self._places[x]
@@ -201,7 +204,7 @@ def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: 
     counted = {n for k in names[0] for n in inputs[k].shape}
     outputs = []
     for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
-        known = tuple(None if k in names[1] or _words(n) & counted else n for n in extents)
+        known = tuple(n if isinstance(n, int) or not (k in names[1] or _words(n) & counted) else None for n in extents)
         outputs.append(OutputSpec(names[1].get(k, name), x.dtype, known))
     return FunctionSpec(
         name=f.name,

@@ -128,7 +128,8 @@ def _constant_like(value: Any, x: Variable, what: str) -> Variable:
             return fitted(variable, x, what)
     try:
         if isinstance(x.type, SparseTensorType):
-            return SparseConstant(value, x.type)
+            matrix = x.type.filter(value)
+            return SparseConstant(matrix, x.type.with_shape(matrix.shape))
         return Constant(x.tensor_type.filter(value))
     except AotensorError as error:
         raise type(error)(

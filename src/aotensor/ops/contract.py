@@ -173,7 +173,6 @@ def _as_matrix(
 @public
 def dot(x: Any, y: Any) -> Variable:
     """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.
-    With a sparse matrix it is sp.structured_dot.
 
     With a sparse operand it is `structured_dot`.
 
@@ -195,7 +194,6 @@ def dot(x: Any, y: Any) -> Variable:
 @public
 def matmul(x: Any, y: Any) -> Variable:
     """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
-    With a sparse matrix it is sp.dot.
 
     With a sparse operand it is `sparse.dot`.
 

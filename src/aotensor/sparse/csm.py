@@ -13,13 +13,15 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import lookup
+from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseConstant, SparseTensorType, SparseVariable, check_structure
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp, zero_gradient
-from aotensor.ops.shape.extents import SymbolicExtent
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 
 
@@ -172,7 +174,7 @@ class CSMProperties(SparseOp):
         dtype = x.tensor_type.index_dtype  # type: ignore[attr-defined]
         indices, indptr = cast(indices, dtype), cast(indptr, dtype)
         if not x.owner.op.is_trusted:
-            data, indices, indptr = CheckedStructure(x.owner.op.format)(data, indices, indptr, shape)
+            data, indices, indptr = _checked(x.owner.op.format, data, indices, indptr, shape)
         return [data, indices, indptr, cast(shape, dtype)]
 
     def pullback(
@@ -196,13 +198,37 @@ class CSMProperties(SparseOp):
         return [[True, False, False, False]]
 
 
+def _checked(format: str, *vectors: Variable) -> list[Variable]:
+    """Vectors that are known to be a matrix: constants are checked at once, the rest at the call."""
+    _, indices, indptr, shape = vectors
+    structure = [x.data for x in (indices, indptr, shape) if isinstance(x, Constant)]
+    if len(structure) == 3:
+        check_structure(structure[0], structure[0], structure[1], structure[2], format)
+    is_known = len(structure) == 3 or _is_of_one_matrix(format, indices, indptr, shape)
+    found: list[Variable] = CheckedStructure(format, is_known=is_known)(*vectors)
+    return [found[0], indices, indptr] if is_known else found
+
+
+def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
+    """Are these the indices, indptr and shape of a matrix that is there already?"""
+    nodes = [x.owner for x in structure]
+    first = nodes[0]
+    if first is None or not isinstance(first.op, CSMProperties) or [x.index for x in structure] != [1, 2, 3]:
+        return False
+    return all(node is first for node in nodes) and getattr(first.inputs[0], "format", "") == format
+
+
 @dataclass(frozen=True)
 class CheckedStructure(Op):
-    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix."""
+    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix.
+
+    is_known: indices, indptr and shape are known to fit; only the length of data is to be seen.
+    """
 
     name: ClassVar[str] = "checked_structure"
     is_check: ClassVar[bool] = True
     format: str
+    is_known: bool = False
 
     def infer_type(
         self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType
@@ -227,14 +253,18 @@ class CheckedStructure(Op):
         return [[True, False, False], *([False] * 3 for _ in range(3))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        single = self.apply(node.inputs[0], *inputs[1:]).outputs
-        return [inputs[0], *single[1:]]
+        check_steering(self, is_batched)
+        data = inputs[0]
+        single = alloc(constant(0, dtype=data.dtype), extent_of(data, 1)) if is_batched[0] else data
+        return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
 
     def lower(
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor
     ) -> tuple[Tensor, ...]:
         v = b.scalars
         nnz = b.same_extent([data.extents[0], indices.extents[0]], "data and indices of a sparse matrix")
+        if self.is_known:
+            return data, indices, indptr
         extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
         major, minor = extents if self.format == "csr" else extents[::-1]
         b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
@@ -328,3 +358,22 @@ def matrix_of(parts: Parts) -> SparseVariable:
 def like(x: Variable, data: Variable) -> SparseVariable:
     """The pattern of x with other values at its stored entries."""
     return matrix_of(replace(parts_of(x), data=data))
+
+
+# --- inside of loops and branches ------------------------------------------------------------------------------------
+
+
+@public
+def sparse_vectors(x: Variable) -> list[Variable]:
+    """data, indices, indptr and shape of a matrix: what stands for it where only dense values can go."""
+    found: list[Variable] = CSMProperties()(x)
+    return found
+
+
+@public
+def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> SparseVariable:
+    """The matrix of vectors that were those of a matrix of this type."""
+    data, indices, indptr, shape = vectors
+    rows, columns = (dim if isinstance(dim, int) else subtensor(shape, axis) for axis, dim in enumerate(type.shape))
+    dims: Any = type.shape
+    return matrix_of(Parts(type.format, data, indices, indptr, rows, columns, dims, type.is_canonical))

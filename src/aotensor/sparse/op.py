@@ -11,6 +11,7 @@ import numpy as np
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
+from aotensor.graph.public import public
 from aotensor.graph.sparse_type import (
     SparseConstant,
     SparseTensorType,
@@ -65,6 +66,7 @@ def _value_of(op: Op, x: Variable, value: Any) -> Any:
     return value if value.dtype == x.dtype else value.astype(x.dtype)
 
 
+@public
 def as_sparse_or_tensor(x: Any, name: str | None = None) -> Variable:
     """x as a variable: a SciPy matrix becomes a sparse constant, an array a dense one.
 

@@ -18,16 +18,19 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
-from aotensor.graph.sparse_type import SparseTensorType
+from aotensor.graph.sparse_type import SparseTensorType, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
-from aotensor.sparse.csm import parts_of
+from aotensor.sparse.convert import transposed
+from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.fitting import fitting
-from aotensor.sparse.op import Parts, SparseOp, type_error
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.patterns import places_in, slices_of
+from aotensor.sparse.patterns_product import sparse_product
 from aotensor.sparse.sample import at_pattern, densified
 
 
@@ -52,8 +55,8 @@ def scaled(data: Variable, entries: Variable) -> Variable:
 
 
 def turned(x: Variable) -> Variable:
-    """The transpose of a matrix; a vector is its own."""
-    return x if x.ndim < 2 else dimshuffle(x, [1, 0])
+    """The transpose of a matrix, sparse or dense; a vector is its own."""
+    return x if x.ndim < 2 else transposed(x)
 
 
 class ProductOp(SparseOp):
@@ -74,6 +77,14 @@ class ProductOp(SparseOp):
             raise GraphValueError(f"{self.name}: inner dimensions differ, {inner[0]} and {inner[1]}")
         return TensorType(dtypes.promote(x.dtype, y.dtype), (*x.shape[:-1], *y.shape[1:]))
 
+    def sparse_type(self, x: TensorType, y: TensorType) -> SparseTensorType:
+        """The type of the product as a sparse matrix, in the format of the first sparse operand.   Raises: as above"""
+        found = self.common_type(x, y)
+        if found.rank != 2:
+            raise type_error(self, "two matrices", x, y)
+        first = need_sparse(self, x if are_sparse(x) else y)
+        return SparseTensorType(first.format, found.dtype, found.shape, index_dtype=_index_dtype(x, y))
+
     def product(self, x: Any, y: Any) -> Any:
         """The product of SciPy matrices and arrays in the promoted dtype.   Raises: GraphValueError"""
         if x.shape[-1] != y.shape[0]:
@@ -83,10 +94,10 @@ class ProductOp(SparseOp):
             return x.astype(common) @ y.astype(common)
 
     def dense_product(self, x: Variable, y: Variable) -> Variable:
-        """The product as a dense tensor, by the entries of a sparse operand."""
-        if not x.is_sparse:
-            return times_from_left(x, parts_of(y), self.name)
-        return times(parts_of(x), densified(parts_of(y)) if y.is_sparse else y, self.name)
+        """The product as a dense tensor, by the entries of the sparse operands."""
+        if x.is_sparse and y.is_sparse:
+            return densified(sparse_product(parts_of(x), parts_of(y)))
+        return times(parts_of(x), y, self.name) if x.is_sparse else times_from_left(x, parts_of(y), self.name)
 
 
 @dataclass(frozen=True)
@@ -160,7 +171,10 @@ def any_product(x: Variable, y: Variable) -> Variable:
 
 @dataclass(frozen=True)
 class StructuredDot(ProductOp):
-    """(x, y) → x @ y, dense, in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
+    """(x, y) → x @ y in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
+
+    The product is dense; that of two sparse matrices is sparse, in the format of x, with an entry wherever the patterns
+    make one, be it 0.
 
     Gradient: structured, x ← P(x)∘(z̄·yᵀ) and y ← xᵀ·z̄, at the stored entries where the operand is sparse.
 
@@ -169,15 +183,41 @@ class StructuredDot(ProductOp):
     """
 
     name: ClassVar[str] = "structured_dot"
+    gives_canonical: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
-        return self.common_type(x, y)
+        return self.sparse_type(x, y) if are_sparse(x, y) else self.common_type(x, y)
 
     def reference(self, x: Any, y: Any) -> Any:
-        return self.product(x, y)
+        return structural_product(self.product(x, y), x, y) if is_matrix(x) and is_matrix(y) else self.product(x, y)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        return [self.dense_product(*inputs)]
+        x, y = inputs
+        if x.is_sparse and y.is_sparse:
+            return [matrix_of(sparse_product(parts_of(x), parts_of(y)))]
+        return [self.dense_product(x, y)]
+
+
+def _index_dtype(*types: TensorType) -> str:
+    return "int64" if any(isinstance(t, SparseTensorType) and t.index_dtype == "int64" for t in types) else "int32"
+
+
+def are_sparse(*types: TensorType) -> bool:
+    """Are all of them types of sparse matrices?"""
+    return all(isinstance(type, SparseTensorType) for type in types)
+
+
+def structural_product(product: Any, x: Any, y: Any) -> Any:
+    """A SciPy product x @ y with an entry wherever the patterns make one, sorted; SciPy may leave out what is 0."""
+    pattern = _ones(x) @ _ones(y)
+    pattern.sort_indices()
+    at = places_in(slices_of(pattern.indptr), pattern.indices, product.indices, product.indptr)
+    data = np.append(product.data, product.dtype.type(0))[at]
+    return scipy_matrix(pattern.format, data, pattern.indices, pattern.indptr, pattern.shape)
+
+
+def _ones(x: Any) -> Any:
+    return scipy_matrix(x.format, np.ones(len(x.indices), np.int64), x.indices, x.indptr, x.shape)
 
 
 def _checked(name: str, x: Any, y: Any) -> None:

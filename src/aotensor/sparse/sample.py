@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, disconnected, is_disconnected
-from aotensor.graph.public import public
+from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
@@ -70,7 +70,7 @@ class Sample(SparseOp):
         if is_disconnected(cotangents[0]):
             return [disconnected(), disconnected()]
         found = like(inputs[1], cotangents[0])
-        return [found if inputs[0].is_sparse else densified(parts_of(found)), disconnected()]
+        return [found if inputs[0].is_sparse else lookup("dense_from_sparse")(found, structured=False), disconnected()]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]

@@ -137,7 +137,8 @@ class Stack(SparseOp):
             return [disconnected()]
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(y)]
-        known = [zero_gradient(x) if is_disconnected(t) else t for x, t in zip(inputs, tangents, strict=True)]
+        pairs = zip(inputs, tangents, strict=True)
+        known = [zero_gradient(x) if is_disconnected(t) or dtypes.is_discrete(x.dtype) else t for x, t in pairs]
         return [self(*(t if t.is_sparse else stored_everywhere(t, self.format) for t in known))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aotensor.ops.random.arrangements import categorical, choice, multinomial, multinomial_in_groups, permutation
+from aotensor.ops.random.cells import binomial_cells, subset
 from aotensor.ops.random.continuous import (
     beta,
     cauchy,
@@ -31,9 +32,9 @@ from aotensor.ops.random.stream import Generator, RandomStream, default_rng
 from aotensor.ops.random.vectors import dirichlet, multivariate_normal
 
 __all__ = [
-    "Generator", "Philox", "RandomStream", "bernoulli", "beta", "binomial", "categorical", "cauchy", "chisquare",
-    "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma", "geometric", "gumbel", "halfnormal",
-    "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial", "multinomial_in_groups",
-    "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson", "standard_normal", "t",
-    "triangular", "uniform", "wald", "weibull",
+    "Generator", "Philox", "RandomStream", "bernoulli", "beta", "binomial", "binomial_cells", "categorical", "cauchy",
+    "chisquare", "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma", "geometric", "gumbel",
+    "halfnormal", "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial", "multinomial_in_groups",
+    "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson", "standard_normal",
+    "subset", "t", "triangular", "uniform", "wald", "weibull",
 ]  # fmt: skip

@@ -43,6 +43,8 @@ SAMPLERS: Final[Mapping[str, Sampler]] = {
     "gamma": Sampler(samplers.gamma, ("float64",), "float64", NOT_REPARAMETERISED),
     "poisson": Sampler(samplers.poisson, ("float64",), "int64"),
     "binomial": Sampler(samplers.binomial, ("int64", "float64"), "int64"),
+    "positive_binomial": Sampler(samplers.positive_binomial, ("int64", "float64"), "int64"),
+    "gap": Sampler(samplers.gap, ("int64", "int64"), "int64"),
 }
 
 

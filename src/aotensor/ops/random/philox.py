@@ -30,9 +30,6 @@ from aotensor.ops.linear import DiscreteOp
 from aotensor.ops.random.array_verbs import ArrayVerbs
 
 ROUNDS: Final = 10
-ATTEMPTS: Final = 1 << 16
-"""Blocks that one element of one draw has."""
-
 _MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
 _WEYL: Final = (0x9E3779B9, 0xBB67AE85)
 _LOW: Final = 0xFFFFFFFF

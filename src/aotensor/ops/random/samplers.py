@@ -1,7 +1,8 @@
 """Samplers in scalar verbs: from the random words of an element to one draw, by loops that are exact and bounded.
 
 All compute in float64. Each loop reads a block of the generator per round, so the draw of an element depends on its own
-place alone. `LIMIT` rounds are never reached: every method here accepts with a probability of more than ⅔.
+place alone. Every method here accepts a round with a probability of ½ or more, so that its rounds come to an end long
+before `LIMIT` does.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from aotensor.core.builders import ScalarVerbs
+from aotensor.ops.random.densities import log_binomial, log_gap, log_poisson
 from aotensor.ops.random.noise import inner, normal, uniform
-from aotensor.ops.random.philox import ATTEMPTS, Place, block, whole
+from aotensor.ops.random.philox import Place, block, whole
 
-LIMIT: Final = ATTEMPTS // 2
-"""Rounds of a loop that takes two blocks in each."""
+LIMIT: Final = 256
+"""Blocks of a loop, and so rounds, or half as many where a round takes two; it ends so even if a parameter is nan."""
 SMALL_MEAN: Final = 10.0
 """Below it, counts are searched for one after the other: as many steps as the count, and one block."""
 LARGEST_SEARCHED: Final = 200.0
@@ -75,14 +77,16 @@ def gamma(v: ScalarVerbs, place: Place, shape: Any) -> Any:
         place, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
         x = normal(v, block(v, place, attempt), "float64")
         words = block(v, place, v.add(attempt, one))
-        root = v.add(v.constant(1.0, "float64"), v.mul(c, x))
-        cube = v.mul(v.mul(root, root), root)
+        unit = v.constant(1.0, "float64")
+        root = v.add(unit, v.mul(c, x))
+        is_positive = v.compare("gt", root, v.constant(0.0, "float64"))
+        cube = v.select(is_positive, v.mul(v.mul(root, root), root), unit)
         bound = v.add(
             v.mul(v.mul(v.constant(0.5, "float64"), x), x),
-            v.mul(d, v.add(v.sub(v.constant(1.0, "float64"), cube), v.math("log", cube))),
+            v.mul(d, v.add(v.sub(unit, cube), v.math("log", cube))),
         )
         u = v.math("log", inner(v, words[0], words[1], "float64"))
-        is_good = v.and_(v.compare("gt", root, v.constant(0.0, "float64")), v.compare("lt", u, bound))
+        is_good = v.and_(is_positive, v.compare("lt", u, bound))
         return [v.add(attempt, next_), is_good, v.mul(d, cube)]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0.0, "float64")]
@@ -104,15 +108,15 @@ def poisson(v: ScalarVerbs, place: Place, mean: Any) -> Any:
         return v.div(mean, k)
 
     first = v.math("exp", v.neg(mean))
-    few = _searched(v, place, is_small, first, v.constant(LARGEST_SEARCHED, "float64"), [mean], ratio)
+    none, limit = v.constant(0.0, "float64"), v.constant(math.inf, "float64")
+    few = _searched(v, place, is_small, first, (none, v.constant(LARGEST_SEARCHED, "float64")), [mean], ratio)
     spread = v.math("sqrt", mean)
     b = _linear(v, 2.53, spread, 0.931)
     a = _linear(v, 0.02483, b, -0.059)
     inverse = v.add(v.constant(1.1239, "float64"), _over(v, 1.1328, _linear(v, 1.0, b, -3.4)))
     quick = v.sub(v.constant(0.9277, "float64"), _over(v, 3.6224, _linear(v, 1.0, b, -2.0)))
-    limit = v.constant(math.inf, "float64")
-    centre = _linear(v, 1.0, mean, 0.43)
-    many = _transformed(v, place, is_small, (a, b, centre, inverse, quick, limit), [mean], _log_poisson)
+    shape = (a, b, _linear(v, 1.0, mean, 0.43), inverse, quick)
+    many = _transformed(v, place, is_small, shape, (none, limit), [mean], log_poisson)
     return v.cast(v.select(is_small, few, many), "int64")
 
 
@@ -122,30 +126,75 @@ def binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
     Sources: Kachitvichyanukul & Schmeiser, "Binomial random variate generation" (1988), algorithm BINV; Hörmann, "The
     generation of binomial random variates" (1993), algorithm BTRS. A p above ½ counts failures.
     """
-    n, one, half = v.cast(count, "float64"), v.constant(1.0, "float64"), v.constant(0.5, "float64")
+    return _binomial(v, place, count, p, is_positive=False)
+
+
+def positive_binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
+    """The same on condition that there is a success; `count` and p are above 0."""
+    return _binomial(v, place, count, p, is_positive=True)
+
+
+def _binomial(v: ScalarVerbs, place: Place, count: Any, p: Any, is_positive: bool) -> Any:
+    n, one, half, none = v.cast(count, "float64"), *(v.constant(x, "float64") for x in (1.0, 0.5, 0.0))
     is_flipped = v.compare("gt", p, half)
     p = v.select(is_flipped, v.sub(one, p), p)
     q = v.sub(one, p)
-    mean = v.mul(n, p)
+    mean, odds = v.mul(n, p), v.div(p, q)
     is_small = v.compare("lt", mean, v.constant(SMALL_MEAN, "float64"))
-    odds = v.div(p, q)
+    log_none = v.mul(n, v.math("log1p", v.neg(p)))
+    first, least, most = v.math("exp", log_none), none, n
+    if is_positive:  # counts from 1, or failures that are not all
+        some = v.neg(v.math("expm1", v.select(is_flipped, v.mul(n, v.math("log", p)), log_none)))
+        first = v.div(v.select(is_flipped, first, v.mul(v.mul(n, odds), first)), some)
+        least, most = v.select(is_flipped, none, one), v.select(is_flipped, v.sub(n, one), n)
 
     def ratio(v: ScalarVerbs, k: Any, top: Any, odds: Any) -> Any:
         return v.sub(v.div(top, k), odds)
 
-    first = v.math("exp", v.mul(n, v.math("log1p", v.neg(p))))
-    most = v.minimum(n, v.constant(LARGEST_SEARCHED, "float64"))
-    few = _searched(v, place, is_small, first, most, [v.mul(v.add(n, one), odds), odds], ratio)
+    bounds = least, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
+    few = _searched(v, place, is_small, first, bounds, [v.mul(v.add(n, one), odds), odds], ratio)
     spread = v.math("sqrt", v.mul(mean, q))
     b = _linear(v, 2.53, spread, 1.15)
     a = v.add(_linear(v, 0.0248, b, -0.0873), v.mul(v.constant(0.01, "float64"), p))
     height = v.mul(v.add(v.constant(2.83, "float64"), _over(v, 5.1, b)), spread)
     quick = v.sub(v.constant(0.92, "float64"), _over(v, 4.2, b))
     mode = v.math("floor", v.mul(v.add(n, one), p))
-    shape = (a, b, _linear(v, 1.0, mean, 0.5), height, quick, n)
-    many = _transformed(v, place, is_small, shape, [mode, n, mean, v.mul(n, q)], _log_binomial)
+    shape = (a, b, _linear(v, 1.0, mean, 0.5), height, quick)
+    many = _transformed(v, place, is_small, shape, (least, most), [mode, n, mean, v.mul(n, q)], log_binomial)
     found = v.select(is_small, few, many)
     return v.cast(v.select(is_flipped, v.sub(n, found), found), "int64")
+
+
+def gap(v: ScalarVerbs, place: Place, left: Any, picks: Any) -> Any:
+    """How many of `left` elements are passed over before the first of `picks` that are chosen among them, 1 … left.
+
+    Source: Vitter, "An efficient algorithm for sequential random sampling" (1987): algorithm A, a search, where more
+    than one of 13 is chosen; else algorithm D, a rejection, with the density itself in place of a product.
+    """
+    none, one = v.constant(0.0, "float64"), v.constant(1.0, "float64")
+    n, m = v.cast(left, "float64"), v.maximum(v.cast(picks, "float64"), one)
+    others = v.sub(n, m)
+    is_dense = v.compare("gt", v.mul(v.constant(13.0, "float64"), m), n)
+
+    def ratio(v: ScalarVerbs, k: Any, n: Any, others: Any) -> Any:
+        return v.div(v.add(v.sub(others, k), v.constant(1.0, "float64")), v.sub(n, k))
+
+    few = _searched(v, place, is_dense, v.div(m, n), (none, others), [n, others], ratio)
+
+    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+        *where, n, m = fixed
+        words = block(v, (where[0], where[1], where[2]), attempt)
+        one = v.constant(1.0, "float64")
+        before = v.sub(m, one)
+        share = v.div(v.math("log", inner(v, words[0], words[1], "float64")), m)
+        k = v.math("floor", v.neg(v.mul(n, v.math("expm1", share))))
+        hat = v.add(v.math("log", v.div(n, v.sub(n, before))), v.mul(before, share))
+        level = v.add(v.math("log", inner(v, words[2], words[3], "float64")), hat)
+        stands = v.or_(v.compare("eq", m, one), v.compare("le", level, log_gap(v, k, n, m)))
+        return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("le", k, v.sub(n, m))), k]
+
+    many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*place, n, m], _is_open, step)[2]
+    return v.cast(v.select(is_dense, few, many), "int64")
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -153,13 +202,22 @@ def binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
 
 def _is_open(v: ScalarVerbs, attempt: Any, done: Any, *others: Any) -> Any:
     """Goes on until a round has accepted."""
-    return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(2 * LIMIT, "uint64")))
+    return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(LIMIT, "uint64")))
 
 
 def _searched(
-    v: ScalarVerbs, place: Place, is_wanted: Any, first: Any, most: Any, fixed: Sequence[Any], ratio: Callable[..., Any]
+    v: ScalarVerbs,
+    place: Place,
+    is_wanted: Any,
+    first: Any,
+    bounds: tuple[Any, Any],
+    fixed: Sequence[Any],
+    ratio: Callable[..., Any],
 ) -> Any:
-    """The smallest k with u < P(0) + … + P(k), at most `most`: P(0) is `first`, P(k) = P(k − 1)·ratio(v, k, *fixed)."""
+    """The smallest k with u < P(least) + … + P(k), at most `most`; bounds are (least, most).
+
+    P(least) is `first`, P(k) = P(k − 1)·ratio(v, k, *fixed).
+    """
     words = block(v, place)
     u = uniform(v, words[0], words[1], "float64")
 
@@ -170,26 +228,30 @@ def _searched(
         following = v.add(k, v.constant(1.0, "float64"))
         return [following, v.sub(u, share), v.mul(share, ratio(v, following, *fixed))]
 
-    return v.iterate([v.constant(0.0, "float64"), u, first], [is_wanted, most, *fixed], goes_on, step)[0]
+    least, most = bounds
+    return v.iterate([least, u, first], [is_wanted, most, *fixed], goes_on, step)[0]
 
 
 def _transformed(
     v: ScalarVerbs,
     place: Place,
     is_done: Any,
-    shape: tuple[Any, Any, Any, Any, Any, Any],
+    shape: tuple[Any, Any, Any, Any, Any],
+    bounds: tuple[Any, Any],
     fixed: Sequence[Any],
     log_density: Callable[..., Any],
 ) -> Any:
     """Transformed rejection with a squeeze: k = ⌊(2a/s + b)·u + centre⌋ for u in (−½, ½) and s = ½ − |u|.
 
-    shape: a, b, centre, the height of the hat's inverse, the level below which no density is needed, the largest k.
-    k stands if w·height/(a/s² + b) ≤ density(k), w uniform; log_density(v, k, *fixed) is its logarithm, but for
-    what the height holds.
+    shape: a, b, centre, the height of the hat's inverse, the level below which no density is needed.
+    bounds: the smallest and the largest k.
+
+    k stands if w·height/(a/s² + b) ≤ density(k), w uniform; log_density(v, k, *fixed) is its logarithm, but for what
+    the height holds.
     """
 
     def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *others: Any) -> list[Any]:
-        key, draw, element, a, b, centre, height, quick, most, *fixed = others
+        key, draw, element, a, b, centre, height, quick, least, most, *fixed = others
         words = block(v, (key, draw, element), attempt)
         half = v.constant(0.5, "float64")
         u, w = (v.sub(inner(v, words[0], words[1], "float64"), half), inner(v, words[2], words[3], "float64"))
@@ -198,7 +260,7 @@ def _transformed(
         k = v.math("floor", v.add(scaled, centre))
         is_wide = v.compare("ge", s, v.constant(0.07, "float64"))
         stands = v.and_(is_wide, v.compare("le", w, quick))
-        is_inside = v.and_(v.compare("ge", k, v.constant(0.0, "float64")), v.compare("le", k, most))
+        is_inside = v.and_(v.compare("ge", k, least), v.compare("le", k, most))
         is_open = v.and_(is_inside, v.not_(stands))
 
         def test(v: ScalarVerbs, is_open: Any, stands: Any, k: Any, w: Any, s: Any, *given: Any) -> list[Any]:
@@ -210,48 +272,7 @@ def _transformed(
         return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, is_inside), k]
 
     start = [v.constant(0, "uint64"), is_done, v.constant(0.0, "float64")]
-    return v.iterate(start, [*place, *shape, *fixed], _is_open, step)[2]
-
-
-# --- densities -------------------------------------------------------------------------------------------------------
-
-_STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
-"""log Γ(z) − (z − ½)·log z + z − ½·log 2π in powers of 1/z: 1/z, 1/z³, …   Source: DLMF 5.11.1."""
-_SHIFT: Final = 8
-"""Where the series starts to be exact to 2**-37: smaller z are raised by so much."""
-
-
-def _log_poisson(v: ScalarVerbs, k: Any, mean: Any) -> Any:
-    """k·log m − m − log k!, without cancellation for large m: its error grows as 2**-53·√m, not as m·log m.
-
-    For z = k + 1 = m·(1 + y) it is −m·((1 + y)·log(1 + y) − y) + log(1 + y) − ½·log z − ½·log 2π − S(z).
-    """
-    one, z = v.constant(1.0, "float64"), v.add(k, v.constant(1.0, "float64"))
-    is_raised = v.compare("lt", z, v.constant(float(_SHIFT), "float64"))
-    product, power = z, mean
-    for number in range(1, _SHIFT):
-        product = v.mul(product, v.add(z, v.constant(float(number), "float64")))
-        power = v.mul(power, mean)
-    z = v.select(is_raised, v.add(z, v.constant(float(_SHIFT), "float64")), z)
-    y = v.div(v.sub(z, mean), mean)
-    log_ratio = v.math("log1p", y)
-    inverse = v.div(one, z)
-    square, series = v.mul(inverse, inverse), v.constant(_STIRLING[-1], "float64")
-    for coefficient in reversed(_STIRLING[:-1]):
-        series = v.add(v.mul(series, square), v.constant(coefficient, "float64"))
-    main = v.mul(mean, v.sub(v.mul(v.add(one, y), log_ratio), y))
-    rest = v.math("log", v.div(v.select(is_raised, v.div(product, power), one), v.math("sqrt", z)))
-    constant = v.add(v.mul(inverse, series), v.constant(0.5 * math.log(2 * math.pi), "float64"))
-    return v.sub(v.add(v.sub(log_ratio, main), rest), constant)
-
-
-def _log_binomial(v: ScalarVerbs, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
-    """log of the density at k over that at the mode, for the means n·p and n·q.
-
-    Binomial(k; n, p) = Poisson(k; np)·Poisson(n − k; nq) / Poisson(n; n)
-    """
-    here, there = (v.add(_log_poisson(v, x, mean), _log_poisson(v, v.sub(n, x), other)) for x in (k, mode))
-    return v.sub(here, there)
+    return v.iterate(start, [*place, *shape, *bounds, *fixed], _is_open, step)[2]
 
 
 def _product(v: ScalarVerbs, x: Any, y: Any) -> tuple[Any, Any]:

@@ -360,8 +360,8 @@ class FunctionLowering(Buffers):
                 handed.append(self.scalar(x))
             elif not isinstance(x.type, TensorType):
                 self.b.store(self.scalar(x), output, [])
-            elif self.storage.outputs.get(x) != number:
-                self._copy(x, output)
+            elif self.storage.outputs.get(x) != number and not isinstance(x.owner, tensor.EmptyOp):
+                self._copy(x, output)  # what is empty has no elements that matter, and may have no memory
         return handed
 
     def _copy(self, x: SSAValue, target: SSAValue) -> None:

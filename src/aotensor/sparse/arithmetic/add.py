@@ -22,7 +22,6 @@ from aotensor.sparse.arithmetic.operands import (
     all_disconnected,
     canonical_pair,
     check_same_shape,
-    in_format,
     is_literal,
     matrix_at,
     need_operand,
@@ -31,17 +30,19 @@ from aotensor.sparse.arithmetic.operands import (
     places,
     sized,
     sparse_result,
+    term_for,
 )
 from aotensor.sparse.compressed import at_columns
 from aotensor.sparse.convert import as_dense
 from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.op import SparseOp, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import on_union
+from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
 
 
 @dataclass(frozen=True)
-class Neg(CanonicalOp):
+class Neg(PassingOp):
     """−x on the pattern of x; unsigned integers wrap.   Gradient: regular, −z̄."""
 
     name: ClassVar[str] = "sparse_neg"
@@ -55,15 +56,11 @@ class Neg(CanonicalOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         return [like(inputs[0], -parts_of(inputs[0]).data)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [zero_gradient(inputs[0]) if dtypes.is_discrete(inputs[0].dtype) else -cotangents[0]]
+    def pulled(self, ct: Variable, x: Variable) -> Variable:
+        return -ct
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [zero_gradient(outputs[0]) if dtypes.is_discrete(inputs[0].dtype) else -tangents[0]]
+    def pushed(self, tangent: Variable, y: Variable) -> Variable:
+        return -tangent
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,7 @@ class AddSS(CanonicalOp):
     ) -> list[Variable]:
         if dtypes.is_discrete(outputs[0].dtype):
             return [zero_gradient(x) for x in inputs]
-        return [in_format(cotangents[0], x.format) for x in inputs]  # type: ignore[attr-defined]
+        return [term_for(x, cotangents[0]) for x in inputs]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -107,7 +104,7 @@ class AddSS(CanonicalOp):
         if dtypes.is_discrete(outputs[0].dtype):
             return all_disconnected(tangents) or [zero_gradient(outputs[0])]
         total = sum_terms(tangents, arithmetic.add)
-        return [total if is_disconnected(total) else in_format(total, inputs[0].format)]  # type: ignore[attr-defined]
+        return [term_for(outputs[0], total)]
 
 
 @dataclass(frozen=True)
@@ -214,7 +211,7 @@ class StructuredAddSV(CanonicalOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         x, v = inputs
         p = parts_of(x)
-        return [matrix_of(replace(p, data=p.data + at_columns(p, sized(v, p, [1]))))]
+        return [matrix_of(replace(p, data=p.data + at_columns(p, sized(self.name, v, p, [1]))))]
 
 
 def vector_result(op: SparseOp, x: TensorType, v: TensorType, axis: int) -> TensorType:

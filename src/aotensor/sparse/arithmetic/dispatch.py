@@ -55,15 +55,16 @@ def _densified(name: str, x: Variable) -> Variable:
     return dense_from_sparse(x)
 
 
-def _left_fold(function: Callable[[Any, Any], Variable]) -> Callable[..., Variable]:
-    return lambda *operands: reduce(function, operands)
+def _folded(op: Op, of_two: Callable[[Any, Any], Variable]) -> Callable[..., Variable]:
+    """An op of any number of operands from its sparse form for two; pairs of dense ones are combined by the op."""
+    return lambda *operands: of_two(*operands) if len(operands) == 2 else reduce(op, operands)
 
 
 COUNTERPARTS: Final[dict[str, Callable[..., Variable]]] = {
     **ZERO_PRESERVING,
-    "add": _left_fold(sparse_add),
+    "add": _folded(arithmetic.add, sparse_add),
     "sub": sparse_sub,
-    "mul": _left_fold(sparse_mul),
+    "mul": _folded(arithmetic.mul, sparse_mul),
     "neg": sparse_neg,
     "true_div": sparse_div,
     "pow": sparse_power,

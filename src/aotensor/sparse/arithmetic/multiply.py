@@ -23,7 +23,6 @@ from aotensor.sparse.arithmetic.operands import (
     all_disconnected,
     canonical_pair,
     check_same_shape,
-    in_format,
     matrix_at,
     need_operand,
     of_one_shape,
@@ -31,6 +30,7 @@ from aotensor.sparse.arithmetic.operands import (
     places,
     sized,
     sparse_result,
+    term_for,
 )
 from aotensor.sparse.arithmetic.sums import sum_to
 from aotensor.sparse.compressed import TakeAt, at_columns, at_rows
@@ -60,7 +60,7 @@ class ProductOp(CanonicalOp):
             return all_disconnected(tangents) or [zero_gradient(outputs[0])]
         terms = [tx if is_disconnected(tx) else arithmetic.mul(tx, y), ty if is_disconnected(ty) else self._with(x, ty)]
         total = sum_terms(terms, arithmetic.add)
-        return [total if is_disconnected(total) else in_format(total, outputs[0].format)]  # type: ignore[attr-defined]
+        return [term_for(outputs[0], total)]
 
     def _with(self, x: Variable, ty: Variable) -> Variable:
         return arithmetic.mul(x, ty)
@@ -69,7 +69,7 @@ class ProductOp(CanonicalOp):
 def _term(x: Variable, ct: Variable, other: Variable) -> Variable:
     """What other∘z̄ sends to an operand: in the format of a sparse one, summed to the shape of a dense one."""
     if x.is_sparse:
-        return in_format(arithmetic.mul(ct, other), x.format)  # type: ignore[attr-defined]
+        return term_for(x, arithmetic.mul(ct, other))
     return sum_to(arithmetic.mul(other, ct), x)
 
 
@@ -125,7 +125,7 @@ class MulSD(ProductOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])
-        return [matrix_of(replace(p, data=p.data * entries_of(inputs[1], p)))]
+        return [matrix_of(replace(p, data=p.data * entries_of(self.name, inputs[1], p)))]
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class DivSD(CanonicalOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])
-        return [matrix_of(replace(p, data=p.data / entries_of(inputs[1], p)))]
+        return [matrix_of(replace(p, data=p.data / entries_of(self.name, inputs[1], p)))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -186,21 +186,21 @@ def scaled_type(op: CanonicalOp, x: TensorType, d: TensorType, dtype: str) -> Te
     return x.with_dtype(dtype).with_shape(dims)  # type: ignore[attr-defined,no-any-return]
 
 
-def entries_of(d: Variable, p: Parts) -> Variable:
+def entries_of(name: str, d: Variable, p: Parts) -> Variable:
     """The elements at stored entries of a dense matrix, row, column, vector along the columns, or scalar."""
     if d.ndim == 0:
         return d
     if d.ndim == 1:
-        return ravel(d) if d.static_shape == (1,) != (p.columns,) else at_columns(p, sized(d, p, [1]))
+        return ravel(d) if d.static_shape == (1,) != (p.columns,) else at_columns(p, sized(name, d, p, [1]))
     repeated = [dim == 1 for dim in d.static_shape]
     match repeated:
         case [True, True]:
             return ravel(d)
         case [True, False]:
-            return at_columns(p, ravel(sized(d, p, [None, 1])))
+            return at_columns(p, ravel(sized(name, d, p, [None, 1])))
         case [False, True]:
-            return at_rows(p, ravel(sized(d, p, [0, None])))
-    return take_entries(sized(d, p, [0, 1]), p)
+            return at_rows(p, ravel(sized(name, d, p, [0, None])))
+    return take_entries(sized(name, d, p, [0, 1]), p)
 
 
 def _with_entries(name: str, x: Any, d: Array, combine: np.ufunc) -> Any:
@@ -236,7 +236,7 @@ class ColScaleCSC(CanonicalOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])
-        factors = (at_rows, at_columns)[self.axis](p, sized(inputs[1], p, [self.axis]))
+        factors = (at_rows, at_columns)[self.axis](p, sized(self.name, inputs[1], p, [self.axis]))
         return [matrix_of(replace(p, data=p.data * factors))]
 
 

@@ -14,11 +14,11 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op, disconnected, is_disconnected
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.linear import zero_gradient
-from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.fitting import fitting
 from aotensor.sparse.op import Parts, SparseOp, as_sparse_or_tensor, is_canonical, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import canonical, other_format
+from aotensor.sparse.reformat import PassingOp, in_format
 
 # --- operands --------------------------------------------------------------------------------------------------------
 
@@ -31,7 +31,8 @@ def is_literal(x: object) -> bool:
 def operands(inputs: Sequence[Any]) -> list[Variable]:
     """Inputs as sparse or dense variables; literals take a dtype that does not widen the others."""
     found = [None if is_literal(x) else as_sparse_or_tensor(x) for x in inputs]
-    common = dtypes.promote(*(x.dtype for x in found if x is not None))
+    deciding = [x.dtype for x in found if x is not None]
+    common = dtypes.promote(*deciding) if deciding else None
     return [
         constant(value, dtype=dtypes.weak_scalar(value, common)) if x is None else x
         for x, value in zip(found, inputs, strict=True)
@@ -73,31 +74,26 @@ def of_one_shape(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     return replace(p, dims=(rows, columns)), replace(q, dims=(rows, columns))
 
 
-def sized(v: Variable, p: Parts, axes: Sequence[int | None]) -> Variable:
-    """v, whose axes are known or checked to have the extents of the matrix along `axes`; None leaves one open.
+def sized(name: str, v: Variable, p: Parts, axes: Sequence[int | None]) -> Variable:
+    """v, whose axes must have the extents of the matrix along `axes`; None leaves one open.   name: of the op that asks
 
     Raises: GraphValueError if one differs (at run time where it is not known).
     """
-    extents = (p.rows, p.columns)
-    wanted = [
-        None if axis is None or (known is not None and known == p.dims[axis]) else extents[axis]
-        for known, axis in zip(v.tensor_type.shape, axes, strict=True)
-    ]
-    return v if all(extent is None for extent in wanted) else specify_shape(v, wanted)
+    for position, axis in enumerate(axes):
+        if axis is not None:
+            v = fitting(v, position, (p.rows, p.columns)[axis], p.dims[axis], f"{name}: extents along axis {axis}")
+    return v
 
 
 # --- matrices in canonical form, and in another one ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Canonical(SparseOp):
+class Canonical(PassingOp):
     """x with the entries of every slice in order and one entry for a place.   Gradient: regular, z̄."""
 
     name: ClassVar[str] = "canonical"
     gives_canonical: ClassVar[bool] = True
-
-    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        return [as_sparse_or_tensor(x) for x in inputs]
 
     def infer_type(self, x: TensorType) -> TensorType:
         x = need_sparse(self, x)
@@ -108,16 +104,6 @@ class Canonical(SparseOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         return [matrix_of(canonical(parts_of(inputs[0])))]
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [zero_gradient(inputs[0]) if dtypes.is_discrete(inputs[0].dtype) else cotangents[0]]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [zero_gradient(outputs[0]) if dtypes.is_discrete(inputs[0].dtype) else tangents[0]]
 
 
 class CanonicalOp(SparseOp):
@@ -134,9 +120,10 @@ def as_canonical(x: Variable) -> Variable:
     return x if is_canonical(x) else Canonical()(x)
 
 
-def in_format(x: Variable, format: str) -> Variable:
-    """A sparse matrix in another format; in its own one, or dense, as it is."""
-    return x if not isinstance(x, SparseVariable) or x.format == format else matrix_of(other_format(parts_of(x)))
+def term_for(x: Variable, term: Variable) -> Variable:
+    """A derivative in the format of the matrix x that it belongs to, if it is sparse."""
+    both = isinstance(x, SparseVariable) and isinstance(term, SparseVariable)
+    return in_format(term, x.format) if both else term  # type: ignore[arg-type,attr-defined]
 
 
 def parts_in(x: Variable, format: str) -> Parts:

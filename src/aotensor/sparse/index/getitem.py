@@ -19,11 +19,14 @@ from aotensor.ops.create import arange
 from aotensor.ops.index import subtensor
 from aotensor.ops.mask import Nonzero, is_mask
 from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.csm import matrix_extent
-from aotensor.sparse.elements import GetItem2Lists, GetItemScalar, placed_elements
+from aotensor.sparse.fitting import fitting
+from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, placed_elements
+from aotensor.sparse.index.windows import PlacedMatrix, Submatrix
 from aotensor.sparse.op import as_sparse
-from aotensor.sparse.windows import PlacedMatrix, Submatrix
 
+LENGTHS: Final = "lengths of vectors of places"
 HINT: Final = "use i:i+1 in the place of i, which gives a matrix"
 
 
@@ -82,27 +85,29 @@ def get_item_list(x: Any, index: Any) -> Variable:
 def get_item_2lists(x: Any, rows: Any, columns: Any) -> Variable:
     """The elements x[rows[k], columns[k]] as a dense vector of the dtype of x.
 
-    Raises: GraphIndexError for a place outside of x or lengths that differ, GraphTypeError for what are no vectors of
-    integers.
+    Raises: GraphIndexError for a place outside of x, GraphValueError for lengths that differ (at run time where they
+    are not known), GraphTypeError for what are no vectors of integers.
     """
     x = as_sparse(x)
-    found = [_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns))]
-    return GetItem2Lists()(x, *found)  # type: ignore[no-any-return]
+    return GetItem2Lists()(x, *_paired(x, rows, columns))  # type: ignore[no-any-return]
 
 
 def get_item_list_grad(x: Any, index: Any, gz: Any) -> Variable:
     """The gradient of get_item_list(x, index) for the cotangent gz, of the shape and format of x: repeated rows add."""
-    x, gz = as_sparse(x), as_sparse(gz)
-    op = PlacedMatrix(x.sparse_type.shape, (0,), (_rises(_vector(index)),))
-    extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))
-    return op(gz, *extents, _positions(x, 0, _vector(index)))  # type: ignore[no-any-return]
+    x, gz, index = as_sparse(x), as_sparse(gz), _vector(index)
+    extents, own = ([matrix_extent(one, axis) for axis in range(2)] for one in (x, gz))
+    rows = fitting(_positions(x, 0, index), 0, own[0], gz.sparse_type.shape[0], "rows of a cotangent and positions")
+    columns = fitting(arange(extents[1]), 0, own[1], gz.sparse_type.shape[1], "columns of a matrix and its cotangent")
+    op = PlacedMatrix(x.sparse_type.shape, (0, 1), (_rises(index), True))
+    return op(gz, *map(as_tensor, extents), rows, columns)  # type: ignore[no-any-return]
 
 
 def get_item_2lists_grad(x: Any, rows: Any, columns: Any, gz: Any) -> Variable:
     """The gradient of get_item_2lists for the cotangent gz (k,), of the shape and format of x: repeated places add."""
     x = as_sparse(x)
-    found = [_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns))]
-    return placed_elements(x, as_tensor(gz), *found)
+    places = _paired(x, rows, columns)
+    length = places[0].tensor_type.shape[0]
+    return placed_elements(x, fitting(as_tensor(gz), 0, extent_of(places[0], 0), length, LENGTHS), *places)
 
 
 # --- what is meant ---------------------------------------------------------------------------------------------------
@@ -160,6 +165,12 @@ def _places(x: SparseVariable, mask: Variable) -> list[Variable]:
     """Rows and columns where a mask of all elements holds."""
     extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))
     return list(Nonzero(0).apply(mask, *extents).outputs)
+
+
+def _paired(x: SparseVariable, rows: Any, columns: Any) -> list[Variable]:
+    """Rows and columns of places, one vector each.   Raises: as _positions, and GraphValueError if lengths differ"""
+    i, j = (_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns)))
+    return [i, fitting(j, 0, extent_of(i, 0), i.tensor_type.shape[0], LENGTHS)]
 
 
 def _positions(x: SparseVariable, axis: int, item: Any) -> Variable:

@@ -1,0 +1,65 @@
+"""Logarithms of densities in scalar verbs, written so that large terms do not cancel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from aotensor.core.builders import ScalarVerbs
+
+_STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+"""log Γ(z) − (z − ½)·log z + z − ½·log 2π in powers of 1/z: 1/z, 1/z³, …   Source: DLMF 5.11.1."""
+_SHIFT: Final = 8
+"""Where the series starts to be exact to 2**-37: smaller z are raised by so much."""
+
+
+def log_poisson(v: ScalarVerbs, k: Any, mean: Any) -> Any:
+    """k·log m − m − log k!, without cancellation for large m: its error grows as 2**-53·√m, not as m·log m.
+
+    For z = k + 1 = m·(1 + y) it is −m·((1 + y)·log(1 + y) − y) + log(1 + y) − ½·log z − ½·log 2π − S(z).
+    """
+    one, z = v.constant(1.0, "float64"), v.add(k, v.constant(1.0, "float64"))
+    is_raised = v.compare("lt", z, v.constant(float(_SHIFT), "float64"))
+    product, power = z, mean
+    for number in range(1, _SHIFT):
+        product = v.mul(product, v.add(z, v.constant(float(number), "float64")))
+        power = v.mul(power, mean)
+    z = v.select(is_raised, v.add(z, v.constant(float(_SHIFT), "float64")), z)
+    y = v.div(v.sub(z, mean), mean)
+    log_ratio = v.math("log1p", y)
+    inverse = v.div(one, z)
+    square, series = v.mul(inverse, inverse), v.constant(_STIRLING[-1], "float64")
+    for coefficient in reversed(_STIRLING[:-1]):
+        series = v.add(v.mul(series, square), v.constant(coefficient, "float64"))
+    main = v.mul(mean, v.sub(v.mul(v.add(one, y), log_ratio), y))
+    rest = v.math("log", v.div(v.select(is_raised, v.div(product, power), one), v.math("sqrt", z)))
+    constant = v.add(v.mul(inverse, series), v.constant(0.5 * math.log(2 * math.pi), "float64"))
+    return v.sub(v.add(v.sub(log_ratio, main), rest), constant)
+
+
+def log_binomial(v: ScalarVerbs, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
+    """log of the density at k over that at the mode, for the means n·p and n·q.
+
+    Binomial(k; n, p) = Poisson(k; np)·Poisson(n − k; nq) / Poisson(n; n)
+    """
+    here, there = (v.add(log_poisson(v, x, mean), log_poisson(v, v.sub(n, x), other)) for x in (k, mode))
+    return v.sub(here, there)
+
+
+def log_gap(v: ScalarVerbs, passed: Any, left: Any, picks: Any) -> Any:
+    """log of the density of `passed` elements before the next of `picks` among `left`, without its factor picks/left.
+
+    C(left − passed − 1, picks − 1)/C(left, picks), by binomial densities for one probability p = picks/left. At least
+    two picks.
+    """
+    one = v.constant(1.0, "float64")
+    p = v.div(picks, left)
+    q = v.sub(one, p)
+
+    def log_choices(chosen: Any, n: Any) -> Any:
+        """log of C(n, chosen)·p^chosen·q^(n − chosen)."""
+        both = v.add(log_poisson(v, chosen, v.mul(n, p)), log_poisson(v, v.sub(n, chosen), v.mul(n, q)))
+        return v.sub(both, log_poisson(v, n, n))
+
+    later = log_choices(v.sub(picks, one), v.sub(v.sub(left, passed), one))
+    return v.add(v.sub(later, log_choices(picks, left)), v.mul(passed, v.math("log1p", v.neg(p))))

@@ -1,0 +1,1 @@
+"""Windows and elements of sparse matrices: x[index]."""

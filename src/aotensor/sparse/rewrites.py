@@ -1,0 +1,164 @@
+"""Sparse programs made smaller, before their ops expand: what is easier seen on matrices than on vectors.
+
+sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
+dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
+dense(sparse(d))          →    d                       dense_again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.walk import toposort
+from aotensor.ops.contract import Contract
+from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.shape.axes import DimShuffle
+from aotensor.sparse.arithmetic.add import AddSS, Neg
+from aotensor.sparse.arithmetic.multiply import MulSD
+from aotensor.sparse.arithmetic.sums import SpSum
+from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, Transpose, transpose
+from aotensor.sparse.csm import like, parts_of
+from aotensor.sparse.products import any_product, turned
+from aotensor.sparse.push_samples import sampled
+from aotensor.sparse.reformat import Cast
+from aotensor.sparse.sample import Sample
+
+Rule: TypeAlias = Callable[[Apply, Sequence[Variable], Collection[Variable]], Variable | None]
+"""(node, its inputs as rewritten, where to stop) → what takes the place of its one output, None to leave it."""
+
+
+def rewrite_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """`outputs` with every rule applied where it holds, inputs first."""
+    known: dict[Variable, Variable] = {}
+    for node in toposort(outputs, stop=stop):
+        inputs = [known.get(x, x) for x in node.inputs]
+        with made_at(node.outputs[0].site):
+            made = _rewritten(node, inputs, stop)
+        known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if old not in stop)
+    return [known.get(x, x) for x in outputs]
+
+
+def _rewritten(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Sequence[Variable]:
+    for rule in RULES.get(type(node.op), ()):
+        found = rule(node, inputs, stop)
+        if found is not None:
+            return [found]
+    is_same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+    return node.outputs if is_same else node.op.apply(*inputs).outputs
+
+
+def samples(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A dense matrix at the entries of a sparse one → what it is made of there."""
+    g, x = inputs
+    return sampled(g, x, stop)
+
+
+def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A sparse matrix times a full dense one, element by element: of the latter only the entries are computed."""
+    x, d = inputs
+    if d.ndim != 2 or any(d.broadcastable) or d.owner is None or d in stop:
+        return None
+    return like(x, mul(parts_of(x).data, sampled(d, x, stop)))
+
+
+def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """What was made sparse and is made dense again, as it was."""
+    made = _made_by(inputs[0], SparseFromDense, stop)
+    return made.inputs[0] if made is not None else None
+
+
+def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """The sum over a sum of two matrices of one dtype, one after the other."""
+    made = _made_by(inputs[0], AddSS, stop)
+    if made is None or made.inputs[0].dtype != made.inputs[1].dtype:
+        return None
+    return add(*(node.op(x) for x in made.inputs))
+
+
+def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A transpose or a sign that is taken back, and a cast from where a cast without loss has led."""
+    made = _made_by(inputs[0], type(node.op), stop)
+    if made is None:
+        return None
+    (x,) = made.inputs
+    if not isinstance(node.op, Cast):
+        return x
+    if not np.can_cast(x.dtype, inputs[0].dtype):
+        return None
+    return x if x.dtype == node.op.dtype else node.op(x)
+
+
+def scaled_once(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A matrix scaled by two numbers, one after the other, scaled by their product; floats of one dtype."""
+    made = _made_by(inputs[0], MulSD, stop)
+    if made is None:
+        return None
+    numbers = made.inputs[1], inputs[1]
+    x = made.inputs[0]
+    if any(s.ndim or s.dtype != x.dtype for s in numbers) or not dtypes.is_float(x.dtype):
+        return None
+    return node.op(x, mul(*numbers))  # type: ignore[no-any-return]
+
+
+def _made_by(x: Variable, op: type, stop: Collection[Variable]) -> Apply | None:
+    """The node of x, if it is of that kind and not hidden."""
+    is_known = x.owner is not None and x not in stop and type(x.owner.op) is op
+    return x.owner if is_known else None
+
+
+def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A product of matrices and vectors of which one is dense only because it was made so → a product of the sparse.
+
+    What is not stored counts as 0 also where the other factor is infinite or nan.
+    """
+    left, right, out = node.op.parts()  # type: ignore[attr-defined]
+    x, y = (sparse_origin(one, stop) for one in inputs)
+    inner = [letter for letter in left if letter in right and letter not in out]
+    if (
+        (x is None and y is None)
+        or len(inner) != 1
+        or {len(left), len(right)} - {1, 2}
+        or len(out) != len(left + right) - 2
+    ):
+        return None
+    first, second = (known if known is not None else one for known, one in zip((x, y), inputs, strict=True))
+    first = first if left[-1] == inner[0] else turned(first)
+    second = second if right[0] == inner[0] else turned(second)
+    found = any_product(first, second)
+    is_turned = len(out) == 2 and out[0] not in left
+    return turned(found) if is_turned else found
+
+
+def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
+    """The sparse matrix that x is the dense form of, up to transposes, if it is one."""
+    is_turned = False
+    while x.owner is not None and x not in stop:
+        match x.owner.op:
+            case DenseFromSparse():
+                (found,) = x.owner.inputs
+                return transpose(found) if is_turned else found
+            case DimShuffle(pattern=(1, 0)):
+                is_turned = not is_turned
+                (x,) = x.owner.inputs
+            case _:
+                return None
+    return None
+
+
+RULES: Final[dict[type, tuple[Rule, ...]]] = {
+    Sample: (samples,),
+    Contract: (products_of_sparse,),
+    MulSD: (scaled_once, scaled_entries),
+    DenseFromSparse: (dense_again,),
+    SpSum: (sum_of_sum,),
+    Transpose: (undone,),
+    Neg: (undone,),
+    Cast: (undone,),
+}
+"""By the class of the op, in the order in which they are tried."""

@@ -1,0 +1,120 @@
+"""true_dot: a product with a sparse operand that is sparse itself, with a true gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import TensorType
+from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import is_matrix, scipy_sparse
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.create import alloc, arange, ones_like
+from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.elementwise.compare import cast, gt
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.shape.extents import dim_of, extents_of, ravel
+from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.convert import transposed
+from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.op import Parts
+from aotensor.sparse.patterns import compress
+from aotensor.sparse.patterns_product import sparse_product
+from aotensor.sparse.products import ProductOp, any_product, structural_product, turned
+
+
+@dataclass(frozen=True)
+class TrueDot(ProductOp):
+    """(x, y) → x @ y, sparse, in the promoted dtype; two matrices, at least one of them sparse.
+
+    The format is that of the first sparse operand. Entries are where the patterns make one, be it 0; a dense operand
+    counts as one that stores everything.
+
+    Gradient: regular, x ← z̄·yᵀ and y ← xᵀ·z̄, sparse as z̄ is. grad_preserves_dense: that of a dense operand is dense.
+
+    Raises: GraphTypeError for two dense operands or a rank other than 2, GraphValueError for inner dimensions that
+    differ (at the call where they are not known).
+    """
+
+    name: ClassVar[str] = "true_dot"
+    gives_canonical: ClassVar[bool] = True
+    grad_preserves_dense: bool = True
+
+    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
+        return self.sparse_type(x, y)
+
+    def reference(self, x: Any, y: Any) -> Any:
+        found = self.product(x, y)
+        if is_matrix(x) and is_matrix(y):
+            return structural_product(found, x, y)
+        stored = x.tocsr() if is_matrix(x) else y.tocsc()
+        filled = np.diff(stored.indptr) > 0
+        is_stored = np.broadcast_to(filled[:, None] if is_matrix(x) else filled, found.shape)
+        entries = scipy_sparse().coo_matrix((found[is_stored], is_stored.nonzero()), shape=found.shape)
+        return entries.asformat(x.format if is_matrix(x) else y.format)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        x, y = inputs
+        if x.is_sparse and y.is_sparse:
+            return [matrix_of(sparse_product(parts_of(x), parts_of(y)))]
+        p = parts_of(x if x.is_sparse else y)
+        marks = ones_like(p.indices)
+        full = full_pattern(self.dense_product(x, y), p.format, p.indices.dtype)
+        if x.is_sparse:
+            keep = at_rows(full, gt(sum_rows(p, marks), 0))
+        else:
+            keep = at_columns(full, gt(sum_columns(p, marks), 0))
+        return [matrix_of(compress(full, keep))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y), (ct,) = inputs, cotangents
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(x), zero_gradient(y)]
+        if not ct.is_sparse:
+            return [any_product(ct, turned(y)), any_product(turned(x), ct)]
+        for_x, for_y = self._term(x, ct, turned(y)), self._term(y, turned(x), ct)
+        if for_y.is_sparse and y.is_sparse and for_y.type.format != y.type.format:
+            for_y = transposed(self(turned(ct), x))
+        return [for_x, for_y]
+
+    def _term(self, of: Variable, a: Variable, b: Variable) -> Variable:
+        """A product as the cotangent of an operand."""
+        return any_product(a, b) if self.grad_preserves_dense and not of.is_sparse else self(a, b)
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x, y), (tx, ty) = inputs, tangents
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected()]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [zero_gradient(outputs[0])]
+        terms = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
+        return [sum_terms([self._tangent(a, b, x.is_sparse) for a, b in terms], add)]
+
+    def _tangent(self, a: Variable, b: Variable, is_first: bool) -> Variable:
+        """A product as a tangent: sparse where its operand gives the format, else dense."""
+        return self(a, b) if (a if is_first else b).is_sparse else any_product(a, b)
+
+
+def full_pattern(dense: Variable, format: str, dtype: str) -> Parts:
+    """A dense matrix as one that stores everything.   dtype: of the indices"""
+    values = dense if format == "csr" else turned(dense)
+    major, minor = extents_of(values)
+    indices = ravel(alloc(arange(minor, dtype=dtype), major, minor))
+    indptr = mul(arange(major + 1, dtype=dtype), cast(as_tensor(minor), dtype))
+    rows, columns = extents_of(dense)
+    return Parts(format, ravel(values), indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)))
+
+
+@public
+def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Variable:
+    """x @ y as a sparse matrix, of two matrices of which at least one is sparse; see TrueDot.   Raises: as TrueDot"""
+    return TrueDot(grad_preserves_dense)(x, y)  # type: ignore[no-any-return]

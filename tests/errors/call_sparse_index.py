@@ -1,0 +1,13 @@
+"""A sparse matrix with an index that is no column of it."""
+
+import numpy as np
+import scipy.sparse as ss
+
+import aotensor as aot
+import aotensor.sparse as sp
+
+A = sp.csr_matrix("A", dtype="float64", shape=("n", "p"))
+f = aot.function([A], sp.sp_sum(A), name="f")
+matrix = ss.csr_matrix(np.array([[0.0, 1, 0], [2, 0, 3]]))
+matrix.indices[1] = 3
+f(matrix)
