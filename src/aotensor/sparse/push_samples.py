@@ -3,6 +3,7 @@
     sample(z̄ @ yᵀ, A)        →    Σ_k z̄[row p, k]·y[column p, k]      for every entry p of A
     sample(outer(z̄, y), A)   →    z̄[row p]·y[column p]
     sample(f(g, h), A)        →    f(sample(g, A), sample(h, A))        f elementwise
+    sample(B + d, A)          →    sample(B, A) + sample(d, A)          B sparse, d dense or sparse
 
 The left sides are what the true gradient of a product becomes where the matrix is made of its data: m·n elements, of
 which nnz are read. They are never made.
@@ -12,19 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike, full_like
-from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.elementwise.arithmetic import add, mul, neg
 from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.convert import DenseFromSparse, Transpose
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.fitting import as_column, as_row, fitting
 from aotensor.sparse.op import Parts
+from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
 
 ROWS, COLUMNS = "sample: rows", "sample: columns"
@@ -32,7 +38,7 @@ ROWS, COLUMNS = "sample: rows", "sample: columns"
 
 @dataclass(frozen=True)
 class Place:
-    """A dense matrix at the entries of the sparse one, or of its transpose."""
+    """A matrix, dense or sparse, at the entries of the sparse one, or of its transpose."""
 
     g: Variable
     is_turned: bool = False
@@ -59,7 +65,7 @@ class Step:
 
 
 def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variable:
-    """The dense matrix g at the stored positions of the sparse matrix x, (nnz,), by samples of what g is made of.
+    """The matrix g at the stored positions of the sparse matrix x, (nnz,), by samples of what g is made of.
 
     Walks without recursion. Extents that the steps over a matrix leave unread are checked on what it is made of.
     """
@@ -95,7 +101,23 @@ def _step(place: Place, target: Target, stop: Collection[Variable]) -> Step:
                 return Step([place.of(xs[0], True)], lambda x: x)
             case Contract() as op if dtypes.is_float(g.dtype) and _is_by_entry(op):
                 return _by_product(place, xs, p, op)
+            case _ as op:
+                value = _OF_MATRICES.get(type(op))
+                if value is not None and all(x.ndim == 2 and not any(x.broadcastable) for x in xs):
+                    return Step([place.of(x, isinstance(op, Transpose)) for x in xs], value)
+                if isinstance(op, Cast):
+                    return Step([place.of(xs[0])], lambda x: cast(x, g.dtype))
     return Step([], lambda: Sample()(g, target.x))
+
+
+_OF_MATRICES: Final[dict[type, Callable[..., Variable]]] = {
+    AddSS: add,
+    AddSD: add,
+    Neg: neg,
+    Transpose: lambda x: x,
+    DenseFromSparse: lambda x: x,
+}
+"""Ops that are the same entry by entry, whatever is stored: what they are at the entries, of what is there."""
 
 
 def _by_operands(place: Place, xs: Sequence[Variable], p: Parts, op: Callable[..., Variable]) -> Step:

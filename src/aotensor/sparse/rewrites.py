@@ -2,6 +2,7 @@
 
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
+dense(sparse(d))          →    d                       dense_again
 """
 
 from __future__ import annotations
@@ -9,14 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeAlias
 
+import numpy as np
+
+from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, made_at
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
+from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.shape.axes import DimShuffle
-from aotensor.sparse.convert import DenseFromSparse, transpose
+from aotensor.sparse.arithmetic.add import AddSS, Neg
+from aotensor.sparse.arithmetic.multiply import MulSD
+from aotensor.sparse.arithmetic.sums import SpSum
+from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, Transpose, transpose
+from aotensor.sparse.csm import like, parts_of
 from aotensor.sparse.products import any_product, turned
 from aotensor.sparse.push_samples import sampled
+from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
 
 Rule: TypeAlias = Callable[[Apply, Sequence[Variable], Collection[Variable]], Variable | None]
@@ -46,7 +56,60 @@ def _rewritten(node: Apply, inputs: Sequence[Variable], stop: Collection[Variabl
 def samples(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """A dense matrix at the entries of a sparse one → what it is made of there."""
     g, x = inputs
-    return None if g.is_sparse else sampled(g, x, stop)
+    return sampled(g, x, stop)
+
+
+def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A sparse matrix times a full dense one, element by element: of the latter only the entries are computed."""
+    x, d = inputs
+    if d.ndim != 2 or any(d.broadcastable) or d.owner is None or d in stop:
+        return None
+    return like(x, mul(parts_of(x).data, sampled(d, x, stop)))
+
+
+def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """What was made sparse and is made dense again, as it was."""
+    made = _made_by(inputs[0], SparseFromDense, stop)
+    return made.inputs[0] if made is not None else None
+
+
+def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """The sum over a sum of two matrices of one dtype, one after the other."""
+    made = _made_by(inputs[0], AddSS, stop)
+    if made is None or made.inputs[0].dtype != made.inputs[1].dtype:
+        return None
+    return add(*(node.op(x) for x in made.inputs))
+
+
+def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A transpose or a sign that is taken back, and a cast from where a cast without loss has led."""
+    made = _made_by(inputs[0], type(node.op), stop)
+    if made is None:
+        return None
+    (x,) = made.inputs
+    if not isinstance(node.op, Cast):
+        return x
+    if not np.can_cast(x.dtype, inputs[0].dtype):
+        return None
+    return x if x.dtype == node.op.dtype else node.op(x)
+
+
+def scaled_once(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A matrix scaled by two numbers, one after the other, scaled by their product; floats of one dtype."""
+    made = _made_by(inputs[0], MulSD, stop)
+    if made is None:
+        return None
+    numbers = made.inputs[1], inputs[1]
+    x = made.inputs[0]
+    if any(s.ndim or s.dtype != x.dtype for s in numbers) or not dtypes.is_float(x.dtype):
+        return None
+    return node.op(x, mul(*numbers))  # type: ignore[no-any-return]
+
+
+def _made_by(x: Variable, op: type, stop: Collection[Variable]) -> Apply | None:
+    """The node of x, if it is of that kind and not hidden."""
+    is_known = x.owner is not None and x not in stop and type(x.owner.op) is op
+    return x.owner if is_known else None
 
 
 def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
@@ -88,5 +151,14 @@ def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
     return None
 
 
-RULES: Final[dict[type, tuple[Rule, ...]]] = {Sample: (samples,), Contract: (products_of_sparse,)}
+RULES: Final[dict[type, tuple[Rule, ...]]] = {
+    Sample: (samples,),
+    Contract: (products_of_sparse,),
+    MulSD: (scaled_once, scaled_entries),
+    DenseFromSparse: (dense_again,),
+    SpSum: (sum_of_sum,),
+    Transpose: (undone,),
+    Neg: (undone,),
+    Cast: (undone,),
+}
 """By the class of the op, in the order in which they are tried."""
