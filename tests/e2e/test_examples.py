@@ -69,3 +69,20 @@ def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
 @pytest.mark.parametrize("example", ["hello", "logistic", "mlp", "gaussian_process", "recurrent"])
 def test_every_example_verifies(run: Runner, example: str) -> None:
     run("-m", "aotensor_cli", "verify", EXAMPLES / f"{example}.py")
+
+
+def test_text_classification_beats_the_majority(run: Runner) -> None:
+    text = run(EXAMPLES / "text_classification.py")
+    share = re.search(r"docstrings, (\d+)% about the network", text)
+    assert share, text
+    accuracy = dict(re.findall(r"accuracy on (\w+): ([\d.]+)", text))
+    assert float(accuracy["test"]) > 1 - int(share[1]) / 100 + 0.05
+    assert float(accuracy["train"]) >= float(accuracy["test"])
+
+
+def test_pagerank_and_its_slope(run: Runner) -> None:
+    text = run(EXAMPLES / "pagerank.py")
+    total = re.search(r"sum of ranks: ([\d.]+)", text)
+    assert total and float(total[1]) == pytest.approx(1, abs=1e-9), text
+    slope = re.search(r"slope (\S+), by difference (\S+)", text)
+    assert slope and float(slope[1]) == pytest.approx(float(slope[2]), rel=1e-3)

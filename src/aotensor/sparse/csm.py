@@ -204,8 +204,18 @@ def _checked(format: str, *vectors: Variable) -> list[Variable]:
     structure = [x.data for x in (indices, indptr, shape) if isinstance(x, Constant)]
     if len(structure) == 3:
         check_structure(structure[0], structure[0], structure[1], structure[2], format)
-    found: list[Variable] = CheckedStructure(format, is_known=len(structure) == 3)(*vectors)
-    return [found[0], indices, indptr] if len(structure) == 3 else found
+    is_known = len(structure) == 3 or _is_of_one_matrix(format, indices, indptr, shape)
+    found: list[Variable] = CheckedStructure(format, is_known=is_known)(*vectors)
+    return [found[0], indices, indptr] if is_known else found
+
+
+def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
+    """Are these the indices, indptr and shape of a matrix that is there already?"""
+    nodes = [x.owner for x in structure]
+    first = nodes[0]
+    if first is None or not isinstance(first.op, CSMProperties) or [x.index for x in structure] != [1, 2, 3]:
+        return False
+    return all(node is first for node in nodes) and getattr(first.inputs[0], "format", "") == format
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
+dense(sparse(d))          →    d                       dense_again
 """
 
 from __future__ import annotations

@@ -249,25 +249,25 @@ def _buries(item: _Item, statement: Statement, dim: int) -> bool:
 
 def _flows_within(producer: Statement, x: SSAValue, produced: int, consumer: Statement, dim: int) -> bool:
     """True if iteration t of the loop reads of `x` just what iteration t has completed."""
-    position = _axis_of(producer, producer.write_map(x), produced)
-    return position is not None and all(_axis_of(consumer, m, dim) == position for m in consumer.read_maps(x))
+    bound = _axis_of(producer, producer.write_map(x), produced)
+    return bound is not None and all(_axis_of(consumer, m, dim) == bound for m in consumer.read_maps(x))
 
 
-def _axis_of(statement: Statement, map: AffineMap, dim: int) -> int | None:
-    """Along which axis an operand is bound by a dim; a slice is where its entries are."""
+def _axis_of(statement: Statement, map: AffineMap, dim: int) -> tuple[int, SSAValue | None] | None:
+    """Along which axis an operand is bound by a dim; a slice is where its entries are, as this indptr divides them."""
     slices = statement.slices
     if slices is not None and dim == slices.slice and (position := position_of(map, slices.entry)) is not None:
-        return position
-    return position_of(map, dim)
+        return position, slices.indptr
+    return None if (position := position_of(map, dim)) is None else (position, None)
 
 
 def _shares_operand(statement: Statement, dim: int, loop: Loop) -> bool:
     """True if some member of the loop reads the same tensor along the same axis."""
     for x, own in statement.reads:
-        position = _axis_of(statement, own, dim)
-        if position is None:
+        axis = _axis_of(statement, own, dim)
+        if axis is None:
             continue
         for member, bound in loop.dims.items():
-            if any(_axis_of(member, m, bound) == position for m in member.read_maps(x)):
+            if any(_axis_of(member, m, bound) == axis for m in member.read_maps(x)):
                 return True
     return False

@@ -134,14 +134,15 @@ def spread_slices(statements: Sequence[Statement], extents: Extents) -> None:
             divided.setdefault(_entries_of(s, extents), (s.slices.indptr, s.extents[s.slices.slice]))
     if not divided:
         return
-    maker = {x: s for s in statements for x, _ in s.writes}
+    made = {x: (s, s.entry_axis(map)) for s in statements for x, map in s.writes}
     pending = [s for s in statements if s.slices is not None]
     neighbours: dict[Statement, list[Statement]] = {s: [] for s in statements}
     for s in statements:
-        for x, _ in s.reads:
-            if x in maker:
-                neighbours[s].append(maker[x])
-                neighbours[maker[x]].append(s)
+        for x, map in s.reads:
+            maker, axis = made.get(x, (None, None))
+            if maker is not None and axis is not None and axis == s.entry_axis(map):  # entry by entry, not by slice
+                neighbours[s].append(maker)
+                neighbours[maker].append(s)
     while pending:
         for s in neighbours[pending.pop()]:
             outermost = s.order[0]

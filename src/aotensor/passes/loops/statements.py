@@ -74,6 +74,10 @@ class Statement:
         self.order = (slice, *self.order)
         self.gathers |= {indptr}
 
+    def entry_axis(self, map: AffineMap) -> int | None:
+        """Along which axis of an operand with this map the entries run, or would if the statement were divided."""
+        return position_of(map, self.order[0] if self.slices is None else self.slices.entry)
+
     def binds(self, map: AffineMap, dim: int) -> bool:
         """Is an operand with this map another one in each iteration of a loop over the dim?
 
