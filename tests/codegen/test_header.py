@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from entry_harness import handmade, handmade_library
+from sparse_harness import sparse_library
 
 from aotensor.codegen.header import header_text
 from aotensor.codegen.library import Blueprint, write_library
@@ -139,3 +140,27 @@ def test_two_headers_in_one_program(tmp_path: Path) -> None:
         (tmp_path / f"{name}.h").write_text(header_text(manifest))
     (tmp_path / "x.c").write_text('#include "one.h"\n#include "two.h"\nint main(void) { return 0; }\n')
     subprocess.run([str(CC), "-std=c99", *FLAGS, "-fsyntax-only", "x.c"], check=True, cwd=tmp_path)
+
+
+def test_sparse_matrices_are_structs(tmp_path: Path) -> None:
+    text = header_text(sparse_library().manifest)
+    plain = " ".join(text.replace("\n *", "").split())
+    for expected in (
+        "int32_t product(int64_t n, int64_t p, const aotensor_sparse *A, const double *x, double *y, void *workspace);",
+        "int64_t product_workspace(int64_t n, int64_t p, int64_t A_nnz);",
+        "int32_t twice(aotensor_context *context, int64_t n, int64_t p, const aotensor_sparse *A, aotensor_sparse *S,",
+        "int64_t drop_workspace(int64_t A_nnz);",
+        "A in csc float32[4, p], int64 indices",
+        "An aotensor_sparse with indptr == NULL is filled through context->allocate.",
+        "A stands for the extents of a csr matrix: its data are not used.",
+    ):
+        assert expected in plain
+    if CC is not None:
+        (tmp_path / "matrices.h").write_text(text)
+        command = [CC, "-std=c99", *FLAGS, "-fsyntax-only", str(tmp_path / "matrices.h")]
+        assert subprocess.run(command, capture_output=True, text=True).returncode == 0
+
+
+def test_dense_libraries_do_not_carry_sparse_code() -> None:
+    assert [part.name for part in handmade_library().parts] == ["core "]
+    assert [part.name for part in sparse_library().parts] == ["core ", "matrices"]

@@ -233,3 +233,20 @@ def test_values_that_follow_each_other_are_bound_once(rng: np.random.Generator) 
         bound()
         np.testing.assert_allclose(result["y"], A @ x, rtol=1e-14)
         np.testing.assert_allclose(result["S"].data, 2 * A.data)
+
+
+@pytest.mark.shows("sparse/0-index-dtype")
+def test_extents_beyond_32_bits(rng: np.random.Generator) -> None:
+    """Columns that only 64 bits count, in any order and repeated."""
+    A = sp.csr_matrix("A", index_dtype="int64")
+    f = aot.function([A], [sp.csm_data(A), sp.csm_indices(A), sp.csm_indptr(A)], name="wide")
+    columns = rng.choice(rng.integers(0, 2**40, 20), 300)
+    data = rng.integers(-9, 9, 300).astype(float)
+    given_ = ss.csr_matrix((data, columns, np.array([0, 100, 100, 300])), shape=(3, 2**40))
+    expected = given_.copy()
+    expected.sum_duplicates()
+    for x, y in zip(f(given_), (expected.data, expected.indices, expected.indptr), strict=True):
+        np.testing.assert_array_equal(x, y)
+    given_.indices[7] = 2**40
+    with pytest.raises(IndexError, match="row 0 has column 1099511627776, but there are 1099511627776 columns"):
+        f(given_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,11 @@ def _sampling() -> list[Case]:
         ),
         *both("sampling-dot-no-inner", program, NARROW[:, :0], RIGHT[:, :0], expected=np.zeros((3, 4))),
         *both("sampling-dot-no-rows", program, NARROW[:0], RIGHT, mask=MASK[:0], dense=DENSE[:0]),
+    ]
+
+
+def _data_gradients() -> list[Case]:
+    return [
         *[
             Case(
                 id=f"sparse-structured-dot-grad-{format}",
@@ -270,17 +276,25 @@ def _sparse_sparse() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [
-    *_shapes(sp.dot, "dot"),
-    *_sums(sp.dot, "dot"),
-    *_ints(sp.dot, "dot"),
-    _unsorted(sp.dot, "dot"),
+def _showing(row: str, cases: list[Case]) -> list[Case]:
+    """The cases, which show a row of the table of products."""
+    return [replace(case, shows=(f"sparse/7-{row}",)) for case in cases]
+
+
+_DOT = [*_shapes(sp.dot, "dot"), *_sums(sp.dot, "dot"), *_ints(sp.dot, "dot"), _unsorted(sp.dot, "dot")]
+_STRUCTURED = [
     *_shapes(sp.structured_dot, "structured-dot"),
     *_sums(sp.structured_dot, "structured-dot"),
     *_ints(sp.structured_dot, "structured-dot"),
     _unsorted(sp.structured_dot, "structured-dot"),
-    *_sampling(),
-    *_usmm(),
+]
+
+CASES: list[Case] = [
+    *_showing("dot", _DOT),
+    *_showing("dot", both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT)),
+    *_showing("structured_dot", _STRUCTURED),
+    *_showing("sampling_dot", _sampling()),
+    *_showing("structured_dot_grad", _data_gradients()),
+    *_showing("usmm", _usmm()),
     *_sparse_sparse(),
-    *both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT, expected=DENSE @ RIGHT),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from entry_harness import handmade
+from sparse_harness import Matrix
 
 from aotensor.codegen.machine import Machine
 from aotensor_runtime import manifest as m
@@ -146,3 +147,54 @@ def test_pool_gives_every_value_its_own_place() -> None:
 
 def test_static_text() -> None:
     assert Check("index", "{found} of {expected}").static_text() == "<found> of <expected>"
+
+
+def _sparse(**changes: Any) -> FunctionSpec:
+    """S = f(A) for a csr matrix that is shared."""
+    a, s = Matrix("A", "csr", "float64", "int32", (2, "p"), 0), Matrix("S", "csr", "float64", "int32", (2, "p"), 0)
+    arrays = (((2, 3), 0), ((1,), 8), ((1,), 4), ((3,), 12))
+    inputs = a.inputs([Default(shape, 16 * k, size) for k, (shape, size) in enumerate(arrays)])
+    spec = FunctionSpec(
+        "f", ("p", "A_nnz", "A_indptr_0"), inputs, s.outputs(), "none", (("A", "S"),),
+        sparse_inputs=(a.group,), sparse_outputs=(s.group,),
+    )  # fmt: skip
+    return replace(spec, **changes)
+
+
+def test_sparse_round_trip(manifest: Manifest) -> None:
+    spec = _sparse()
+    m.validate(spec)
+    text = replace(manifest, functions=(spec,)).to_json()
+    assert Manifest.from_json(text).functions == (spec,)
+    (argument,) = spec.arguments
+    assert isinstance(argument, m.SparseValue)
+    assert (argument.name, argument.format, argument.dtype, argument.index_dtype) == ("A", "csr", "float64", "int32")
+    assert spec.typed_dims == ("p",) and spec.workspace_dims == ("p", "A_nnz") and spec.takes_context
+
+
+def _input(place: int, **changes: Any) -> dict[str, Any]:
+    inputs = list(_sparse().inputs)
+    inputs[place] = replace(inputs[place], **changes)
+    return {"inputs": tuple(inputs)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"sparse_inputs": (m.SparseSpec("A", "bsr", 0),)}, "A has the unknown format 'bsr'"),
+        ({"sparse_inputs": (m.SparseSpec("A", "csr", 1),)}, "A is no four arrays of its own"),
+        ({"sparse_inputs": (m.SparseSpec("A", "csr", 0), m.SparseSpec("A", "csr", 0))}, "A is no four arrays"),
+        ({"sparse_inputs": (m.SparseSpec("B", "csr", 0),)}, "the arrays of B have the names A, A.data"),
+        (_input(0, dtype="int8"), "A has arrays of other ranks"),
+        (_input(2, dtype="int64"), "A has indices of dtypes int64 and int32"),
+        (
+            {**_input(2, shape=("p",)), "dims": ("p", "A_nnz", "A_indptr_0")},
+            "data and indices of A have different dims",
+        ),
+        ({"sparse_inputs": (m.SparseSpec("A", "csc", 0),)}, "the update A = S changes the dtype or format"),
+    ],
+)
+def test_sparse_refusals(changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(m.ManifestError) as caught:
+        m.validate(_sparse(**changes))
+    assert text in str(caught.value)

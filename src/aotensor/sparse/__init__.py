@@ -62,9 +62,9 @@ from aotensor.sparse.op import (
     as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
     as_sparse_variable, as_sparse_or_tensor as as_symbolic,
 )
-from aotensor.sparse.products import Dot, StructuredDot, dot, structured_dot
+from aotensor.sparse.product.dots import Dot, StructuredDot, dot, structured_dot
 from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
-from aotensor.sparse.sampling import (
+from aotensor.sparse.product.sampling import (
     SamplingDot, StructuredDotGradCSC, StructuredDotGradCSR, sampling_dot, sdg_csc, sdg_csr, structured_dot_grad,
 )
 from aotensor.sparse.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
@@ -73,8 +73,8 @@ from aotensor.sparse.symbols import (
     csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,
     integer_dtypes, matrix, shared, sparse_constructor, sparse_formats, uint_dtypes,
 )
-from aotensor.sparse.true_dot import TrueDot, true_dot
-from aotensor.sparse.usmm import Usmm, UsmmCscDense, usmm
+from aotensor.sparse.product.sparse_result import TrueDot, true_dot
+from aotensor.sparse.product.accumulate import Usmm, UsmmCscDense, usmm
 
 __all__ = [
     "AddSD", "AddSS", "AddSSData", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ColScaleCSC",

@@ -5,6 +5,7 @@ Canonical means: within each major slice the indices rise. Every function exists
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,6 @@ from aotensor.codegen.llvm import (
     constant,
     f32,
     f64,
-    function,
     i1,
     i8,
     i32,
@@ -171,52 +171,84 @@ def _define_arrange(module: Module, kind: Type) -> Function:
 def _define_sort(module: Module, kind: Type) -> Function:
     """void sort(indices, order, spare, first, count): order = first + 0..count-1 by their indices, equal ones in order.
 
-    Merges of runs of 1, 2, 4, ... between two buffers; a slice that is in order costs one look.
+    A slice that is in order costs one look. Where 32 bits hold the indices, what is sorted are numbers whose upper half
+    is an index and whose lower half is its place; elsewhere places are sorted by what stands there.
     """
     c = _Indices(module, "sort", void, [pointer, pointer, pointer, i64, i64], kind)
     indices, order, spare, first, count = c.arguments
     b = c.builder
-    is_mixed = c.slot(i64, number(0))
+    is_mixed, bits = c.slot(i64, number(0)), c.slot(i64, number(0))
     with c.loop(count) as k:
         place = b.add(first, k)
         c.put(order, k, place)
-        before = c.larger(b.sub(place, number(1)), first)
-        is_mixed.set(b.or_(is_mixed.get(), b.zext(c.less(c.index(indices, place), c.index(indices, before)), i64)))
+        before, value = c.larger(b.sub(place, number(1)), first), c.index(indices, place)
+        is_mixed.set(b.or_(is_mixed.get(), b.zext(c.less(value, c.index(indices, before)), i64)))
+        bits.set(b.or_(bits.get(), b.or_(value, k)))
     with c.when(c.same(is_mixed.get(), number(0))):
         b.ret_void()
-    source, to = c.slot(pointer, order), c.slot(pointer, spare)
-    rounds = b.sub(number(64), b.ctlz(b.sub(count, number(1)), constant(i1, 0)))
-    with c.loop(rounds) as round_:
-        width = b.shl(number(1), round_)
-        blocks = b.ashr(b.add(count, b.sub(b.add(width, width), number(1))), b.add(round_, number(1)))
-        with c.loop(blocks) as block:
-            low = b.shl(block, b.add(round_, number(1)))
-            middle = c.smaller(b.add(low, width), count)
-            _merge(c, indices, source.get(), to.get(), (low, middle, c.smaller(b.add(middle, width), count)))
-        old = source.get()
-        source.set(to.get())
-        to.set(old)
-    with c.when(c.differs(source.get(), order)):
-        b.call(function(module, "memcpy", pointer, [pointer, pointer, i64]), [order, spare, b.shl(count, number(3))])
+    with c.when(c.less(bits.get(), number(1 << 31))):
+        with c.loop(count) as k:
+            value = c.index(indices, b.add(first, k))
+            c.put(order, k, b.or_(b.shl(value, number(32)), k))
+        found = _sort_keys(c, order, spare, count, lambda x: x)
+        with c.loop(count) as k:
+            c.put(order, k, b.add(first, b.and_(c.item(found, k), number((1 << 32) - 1))))
+        b.ret_void()
+    if kind == i64:
+        found = _sort_keys(c, order, spare, count, lambda x: c.index(indices, x))
+        with c.loop(count) as k:
+            c.put(order, k, c.item(found, k))
     b.ret_void()
     return c.function
 
 
-def _merge(c: _Indices, indices: Value, source: Value, to: Value, bounds: tuple[Value, Value, Value]) -> None:
-    """to[low:high] = the two sorted runs source[low:middle] and source[middle:high] as one."""
+def _sort_keys(c: _Indices, keys: Value, spare: Value, count: Value, rank: Callable[[Value], Value]) -> Value:
+    """Merges of runs of 1, 2, 4, ... numbers between two buffers; gives the one that has the result."""
+    b = c.builder
+    source, to = c.slot(pointer, keys), c.slot(pointer, spare)
+    rounds = b.sub(number(64), b.ctlz(b.sub(count, number(1)), constant(i1, 0)))
+    with c.loop(rounds) as round_:
+        width, double = b.shl(number(1), round_), b.add(round_, number(1))
+        blocks = b.ashr(b.add(count, b.sub(b.shl(number(1), double), number(1))), double)
+        with c.loop(blocks) as block:
+            low = b.shl(block, double)
+            middle = c.smaller(b.add(low, width), count)
+            _merge(c, source.get(), to.get(), (low, middle, c.smaller(b.add(middle, width), count)), rank)
+        old = source.get()
+        source.set(to.get())
+        to.set(old)
+    return source.get()
+
+
+def _merge(
+    c: _Indices, source: Value, to: Value, bounds: tuple[Value, Value, Value], rank: Callable[[Value], Value]
+) -> None:
+    """to[low:high] = the sorted runs source[low:middle] and source[middle:high] as one, equal ones in order.
+
+    It is made from both ends at once: one end alone would wait for each comparison. The ends may meet in one element,
+    which both of them know.
+    """
     low, middle, high = bounds
     b = c.builder
-    left, right = c.slot(i64, low), c.slot(i64, middle)
-    with c.loop(high, low) as k:
-        i, j = left.get(), right.get()
-        first = c.item(source, c.smaller(i, b.sub(middle, number(1))))
-        second = c.item(source, c.smaller(j, b.sub(high, number(1))))
-        is_first_due = b.icmp_signed("<=", c.index(indices, first), c.index(indices, second))
-        is_left = c.all(c.less(i, middle), c.any(b.icmp_signed(">=", j, high), is_first_due))
-        c.put(to, k, b.select(is_left, first, second))
-        step = b.zext(is_left, i64)
-        left.add(step)
-        right.add(b.sub(number(1), step))
+    last, end = b.sub(middle, number(1)), b.sub(high, number(1))
+    i, j, p, q = (c.slot(i64, start) for start in (low, middle, last, end))
+    floor = c.smaller(middle, end)
+    half = b.ashr(b.add(b.sub(high, low), number(1)), number(1))
+    with c.loop(half) as k:
+        one, other = c.item(source, c.smaller(i.get(), last)), c.item(source, c.smaller(j.get(), end))
+        is_one = c.all(
+            c.less(i.get(), middle), c.any(c.less(end, j.get()), b.icmp_signed("<=", rank(one), rank(other)))
+        )
+        c.put(to, b.add(low, k), b.select(is_one, one, other))
+        i.add(b.zext(is_one, i64))
+        j.add(b.zext(b.not_(is_one), i64))
+        one, other = c.item(source, c.larger(p.get(), low)), c.item(source, c.larger(q.get(), floor))
+        is_one = c.all(
+            b.icmp_signed(">=", p.get(), low), c.any(c.less(q.get(), middle), c.less(rank(other), rank(one)))
+        )
+        c.put(to, b.sub(end, k), b.select(is_one, one, other))
+        p.add(b.sext(is_one, i64))
+        q.add(b.sext(b.not_(is_one), i64))
 
 
 def define_gather(module: Module) -> Function:

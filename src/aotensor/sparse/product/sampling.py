@@ -122,13 +122,15 @@ class StructuredDotGrad(Op):
 
 
 class StructuredDotGradCSR(StructuredDotGrad):
-    __doc__ = StructuredDotGrad.__doc__
+    """StructuredDotGrad for a matrix in compressed rows."""
+
     format: ClassVar[str] = "csr"
     name: ClassVar[str] = "structured_dot_grad_csr"
 
 
 class StructuredDotGradCSC(StructuredDotGrad):
-    __doc__ = StructuredDotGrad.__doc__
+    """StructuredDotGrad for a matrix in compressed columns."""
+
     format: ClassVar[str] = "csc"
     name: ClassVar[str] = "structured_dot_grad_csc"
 
