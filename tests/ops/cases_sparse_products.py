@@ -132,7 +132,7 @@ FIT = {"csr": pattern("csr", MASK), "csc": pattern("csc", MASK)}
 
 def _dense(A: Variable) -> Variable:
     """A sparse matrix as a dense one, by a product."""
-    return sp.dot(A, np.eye(4))
+    return sp.dot(A, np.eye(4, dtype=A.dtype))
 
 
 def _sampling() -> list[Case]:
@@ -161,6 +161,15 @@ def _sampling() -> list[Case]:
             expected=np.zeros((3, 4)),
         ),
         *both("sampling-dot-no-inner", program, NARROW[:, :0], RIGHT[:, :0], expected=np.zeros((3, 4))),
+        *both(
+            "sampling-dot-int",
+            program,
+            NARROW.astype("int8"),
+            RIGHT.astype("int8"),
+            dense=DENSE.astype("int8"),
+            dtype="int8",
+            wrt=(),
+        ),
         *both("sampling-dot-no-rows", program, NARROW[:0], RIGHT, mask=MASK[:0], dense=DENSE[:0]),
     ]
 

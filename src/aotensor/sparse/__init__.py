@@ -38,18 +38,19 @@ from aotensor.sparse.arithmetic.structured import (
     tanh, trunc,
 )
 from aotensor.sparse.arithmetic.sums import SpSum, sp_sum, sparse_mean
-from aotensor.sparse.clean import (
+from aotensor.sparse.construct.cleaned import (
     EliminateZeros, EnsureSortedIndices, Remove0, clean, eliminate_zeros, ensure_sorted_indices, remove0,
 )
-from aotensor.sparse.convert import (
-    DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
-)
-from aotensor.sparse.create import (
+from aotensor.sparse.construct.create import (
     CSMGrad, ConstructSparseFromList, construct_sparse_from_list, csm_data, csm_grad, csm_indices, csm_indptr,
     csm_properties, csm_shape, sp_ones_like, sp_zeros_like,
 )
+from aotensor.sparse.construct.diagonal import Diag, SquareDiagonal, diag, square_diagonal
+from aotensor.sparse.construct.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
+from aotensor.sparse.convert import (
+    DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
+)
 from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
-from aotensor.sparse.diagonal import Diag, SquareDiagonal, diag, square_diagonal
 from aotensor.sparse.index.elements import GetItem2Lists, PlacedElements as GetItem2ListsGrad, GetItemScalar
 from aotensor.sparse.index.getitem import (
     get_item_2d, get_item_2lists, get_item_2lists_grad, get_item_list, get_item_list_grad, get_item_scalar,
@@ -70,7 +71,6 @@ from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, ica
 from aotensor.sparse.product.sampling import (
     SamplingDot, StructuredDotGradCSC, StructuredDotGradCSR, sampling_dot, sdg_csc, sdg_csr, structured_dot_grad,
 )
-from aotensor.sparse.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
 from aotensor.sparse.symbols import (
     all_dtypes, bsr_dmatrix, bsr_fmatrix, bsr_matrix, complex_dtypes, constant, continuous_dtypes, csc_dmatrix,
     csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,

@@ -16,7 +16,7 @@ from aotensor.ops.create import arange
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.extents import extent_of
-from aotensor.sparse.create import construct_sparse_from_list
+from aotensor.sparse.construct.create import construct_sparse_from_list
 
 
 @dataclass(frozen=True)
