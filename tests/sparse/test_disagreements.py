@@ -89,14 +89,15 @@ def test_true_dot_takes_the_dense_operand_first() -> None:
 @pytest.mark.shows("sparse/14-list")
 def test_the_names_of_the_rows_are_there() -> None:
     names = """
-    CSM CSC CSR csm_properties csm_data csm_indices csm_indptr csm_shape sp_ones_like sp_zeros_like square_diagonal
-    construct_sparse_from_list ensure_sorted_indices remove0 clean dense_from_sparse csr_from_dense csc_from_dense bcast
-    wcast icast lcast fcast dcast cast transpose neg eq neq lt gt le ge add add_s_s add_s_d add_s_s_data
-    structured_add_s_v sub mul mul_s_s mul_s_d mul_s_v col_scale row_scale structured_sigmoid structured_exp
-    structured_log structured_pow structured_minimum structured_maximum structured_add sin arcsin tan arctan sinh
-    arcsinh tanh arctanh rad2deg deg2rad rint ceil floor trunc sign log1p expm1 sqr sqrt dot structured_dot structured_dot_grad
-    true_dot sampling_dot usmm get_item_scalar get_item_2d get_item_list get_item_2lists diag hstack vstack block_diag
-    sp_sum poisson multinomial csr_fbinomial csr_dbinomial csc_fbinomial csc_dbinomial sparse_grad
-    sparse_random_inputs verify_grad_sparse as_sparse_variable as_sparse_or_tensor_variable constant shared
+    CSM CSC CSR csm_properties csm_data csm_indices csm_indptr csm_shape sp_ones_like sp_zeros_like
+    square_diagonal construct_sparse_from_list ensure_sorted_indices remove0 clean dense_from_sparse
+    csr_from_dense csc_from_dense bcast wcast icast lcast fcast dcast cast transpose neg eq neq lt gt le ge add
+    add_s_s add_s_d add_s_s_data structured_add_s_v sub mul mul_s_s mul_s_d mul_s_v col_scale row_scale
+    structured_sigmoid structured_exp structured_log structured_pow structured_minimum structured_maximum
+    structured_add sin arcsin tan arctan sinh arcsinh tanh arctanh rad2deg deg2rad rint ceil floor trunc sign
+    log1p expm1 sqr sqrt dot structured_dot structured_dot_grad true_dot sampling_dot usmm get_item_scalar
+    get_item_2d get_item_list get_item_2lists diag hstack vstack block_diag sp_sum poisson multinomial
+    csr_fbinomial csr_dbinomial csc_fbinomial csc_dbinomial sparse_grad sparse_random_inputs verify_grad_sparse
+    as_sparse_variable as_sparse_or_tensor_variable constant shared
     """
     assert [name for name in names.split() if not hasattr(sp, name)] == []
