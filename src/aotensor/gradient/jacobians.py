@@ -40,8 +40,8 @@ def jacobian(
     expression: a variable of any rank; for a scalar this is the gradient. A discrete one gives zeros.
     consider_constant, disconnected_inputs: as in `grad`; where nothing connects, "ignore" gives zeros.
     vectorize: False loops over the rows instead, one sweep each: slower, in the memory of one.
-    sparse: True gives CSR matrices (expression.size, x.size) of a fixed pattern, which is found in the graph; its columns
-    or rows are evaluated in groups that share nothing, all in one sweep. Extents must be numbers.
+    sparse: True gives CSR matrices (expression.size, x.size) of a fixed pattern, which is found in the graph; its
+    columns or rows are evaluated in groups that share nothing, all in one sweep. Extents must be numbers.
     pattern: with `sparse`, a SciPy matrix whose stored entries are what may be other than 0, instead of looking for it.
     Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
     rows, where x is known to be the smaller one. With `sparse` there are as many rows as groups.

@@ -1,9 +1,9 @@
 """Sparse Jacobians and Hessians: the pattern from the graph, columns in groups, one sweep for all groups.
 
-    J·S for a seed matrix S with a column of ones and zeros per colour      →      the entries of J, each alone in its row
+    J·S for a seed matrix S with a column of ones and zeros per colour    →    the entries of J, each alone in its row
 
-The result is a CSR matrix with a constant pattern; what it costs is one sweep over a batch of as many samples as there are
-colours, however many columns there are.
+The result is a CSR matrix with a constant pattern; what it costs is one sweep over a batch of as many samples as there
+are colours, however many columns there are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def _pattern(expression: Variable, x: Variable, pattern: Any) -> Any:
              for v in (expression, x)]  # fmt: skip
     found = structure_of(expression, x) if pattern is None else checked_pattern(pattern, sizes)
     if sizes[1] is None:
-        raise GraphValueError(f"a sparse Jacobian needs the extents of {x}", [x.describe()], "give it shape=(numbers)")
+        raise GraphValueError(
+            f"a sparse Jacobian needs the extents of {x}", lines=[x.describe()], hint="give it shape=(numbers)"
+        )
     return found
 
 
@@ -95,7 +97,9 @@ def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Var
     dtype = float_of(expression)
     if None in expression.static_shape:
         hint = "give the inputs shape=(numbers)"
-        raise GraphValueError(f"a sparse Jacobian needs the extents of {expression}", [expression.describe()], hint)
+        raise GraphValueError(
+            f"a sparse Jacobian needs the extents of {expression}", lines=[expression.describe()], hint=hint
+        )
     slot = Variable(TensorType(dtype, expression.tensor_type.shape))
     (term,) = pullback(expression, [x], slot, stop, policy)
     return _swept(term, slot, _seeds(colors, expression, dtype))

@@ -93,7 +93,7 @@ class _Structure:
             if None in shape or leaf.is_sparse:
                 hint = "give it shape=(numbers), or pass pattern="
                 raise GraphValueError(
-                    f"the sparsity of a Jacobian needs the extents of {leaf}", [leaf.describe()], hint
+                    f"the sparsity of a Jacobian needs the extents of {leaf}", lines=[leaf.describe()], hint=hint
                 )
             self.values[leaf] = np.ones([int(n or 0) for n in shape], leaf.dtype)
 
@@ -176,7 +176,12 @@ class _Structure:
         numbers = np.arange(self.values[x].size).reshape(self.values[x].shape)
         view = Subtensor(op.entries) if isinstance(op, IncSubtensor) else AdvancedSubtensor(op.axes)
         window = np.asarray(view.reference(numbers, *(self.values[v] for v in steering)))
-        parts = [self.depends[x]] if x in self.depends else []
+        parts = []
+        if x in self.depends:
+            kept = numbers.flatten()
+            if op.is_set:
+                kept[window.ravel()] = -1
+            parts.append(self._rows(x, kept))
         if y in self.depends:
             own = np.arange(self.values[y].size).reshape(self.values[y].shape)
             rows = self._rows(y, np.broadcast_to(own, window.shape).ravel())
