@@ -159,3 +159,60 @@ def test_from_dense_changes_the_format_of_a_sparse_matrix(format: str) -> None:
     np.testing.assert_array_equal(pulled, dense)
     np.testing.assert_array_equal(pushed, dense)
     assert sp.csc_from_dense(stored(format)).eval().format == "csc"
+
+
+@pytest.mark.shows("sparse/13-clean-up", "sparse/13-dense-of-sparse", "sparse/13-csm-pair")
+def test_what_cancels() -> None:
+    x, d = sp.csr_matrix("x", dtype="float32"), at.matrix("d")
+    assert x.T.T is x
+    assert x.astype("float64").astype("float32") is x
+    assert sp.csr_matrix().astype("float32").astype("float64").owner.op == sp.Cast("float64")
+    text = aot.function([d], sp.csc_from_dense(d).toarray() + 1).ir("tensor-opt")
+    assert "nonzero" not in text
+    assert "sum_at" not in text
+    parts = sp.csm_properties(sp.CSR(at.vector("v"), [0, 1], [0, 1, 2], (2, 2)))
+    made = aot.function([parts[0].owner.inputs[0].owner.inputs[0]], parts[0] * 2)
+    np.testing.assert_array_equal(made(np.array([1.0, 2.0])), [2, 4])
+    with pytest.raises(ValueError, match="data and indices"):
+        made(np.ones(3))
+
+
+@FORMATS
+@pytest.mark.shows("sparse/12-members", "sparse/12-densify")
+def test_members(format: str) -> None:
+    x = sp.matrix(format, "x", shape=("n", 3))
+    y = x.copy(name="y")
+    assert (y.name, y.type, y is not x) == ("y", x.type, True)
+    assert (x.ndim, x.dtype, x.format, x.shape.dtype, x.size.dtype) == (2, "float64", format, "int64", "int64")
+    values = [y, x.shape, x.size, x.ones_like("int8"), x.zeros_like(), grad(y.toarray().sum(), x)]
+    m = stored(format)
+    copied, shape, size, ones, zeros, slope = aot.function([x], values).reference(m)
+    np.testing.assert_array_equal(copied.toarray(), M)
+    assert (shape.tolist(), size, ones.dtype, ones.nnz, zeros.nnz, slope.nnz) == ([2, 3], 4, "int8", 4, 0, 4)
+    with pytest.raises(GraphTypeError, match="ambiguous"):
+        len(x)
+    with pytest.raises(GraphTypeError, match="iteration"):
+        iter(x)
+    with pytest.raises(GraphTypeError):
+        bool(x)
+
+
+@FORMATS
+def test_compiled_conversions(format: str) -> None:
+    """Sparse arguments and results of a library."""
+    x, d = sp.matrix(format, "x"), at.matrix("d")
+    other = sp.csc_from_dense(x) if format == "csr" else sp.csr_from_dense(x)
+    results = [
+        *(x.toarray(), x.T, other, x.astype("float32"), sp.csr_from_dense(d), sp.diag(x), sp.remove0(x), x.size),
+        *(sp.hstack([x, x.copy()]), sp.square_diagonal(sp.diag(x)), x.zeros_like(), sp.sp_ones_like(x)),
+    ]
+    f = aot.function([x, d], results)
+    m = stored(format)
+    for found, expected in zip(f(m, M), f.reference(m, M), strict=True):
+        assert getattr(found, "format", "") == getattr(expected, "format", "")
+        assert found.dtype == expected.dtype
+        parts = [(found, expected)] if isinstance(expected, np.ndarray) else [
+            (getattr(found, part), getattr(expected, part)) for part in ("data", "indices", "indptr")
+        ]  # fmt: skip
+        for one, two in parts:
+            np.testing.assert_array_equal(one, two)

@@ -11,6 +11,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.forward import push
 from aotensor.gradient.options import as_constants, as_variables, float_of, is_float, like, on_disconnection
 from aotensor.gradient.reverse import grad, pullback
+from aotensor.gradient.sparse_jacobian import sparse_hessian, sparse_jacobian
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Variable, constant
@@ -31,14 +32,19 @@ def jacobian(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     vectorize: bool = True,
+    sparse: bool = False,
+    pattern: Any = None,
 ) -> Any:
     """∂expression[i, …]/∂x[j, …] for each x in wrt, of shape expression.shape + x.shape; container as wrt.
 
     expression: a variable of any rank; for a scalar this is the gradient. A discrete one gives zeros.
     consider_constant, disconnected_inputs: as in `grad`; where nothing connects, "ignore" gives zeros.
     vectorize: False loops over the rows instead, one sweep each: slower, in the memory of one.
+    sparse: True gives CSR matrices (expression.size, x.size) of a fixed pattern, which is found in the graph; its
+    columns or rows are evaluated in groups that share nothing, all in one sweep. Extents must be numbers.
+    pattern: with `sparse`, a SciPy matrix whose stored entries are what may be other than 0, instead of looking for it.
     Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
-    rows, where x is known to be the smaller one.
+    rows, where x is known to be the smaller one. With `sparse` there are as many rows as groups.
 
     Raises: GraphTypeError for an expression or wrt that is no variable; the errors of `grad`; UnsupportedError for an
     op that has no batch rule.
@@ -48,6 +54,8 @@ def jacobian(
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
     targets = as_variables(wrt, "wrt")
     stop = as_constants(consider_constant)
+    if sparse:
+        return like(wrt, [sparse_jacobian(expression, x, stop, policy, pattern) for x in targets])
     columns = {
         x: _by_columns(expression, x, vectorize) for x in targets if not stop and _is_forward_shorter(expression, x)
     }
@@ -62,12 +70,14 @@ def hessian(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: str = "raise",
     vectorize: bool = True,
+    sparse: bool = False,
+    pattern: Any = None,
 ) -> Any:
     """∂²cost/∂x[i]∂x[j] for each vector x in wrt, of shape (n, n), without the blocks of two of them; container as wrt.
 
     consider_constant: as in `grad`, for both derivatives.
     disconnected_inputs: as in `grad`, for the first derivative; where the second one vanishes it is zeros.
-    vectorize: as in `jacobian`.
+    vectorize, sparse, pattern: as in `jacobian`; a sparse Hessian is evaluated by a star colouring.
 
     Raises: GraphTypeError for a cost or wrt that is no variable, GraphValueError for a cost that is no scalar or an x
     that is no vector; the errors of `jacobian`.
@@ -82,7 +92,15 @@ def hessian(
             raise GraphValueError("hessian: wrt holds vectors", lines=[x.describe()], hint="flatten it")
     stop = as_constants(consider_constant)
     slopes = grad(cost, targets, stop, disconnected_inputs, add_names=False)
-    return like(wrt, [jacobian(slope, x, stop, "ignore", vectorize) for slope, x in zip(slopes, targets, strict=True)])
+    if sparse and not stop:
+        return like(wrt, [sparse_hessian(slope, x, pattern) for slope, x in zip(slopes, targets, strict=True)])
+    return like(
+        wrt,
+        [
+            jacobian(slope, x, stop, "ignore", vectorize, sparse, pattern)
+            for slope, x in zip(slopes, targets, strict=True)
+        ],
+    )
 
 
 def _is_forward_shorter(expression: Variable, x: Variable) -> bool:

@@ -156,6 +156,10 @@ class LoopBuilder(Verbs):
         """buffer[indices] = value"""
         self.builder.insert(memref.StoreOp.get(value.ssa, buffer, [self.index(i).ssa for i in indices]))
 
+    def position(self, positions: SSAValue, at: Extent) -> Scalar:
+        """An element of a vector of int32 or int64 positions, as an index."""
+        return self.emit(arith.IndexCastOp(self.fetch(positions, [at], "raw").ssa, IndexType()), "index")
+
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
         """Say that buffer[indices], an element or the place behind the last one, is wanted soon."""
         self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))

@@ -119,10 +119,14 @@ zcast: Final = Cast("complex128")
 def cast(variable: Any, dtype: Any) -> SparseVariable:
     """A sparse matrix as dtype ("floatX" is the configured one): the same pattern; itself where that is its dtype.
 
-    Raises: as Cast.
+    What was only widened becomes what it was.   Raises: as Cast
     """
     x = as_sparse(variable)
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
+    if x.owner is not None and isinstance(x.owner.op, Cast):
+        (source,) = x.owner.inputs
+        if source.dtype == wanted and dtypes.is_float(wanted) and dtypes.promote(wanted, x.dtype) == x.dtype:
+            return as_sparse(source)
     return x if x.dtype == wanted else Cast(wanted)(x)
 
 

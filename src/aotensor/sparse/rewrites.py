@@ -2,6 +2,7 @@
 
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
+dense(sparse(d))          →    d                       dense_again
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, Transpose, transpose
 from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.products import any_product, turned
+from aotensor.sparse.product.dots import any_product, turned
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample

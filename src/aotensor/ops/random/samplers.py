@@ -77,14 +77,16 @@ def gamma(v: ScalarVerbs, place: Place, shape: Any) -> Any:
         place, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
         x = normal(v, block(v, place, attempt), "float64")
         words = block(v, place, v.add(attempt, one))
-        root = v.add(v.constant(1.0, "float64"), v.mul(c, x))
-        cube = v.mul(v.mul(root, root), root)
+        unit = v.constant(1.0, "float64")
+        root = v.add(unit, v.mul(c, x))
+        is_positive = v.compare("gt", root, v.constant(0.0, "float64"))
+        cube = v.select(is_positive, v.mul(v.mul(root, root), root), unit)
         bound = v.add(
             v.mul(v.mul(v.constant(0.5, "float64"), x), x),
-            v.mul(d, v.add(v.sub(v.constant(1.0, "float64"), cube), v.math("log", cube))),
+            v.mul(d, v.add(v.sub(unit, cube), v.math("log", cube))),
         )
         u = v.math("log", inner(v, words[0], words[1], "float64"))
-        is_good = v.and_(v.compare("gt", root, v.constant(0.0, "float64")), v.compare("lt", u, bound))
+        is_good = v.and_(is_positive, v.compare("lt", u, bound))
         return [v.add(attempt, next_), is_good, v.mul(d, cube)]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0.0, "float64")]

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects import tensor
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
@@ -99,7 +98,7 @@ class NestEmitter:
         outer = [x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice]
         slice = instance.counters[outer[-1]]
         indptr = self.buffers.buffer(extent.indptr)
-        low, high = (position_at(self.b, indptr, at) for at in (slice, self.b.add(slice, self.b.index(1))))
+        low, high = (self.b.position(indptr, at) for at in (slice, self.b.add(slice, self.b.index(1))))
         tiles = ColumnTiles.of(self, loop)
         if tiles is not None:
             tiles.emit(instance, low, high)
@@ -393,8 +392,3 @@ def _index_of(expression: object, counters: dict[int, Scalar]) -> Extent:
         return counters[expression.position]
     assert isinstance(expression, AffineConstantExpr), f"{expression} is no projected permutation"
     return expression.value
-
-
-def position_at(b: LoopBuilder, positions: SSAValue, at: Scalar) -> Scalar:
-    """An element of a vector of int32 or int64 positions, as an index."""
-    return b.emit(arith.IndexCastOp(b.fetch(positions, [at], "raw").ssa, IndexType()), "index")

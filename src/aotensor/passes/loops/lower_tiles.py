@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from aotensor.passes.loops.lower_nest import Instance, NestEmitter
 
 VECTOR_BYTES: Final = 64
+PREFETCH_DISTANCE: Final = 32  # entries
 VECTORS: Final = (2, 1)  # of columns in a block, the wide blocks first
 _ELEMENTWISE: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp)
 _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliOp, arith.ConstantOp)
@@ -91,6 +92,7 @@ class ColumnTiles:
                 if isinstance(node, Leaf):
                     self.nest.emit([node], [inner])
             sums = dict(zip(slots, carried, strict=True))
+            self._prefetch_rows(p, columns)
             for v, j in enumerate(columns):
                 values: dict[SSAValue, Scalar] = {}
                 for node in self.columns.body:
@@ -101,6 +103,19 @@ class ColumnTiles:
         totals = self.b.loop(low, high, initial, entry, is_vectorisable=False)
         for (r, v), total in zip(slots, totals, strict=True):
             self._write(r.statement, r.value, r.statement.write_map(r.value), instance, columns[v], total)
+
+    def _prefetch_rows(self, p: Scalar, columns: Sequence[Scalar]) -> None:
+        """Fetch what a later entry adds to: rows that are scattered in memory come late otherwise."""
+        for s in self.columns.dims:
+            indices = s.form.scatter
+            if indices is None or indices in self.storage.results:
+                continue
+            positions = self.nest.buffers.buffer(indices)
+            last = self.b.isub(self.b.extent_of(positions, 0), 1)
+            later = self.b.index(self.b.imin(self.b.iadd(p, PREFETCH_DISTANCE), last))
+            row = self.b.position(positions, later)
+            for j in columns:
+                self.b.prefetch(self.nest.buffers.buffer(s.op.results[0]), [row, j], is_write=True)
 
     def _start(self, r: Result) -> Scalar:
         start = r.statement.start_of(r.value)

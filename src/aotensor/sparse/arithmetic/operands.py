@@ -31,7 +31,8 @@ def is_literal(x: object) -> bool:
 def operands(inputs: Sequence[Any]) -> list[Variable]:
     """Inputs as sparse or dense variables; literals take a dtype that does not widen the others."""
     found = [None if is_literal(x) else as_sparse_or_tensor(x) for x in inputs]
-    common = dtypes.promote(*(x.dtype for x in found if x is not None))
+    deciding = [x.dtype for x in found if x is not None]
+    common = dtypes.promote(*deciding) if deciding else None
     return [
         constant(value, dtype=dtypes.weak_scalar(value, common)) if x is None else x
         for x, value in zip(found, inputs, strict=True)

@@ -139,7 +139,7 @@ class PlacedElements(WindowOp):
         one_each = [count, extents[1]] if major == 0 else [extents[0], count]
         dims: list[Dim] = list(self.dims)
         dims[major] = z.tensor_type.shape[0]
-        indptr = arange(as_tensor(count) + 1, dtype=self.index_dtype)
+        indptr = arange(count + 1, dtype=self.index_dtype)
         indices = cast(places[1 - major], self.index_dtype)
         p = Parts(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]))
         return [matrix_of(placed(p, places[major], extents[major], self.dims[major]))]

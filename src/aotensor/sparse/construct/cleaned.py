@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core.types import TensorType
+from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.elementwise.compare import neq
@@ -63,6 +64,22 @@ class Remove0(SameElements):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         p = parts_of(inputs[0])
         return [matrix_of(compress(p, neq(p.data, constant(0, dtype=p.data.dtype))))]
+
+
+@dataclass(frozen=True)
+class Copy(SameElements):
+    """x as another variable."""
+
+    name: ClassVar[str] = "sparse_copy"
+
+    def reference(self, x: Any) -> Any:
+        return x.copy()
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return inputs
+
+
+public(Copy(), "sparse_copy")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+"""Groups of columns that one sweep evaluates together, because no row tells them apart.
+
+Columns that share no row may have one colour (Curtis, Powell & Reid 1974): their sum shows each of their entries alone.
+A symmetric matrix needs fewer colours where an entry may be read from its row or from its column; a star colouring
+guarantees that (Coleman & Moré 1984). Both are greedy, in the orders of Gebremedhin, Manne & Pothen (2005).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.types import Array
+
+
+def color_columns(pattern: Any) -> Array:
+    """(n,) colours from 0 of the columns of an (m, n) CSR pattern: two columns of one colour share no row."""
+    by_column = pattern.tocsc()
+    order = np.argsort(-np.diff(by_column.indptr), kind="stable")
+    colors = np.full(pattern.shape[1], -1, np.int64)
+    for column in order:
+        rows = by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]]
+        taken: set[int] = set()
+        for row in rows:
+            taken.update(colors[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]].tolist())
+        colors[column] = _smallest_free(taken)
+    return colors
+
+
+def color_stars(pattern: Any) -> Array:
+    """(n,) colours of a symmetric (n, n) CSR pattern: neighbours differ, and every path of four has three colours."""
+    count = pattern.shape[0]
+    neighbours = [
+        [int(j) for j in pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]] if j != i] for i in range(count)
+    ]
+    order = sorted(range(count), key=lambda i: -len(neighbours[i]))
+    colors = np.full(count, -1, np.int64)
+    for v in order:
+        taken = {int(colors[w]) for w in neighbours[v]}
+        for w in neighbours[v]:
+            for x in neighbours[w]:
+                if x == v or colors[x] < 0 or int(colors[x]) in taken:
+                    continue
+                if colors[w] < 0 or any(y != w and colors[y] == colors[w] for y in neighbours[x]):
+                    taken.add(int(colors[x]))
+        colors[v] = _smallest_free(taken)
+    return colors
+
+
+def _smallest_free(taken: set[int]) -> int:
+    color = 0
+    while color in taken:
+        color += 1
+    return color
+
+
+def readable_entries(pattern: Any, colors: Array) -> tuple[Array, Array]:
+    """For each stored entry (i, j) of a symmetric pattern, the row and colour of the compressed product that show it.
+
+    That is (i, colour of j) where no other entry of row i has that colour, else (j, colour of i).
+    """
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    columns = pattern.indices.astype(np.int64)
+    count = int(colors.max(initial=-1)) + 1
+    shared = np.bincount(rows * count + colors[columns], minlength=max(pattern.shape[0] * count, 1))
+    is_alone = shared[rows * count + colors[columns]] == 1
+    return np.where(is_alone, rows, columns), np.where(is_alone, colors[columns], colors[rows])

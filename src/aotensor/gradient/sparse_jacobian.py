@@ -1,0 +1,121 @@
+"""Sparse Jacobians and Hessians: the pattern from the graph, columns in groups, one sweep for all groups.
+
+    J·S for a seed matrix S with a column of ones and zeros per colour    →    the entries of J, each alone in its row
+
+The result is a CSR matrix with a constant pattern; what it costs is one sweep over a batch of as many samples as there
+are colours, however many columns there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.gradient.coloring import color_columns, color_stars, readable_entries
+from aotensor.gradient.forward import push
+from aotensor.gradient.options import float_of
+from aotensor.gradient.reverse import pullback
+from aotensor.gradient.structure import checked_pattern, structure_of
+from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.subgraph import is_dual
+from aotensor.graph.variable import Constant, Variable, constant
+from aotensor.graph.vectorize import batch
+from aotensor.ops.batching import repeated
+from aotensor.ops.shape.extents import reshape
+from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.csm import CSM
+
+
+def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable], policy: str, pattern: Any) -> Variable:
+    """∂expression/∂x as a CSR matrix (expression.size, x.size), both in C order; stored entries may happen to be 0.
+
+    Raises: GraphValueError where extents are not known, or a pattern of another shape is given.
+    """
+    found = _pattern(expression, x, pattern)
+    by_column, by_row = color_columns(found), color_columns(found.T.tocsr())
+    if not stop and by_column.max(initial=-1) <= by_row.max(initial=-1) and is_dual([expression], [x]):
+        swept = _pushed(expression, x, by_column)
+        if swept is not None:
+            rows, columns = _coordinates(found)
+            return _matrix(swept, by_column[columns] * found.shape[0] + rows, found)
+    rows, columns = _coordinates(found)
+    pulled = _pulled(expression, x, by_row, stop, policy)
+    return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)
+
+
+def sparse_hessian(slope: Variable, x: Variable, pattern: Any) -> Variable:
+    """The derivative of a gradient as a symmetric CSR matrix, by a star colouring.   Raises: as `sparse_jacobian`."""
+    found = _pattern(slope, x, pattern)
+    found = (found + found.T).astype(bool).tocsr()
+    found.sort_indices()
+    colors = color_stars(found)
+    swept = _pushed(slope, x, colors)
+    if swept is None:
+        return sparse_jacobian(slope, x, (), "ignore", found)
+    rows, shown = readable_entries(found, colors)
+    return _matrix(swept, shown * found.shape[0] + rows, found)
+
+
+def _pattern(expression: Variable, x: Variable, pattern: Any) -> Any:
+    sizes = [math.prod(int(n) for n in v.static_shape if n is not None) if None not in v.static_shape else None
+             for v in (expression, x)]  # fmt: skip
+    found = structure_of(expression, x) if pattern is None else checked_pattern(pattern, sizes)
+    if sizes[1] is None:
+        raise GraphValueError(
+            f"a sparse Jacobian needs the extents of {x}", lines=[x.describe()], hint="give it shape=(numbers)"
+        )
+    return found
+
+
+def _coordinates(pattern: Any) -> tuple[Array, Array]:
+    return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
+
+
+def _seeds(colors: Array, like: Variable, dtype: str) -> Variable:
+    """(colours, *shape of like): row c is 1 at the elements of colour c."""
+    count = max(int(colors.max(initial=-1)) + 1, 1)
+    ones = (np.arange(count)[:, None] == colors).astype(dtype)
+    return Constant(ones.reshape([count, *(int(n or 0) for n in like.static_shape)]))
+
+
+def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None:
+    """Vector of J·S, colour by colour; None if there is no derivative."""
+    dtype = float_of(x)
+    slot = Variable(TensorType(dtype, x.tensor_type.shape))
+    (tangent,) = push([expression], [x], [slot])
+    return None if is_disconnected(tangent) or is_null(tangent) else _swept(tangent, slot, _seeds(colors, x, dtype))
+
+
+def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str) -> Variable:
+    """Vector of Sᵀ·J, colour by colour."""
+    dtype = float_of(expression)
+    if None in expression.static_shape:
+        hint = "give the inputs shape=(numbers)"
+        raise GraphValueError(
+            f"a sparse Jacobian needs the extents of {expression}", lines=[expression.describe()], hint=hint
+        )
+    slot = Variable(TensorType(dtype, expression.tensor_type.shape))
+    (term,) = pullback(expression, [x], slot, stop, policy)
+    return _swept(term, slot, _seeds(colors, expression, dtype))
+
+
+def _swept(term: Variable, slot: Variable, seeds: Variable) -> Variable:
+    (found,) = batch([term], {slot: seeds})
+    whole = found if found.ndim > term.ndim else repeated(found, seeds)
+    return reshape(whole, (-1,))
+
+
+def _matrix(swept: Variable, places: Array, pattern: Any) -> SparseVariable:
+    """The entries at `places` of the sweep, in the given pattern."""
+    wide = np.int64 if max(pattern.shape, default=0) > np.iinfo(np.int32).max else np.int32
+    data = TakeAt()(swept, constant(places.astype(np.int64)))
+    structure = (constant(v.astype(wide)) for v in (pattern.indices, pattern.indptr))
+    shape = constant(np.array(pattern.shape, np.int64))
+    found: SparseVariable = CSM("csr", tuple(map(int, pattern.shape)), is_trusted=True)(data, *structure, shape)  # type: ignore[arg-type]
+    return found

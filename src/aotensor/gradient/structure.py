@@ -1,0 +1,278 @@
+"""Which elements of an expression depend on which elements of a variable: structure, propagated node by node.
+
+D[v] is a bool matrix with a row per element of v and a column per element of the variable. A node's rows are unions of
+rows of its inputs: the same element for elementwise ops, one for copies, those of a line for sums. An op without a rule
+depends on all of its inputs. Values never count, but for those of constants, such as the positions of a gather.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array
+from aotensor.errors import GraphValueError, UnsupportedError
+from aotensor.graph.expansion import expanded_once
+from aotensor.graph.op import Apply
+from aotensor.graph.sparse_type import scipy_sparse
+from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor.graph.walk import leaves, toposort
+from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
+from aotensor.ops.batching import AxisOp
+from aotensor.ops.contract import Contract
+from aotensor.ops.create import Alloc, FullLike
+from aotensor.ops.diagonal import ExtractDiagonal, PlaceDiagonal, Triangle
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.gradient_control import ViewOp
+from aotensor.ops.index import IncSubtensor, Subtensor
+from aotensor.ops.linear import ConstantOp, DiscreteOp
+from aotensor.ops.permute_rows import PermuteRowElements
+from aotensor.ops.reduce.recurrence import Shift
+from aotensor.ops.shape.axes import DimShuffle
+from aotensor.ops.shape.broadcast import SpecifyShape
+from aotensor.ops.shape.extents import Reshape
+from aotensor.ops.shape.join import Join, Split
+from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
+from aotensor.sparse.csm import CheckedStructure
+from aotensor.sparse.fitting import Fitting
+
+_COPIES: Final = (
+    DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, PlaceDiagonal,
+    Triangle, Split, Join, Shift, TakeAt, ExpandSlices, PermuteRowElements, Fitting, CheckedStructure,
+)  # fmt: skip
+"""Ops whose outputs are elements of their floating inputs, and zeros."""
+
+LARGEST_PRODUCT: Final = 1 << 26  # index tuples of a contraction that are looked at one by one
+
+
+def structure_of(expression: Variable, x: Variable) -> Any:
+    """(expression.size, x.size) CSR matrix of bool: what may be other than 0 in the Jacobian, in C order of both.
+
+    Raises: GraphValueError unless the extents of everything in between are known: those of the leaves are numbers.
+    """
+    outputs, is_changed = [expression], True
+    while is_changed:
+        outputs, is_changed = expanded_once(outputs, [x])
+    return _Structure(outputs[0], x).run()
+
+
+class _Structure:
+    def __init__(self, expression: Variable, x: Variable) -> None:
+        self.expression, self.x = expression, x
+        self.sparse = scipy_sparse()
+        self.values: dict[Variable, Array] = {}
+        self.known: set[Variable] = set()
+        self.depends: dict[Variable, Any] = {}
+
+    def run(self) -> Any:
+        self._read_leaves()
+        size = math.prod(self.values[self.x].shape)
+        self.depends[self.x] = self.sparse.identity(size, dtype=bool, format="csr")
+        for node in toposort([self.expression], stop=[self.x]):
+            self._evaluate(node)
+            if any(v in self.depends for v in node.inputs):
+                self.depends.update(self._propagate(node))
+        found = self.depends.get(self.expression)
+        if found is None:
+            found = self.sparse.csr_matrix((self.values[self.expression].size, size), dtype=bool)
+        found.sort_indices()
+        return found
+
+    def _read_leaves(self) -> None:
+        """Values of constants; ones in the shape of all other leaves, which stand for any value."""
+        for leaf in {**dict.fromkeys(leaves([self.expression], stop=[self.x])), self.x: None}:
+            if isinstance(leaf, Constant) and leaf is not self.x:
+                self.values[leaf] = leaf.data
+                self.known.add(leaf)
+                continue
+            shape = leaf.get_value(borrow=True).shape if isinstance(leaf, SharedVariable) else leaf.static_shape
+            if None in shape or leaf.is_sparse:
+                hint = "give it shape=(numbers), or pass pattern="
+                raise GraphValueError(
+                    f"the sparsity of a Jacobian needs the extents of {leaf}", lines=[leaf.describe()], hint=hint
+                )
+            self.values[leaf] = np.ones([int(n or 0) for n in shape], leaf.dtype)
+
+    def _evaluate(self, node: Apply) -> None:
+        """Shapes of the outputs, and their values where they follow from constants or extents."""
+        with np.errstate(all="ignore"):
+            found = node.op.evaluate(node, [self.values[v] for v in node.inputs])
+        self.values.update(zip(node.outputs, found, strict=True))
+        if isinstance(node.op, ConstantOp) or all(v in self.known for v in node.inputs):
+            self.known.update(node.outputs)
+
+    def _propagate(self, node: Apply) -> dict[Variable, Any]:
+        """Rows of the outputs of a node that has some input that depends on x."""
+        op = node.op
+        if isinstance(op, ConstantOp | DiscreteOp):
+            return {}
+        live = [y for y in node.outputs if dtypes.is_float(y.dtype)]
+        if isinstance(op, Elementwise | ViewOp):
+            return {y: self._union([self._rows(v, self._aligned(v, y)) for v in self._inputs(node)]) for y in live}
+        if isinstance(op, _COPIES) and self._is_steered_by_constants(node):
+            return self._copied(node, live)
+        if isinstance(op, SegmentSum | SumAt) and node.inputs[1] in self.known:
+            return {live[0]: self._summed_at(node)}
+        if isinstance(op, IncSubtensor | IncAdvancedSubtensor) and self._is_steered_by_constants(node, 2):
+            return {live[0]: self._increased(node)}
+        if isinstance(op, Contract):
+            return {y: self._contracted(node, op) for y in live}
+        if isinstance(op, AxisOp) and len({self.values[v].shape for v in node.inputs}) == 1:
+            return {y: self._along_axes(node, y) for y in live}
+        return {y: self._all_of(node, y) for y in live}
+
+    def _inputs(self, node: Apply) -> list[Variable]:
+        return [v for v in node.inputs if v in self.depends]
+
+    def _is_steered_by_constants(self, node: Apply, first: int = 1) -> bool:
+        """Are extents and positions known? Floating inputs are what is moved."""
+        return all(v in self.known or dtypes.is_float(v.dtype) for v in node.inputs)
+
+    # --- rules ---------------------------------------------------------------------------------------------------
+
+    def _aligned(self, v: Variable, y: Variable) -> Array:
+        """The element of v that each element of y is made of, by broadcasting."""
+        numbers = np.arange(self.values[v].size).reshape(self.values[v].shape)
+        return np.broadcast_to(numbers, self.values[y].shape).ravel()
+
+    def _copied(self, node: Apply, live: Sequence[Variable]) -> dict[Variable, Any]:
+        """The op on the numbers of the elements instead of their values: 0 is none, or an element of no interest."""
+        operands: list[Array] = []
+        sources: list[Variable] = []
+        first = 1
+        for v in node.inputs:
+            value = self.values[v]
+            if v in self.depends:
+                operands.append(np.arange(first, first + value.size, dtype=np.int64).reshape(value.shape))
+                sources.append(v)
+                first += value.size
+            else:
+                operands.append(np.zeros(value.shape, np.int64) if dtypes.is_float(v.dtype) else value)
+        found = node.op.reference(*operands)
+        outputs = found if isinstance(found, tuple | list) else (found,)
+        rows = self.sparse.vstack([self.depends[v] for v in sources], format="csr")
+        named = dict(zip(node.outputs, outputs, strict=True))
+        return {y: _take(rows, np.asarray(named[y]).astype(np.int64).ravel() - 1) for y in live}
+
+    def _summed_at(self, node: Apply) -> Any:
+        v, steering, _ = node.inputs
+        count = len(self.values[v])
+        positions = self.values[steering]
+        if isinstance(node.op, SegmentSum):
+            positions = np.repeat(np.arange(len(positions) - 1), np.diff(positions))
+        shape = self.values[node.outputs[0]].shape
+        behind = math.prod(shape[1:])
+        target = (positions[:count, None] * behind + np.arange(behind)).ravel()
+        return self._gathered(target, self.depends[v], math.prod(shape))
+
+    def _increased(self, node: Apply) -> Any:
+        """x with y put to, or added at, a window."""
+        x, y, *steering = node.inputs
+        op: Any = node.op
+        numbers = np.arange(self.values[x].size).reshape(self.values[x].shape)
+        view = Subtensor(op.entries) if isinstance(op, IncSubtensor) else AdvancedSubtensor(op.axes)
+        window = np.asarray(view.reference(numbers, *(self.values[v] for v in steering)))
+        parts = []
+        if x in self.depends:
+            kept = numbers.flatten()
+            if op.is_set:
+                kept[window.ravel()] = -1
+            parts.append(self._rows(x, kept))
+        if y in self.depends:
+            own = np.arange(self.values[y].size).reshape(self.values[y].shape)
+            rows = self._rows(y, np.broadcast_to(own, window.shape).ravel())
+            parts.append(self._gathered(window.ravel(), rows, numbers.size))
+        return self._union(parts)
+
+    def _contracted(self, node: Apply, op: Contract) -> Any:
+        left, right, out = op.parts()
+        parts = []
+        for v, own, other, letters in zip(node.inputs, (left, right), node.inputs[::-1], (right, left), strict=True):
+            if v not in self.depends:
+                continue
+            every = list(dict.fromkeys([*out, *own, *(letters if other in self.known else "")]))
+            sizes = dict(zip([*left, *right], [*self.values[node.inputs[0]].shape, *self.values[node.inputs[1]].shape],
+                             strict=True))  # fmt: skip
+            shape = [sizes[letter] for letter in every]
+            if math.prod(shape) > LARGEST_PRODUCT:
+                return self._all_of(node, node.outputs[0])
+            place = dict(zip(every, np.indices(shape, dtype=np.int64).reshape(len(shape), -1), strict=True))
+            used = np.ones(math.prod(shape), bool)
+            if other in self.known:
+                used = self.values[other][tuple(place[letter] for letter in letters)] != 0
+            target = _number([place[letter][used] for letter in out], [sizes[letter] for letter in out])
+            source = _number([place[letter][used] for letter in own], [sizes[letter] for letter in own])
+            parts.append(self._gathered(target, self._rows(v, source), math.prod(sizes[letter] for letter in out)))
+        return self._union(parts)
+
+    def _along_axes(self, node: Apply, y: Variable) -> Any:
+        """Every element of y depends on the lines of the inputs along the axes that it lies on."""
+        op: Any = node.op
+        shape = self.values[node.inputs[0]].shape
+        axes = {axis % len(shape) for axis in (op.axes if hasattr(op, "axes") else (op.axis,))}
+        kept = [1 if axis in axes else n for axis, n in enumerate(shape)]
+        lines = np.arange(math.prod(kept)).reshape(kept)
+        line_of_input = np.broadcast_to(lines, shape).ravel()
+        found = self.values[y].shape
+        if found not in (shape, tuple(n for axis, n in enumerate(shape) if axis not in axes)):
+            return self._all_of(node, y)
+        line_of_output = np.broadcast_to(lines, shape).ravel() if found == shape else lines.ravel()
+        parts = [self._gathered(line_of_input, self.depends[v], lines.size) for v in self._inputs(node)]
+        return _take(self._union(parts), line_of_output)
+
+    def _all_of(self, node: Apply, y: Variable) -> Any:
+        """Every element of y depends on whatever some input depends on."""
+        every = self._union([self._gathered(np.zeros(self.values[v].size, np.int64), self.depends[v], 1)
+                             for v in self._inputs(node)])  # fmt: skip
+        return _take(every, np.zeros(self.values[y].size, np.int64))
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+
+    def _rows(self, v: Variable, numbers: Array) -> Any:
+        return _take(self.depends[v], numbers)
+
+    def _gathered(self, target: Array, rows: Any, count: int) -> Any:
+        """(count, …): row k is the union of the rows whose target is k."""
+        ones = np.ones(len(target), bool)
+        shape = (count, len(target))
+        return (self.sparse.csr_matrix((ones, (target, np.arange(len(target)))), shape=shape) @ rows).astype(bool)
+
+    def _union(self, parts: Sequence[Any]) -> Any:
+        total = parts[0]
+        for part in parts[1:]:
+            total = (total + part).astype(bool)
+        return total
+
+
+def _take(rows: Any, numbers: Array) -> Any:
+    """Rows by number, empty ones for −1."""
+    if len(numbers) and numbers.min() < 0:
+        sparse = scipy_sparse()
+        rows = sparse.vstack([rows, sparse.csr_matrix((1, rows.shape[1]), dtype=bool)], format="csr")
+    return rows[numbers]
+
+
+def _number(places: Sequence[Array], extents: Sequence[int]) -> Array:
+    """C-order numbers of index tuples."""
+    if not places:
+        return np.zeros(0, np.int64)
+    return np.ravel_multi_index(tuple(places), tuple(extents)) if len(places[0]) else np.zeros(0, np.int64)
+
+
+def checked_pattern(pattern: Any, shape: Sequence[int | None]) -> Any:
+    """A pattern that the user gives: a SciPy matrix, whose stored entries count.
+
+    Raises: GraphValueError for another shape; UnsupportedError for what is no matrix.
+    """
+    if not hasattr(pattern, "tocsr"):
+        raise UnsupportedError("a pattern is a SciPy sparse matrix")
+    if any(n is not None and n != m for n, m in zip(shape, pattern.shape, strict=True)):
+        raise GraphValueError(f"the pattern has shape {pattern.shape}, the Jacobian {tuple(shape)}")
+    found = pattern.tocsr().astype(bool)
+    found.data[:] = True
+    found.sum_duplicates()
+    return found
