@@ -1,6 +1,6 @@
 """Sparse Jacobians and Hessians: the pattern from the graph, columns in groups, one sweep for all groups.
 
-    J·S for a seed matrix S with a column of ones and zeros per colour     →     the entries of J, each alone in its row
+    J·S for a seed matrix S with a column of ones and zeros per colour    →    the entries of J, each alone in its row
 
 The result is a CSR matrix with a constant pattern; what it costs is one sweep over a batch of as many samples as there
 are colours, however many columns there are.
@@ -68,9 +68,7 @@ def _pattern(expression: Variable, x: Variable, pattern: Any) -> Any:
     found = structure_of(expression, x) if pattern is None else checked_pattern(pattern, sizes)
     if sizes[1] is None:
         raise GraphValueError(
-            f"a sparse Jacobian needs the extents of {x}",
-            lines=[x.describe()],
-            hint="give the inputs shape=(numbers)",
+            f"a sparse Jacobian needs the extents of {x}", lines=[x.describe()], hint="give it shape=(numbers)"
         )
     return found
 
@@ -98,10 +96,9 @@ def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Var
     """Vector of Sᵀ·J, colour by colour."""
     dtype = float_of(expression)
     if None in expression.static_shape:
+        hint = "give the inputs shape=(numbers)"
         raise GraphValueError(
-            f"a sparse Jacobian needs the extents of {expression}",
-            lines=[expression.describe()],
-            hint="give the inputs shape=(numbers)",
+            f"a sparse Jacobian needs the extents of {expression}", lines=[expression.describe()], hint=hint
         )
     slot = Variable(TensorType(dtype, expression.tensor_type.shape))
     (term,) = pullback(expression, [x], slot, stop, policy)

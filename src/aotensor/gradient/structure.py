@@ -92,8 +92,9 @@ class _Structure:
             shape = leaf.get_value(borrow=True).shape if isinstance(leaf, SharedVariable) else leaf.static_shape
             if None in shape or leaf.is_sparse:
                 hint = "give it shape=(numbers), or pass pattern="
-                text = f"the sparsity of a Jacobian needs the extents of {leaf}"
-                raise GraphValueError(text, lines=[leaf.describe()], hint=hint)
+                raise GraphValueError(
+                    f"the sparsity of a Jacobian needs the extents of {leaf}", lines=[leaf.describe()], hint=hint
+                )
             self.values[leaf] = np.ones([int(n or 0) for n in shape], leaf.dtype)
 
     def _evaluate(self, node: Apply) -> None:
@@ -175,7 +176,12 @@ class _Structure:
         numbers = np.arange(self.values[x].size).reshape(self.values[x].shape)
         view = Subtensor(op.entries) if isinstance(op, IncSubtensor) else AdvancedSubtensor(op.axes)
         window = np.asarray(view.reference(numbers, *(self.values[v] for v in steering)))
-        parts = [self.depends[x]] if x in self.depends else []
+        parts = []
+        if x in self.depends:
+            kept = numbers.flatten()
+            if op.is_set:
+                kept[window.ravel()] = -1
+            parts.append(self._rows(x, kept))
         if y in self.depends:
             own = np.arange(self.values[y].size).reshape(self.values[y].shape)
             rows = self._rows(y, np.broadcast_to(own, window.shape).ravel())
