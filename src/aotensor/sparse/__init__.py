@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aotensor.graph.public import lookup
+from aotensor.graph.public import lookup as _lookup
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
@@ -121,5 +121,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """What needs gradients is made to the right of this package, and found by name."""
     if name in ("sparse_random_inputs", "verify_grad_sparse"):
-        return lookup(name)
+        return _lookup(name)
     raise AttributeError(f"module 'aotensor.sparse' has no attribute {name!r}")
