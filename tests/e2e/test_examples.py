@@ -66,7 +66,7 @@ def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", ["hello", "logistic", "mlp", "gaussian_process", "recurrent"])
+@pytest.mark.parametrize("example", ["hello", "logistic", "mlp", "gaussian_process", "recurrent", "bundle_adjustment"])
 def test_every_example_verifies(run: Runner, example: str) -> None:
     run("-m", "aotensor_cli", "verify", EXAMPLES / f"{example}.py")
 
@@ -86,3 +86,16 @@ def test_pagerank_and_its_slope(run: Runner) -> None:
     assert total and float(total[1]) == pytest.approx(1, abs=1e-9), text
     slope = re.search(r"slope (\S+), by difference (\S+)", text)
     assert slope and float(slope[1]) == pytest.approx(float(slope[2]), rel=1e-3)
+
+
+def test_bundle_adjustment_reaches_the_noise(run: Runner) -> None:
+    text = run(EXAMPLES / "bundle_adjustment.py")
+    assert "12 groups of columns" in text
+    found = re.search(r"error ([\d.]+) -> ([\d.]+) pixels .*; the truth has ([\d.]+)", text)
+    assert found, text
+    before, after, truth = map(float, found.groups())
+    assert before > 5 > truth > after > 0.4  # the fit also explains some of the noise
+    blunt = re.search(r"in the same groups: ([\d.]+) pixels", text)
+    assert blunt and float(blunt[1]) == pytest.approx(after, abs=0.002)
+    agreement = re.search(r"differences agree to (\S+)", text)
+    assert agreement and float(agreement[1]) < 1e-5
