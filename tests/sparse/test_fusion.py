@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -34,13 +32,6 @@ def _loops(f: aot.Function) -> int:
     text = f.ir("loops")
     kernel = text[text.index(f"@{f.name}.kernel") :]
     return len(re.findall(r"scf\.for", kernel[: kernel.index("func.return")]))
-
-
-@pytest.mark.shows("sparse/0-module-import")
-def test_the_module_loads_when_it_is_asked_for() -> None:
-    script = "import aotensor as aot; print(aot.sparse.csr_matrix('A').type)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout == "csr float64[?, ?]\n", done.stderr
 
 
 @pytest.mark.shows("sparse/13-fused-chains")
@@ -106,20 +97,3 @@ def test_products_with_dense_values_run_over_the_data(format: str, dtype: str) -
     stored = M.copy()
     stored.data = np.ones_like(M.data)
     np.testing.assert_allclose(added.toarray(), M.toarray() + stored.toarray() * v)
-
-
-@pytest.mark.shows("sparse/13-add_s_d")
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_sum_with_a_dense_matrix_accumulates(format: str) -> None:
-    """Entries for one place add up, whoever made them."""
-    data = at.vector("data", shape=("k",))
-    A = sp.CSM(format)(data, [0, 0, 1], [0, 2, 3], [2, 2])
-    f = aot.function([data], sp.add_s_d(A, np.ones((2, 2))), name="accumulate")
-    np.testing.assert_allclose(f(np.array([1.0, 2.0, 4.0])), [[4.0, 1.0], [1.0, 5.0]])
-
-
-@pytest.mark.shows("sparse/13-conj")
-def test_conj_of_a_real_matrix_is_the_matrix() -> None:
-    A = _symbol("csr")
-    assert sp.conj(A) is A
-    assert A.conj() is A

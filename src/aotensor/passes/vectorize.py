@@ -94,11 +94,12 @@ def _only_sums(op: scf.ForOp) -> bool:
     last = block.last_op
     assert last is not None
     for carried, handed in zip(block.args[1:], last.operands, strict=True):
-        total: object = handed.owner
-        is_free = isinstance(total, arith.AddiOp) or (
-            isinstance(total, arith.AddfOp) and FastMathFlag.REASSOC in total.fastmath.data
-        )
-        if not is_free or carried not in total.operands or not carried.has_one_use():
+        total = handed.owner
+        if not isinstance(total, arith.AddiOp | arith.AddfOp):
+            return False
+        if isinstance(total, arith.AddfOp) and FastMathFlag.REASSOC not in total.fastmath.data:
+            return False
+        if carried not in total.operands or not carried.has_one_use():
             return False
     return True
 
