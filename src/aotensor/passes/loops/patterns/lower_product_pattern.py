@@ -18,7 +18,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.collapse import Buffers
-from aotensor.passes.loops.index_vectors import IndexVector, Pattern
+from aotensor.passes.loops.patterns.index_vectors import IndexVector, Pattern
 
 BITS: Final = 64
 LOG_BITS: Final = 6
