@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.create import zeros_like
-from aotensor.ops.elementwise.arithmetic import abs, maximum
-from aotensor.ops.elementwise.compare import eq, gt, invert, le, switch
-from aotensor.ops.elementwise.elementary import sqrt
+from aotensor.ops.create import arange, zeros_like
+from aotensor.ops.elementwise.arithmetic import abs, maximum, minimum
+from aotensor.ops.elementwise.compare import cast, eq, gt, invert, le, switch
+from aotensor.ops.elementwise.elementary import sin, sqrt
 from aotensor.ops.reduce.sums import all as all_of
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.scan.frontend import Loop
@@ -75,12 +75,15 @@ class Equations:
         return gt(inner(r, r), self.tolerance**2 * inner(self.b, self.b))
 
     def checked(self, x: Variable, name: str, hint: str) -> Variable:
-        """x, if its true residual is what it should be: roundings of |A|·|x| are no fault of it."""
+        """x, if its true residual is what it should be.
+
+        Roundings of |A|·|x| are no fault of x, as long as they leave half of the digits that were asked for.
+        """
         p = self.parts
         residual = self.b - self.product(x)
-        rounding = float(ROUNDINGS * np.finfo(self.b.dtype).eps)
-        sizes = times(replace(p, data=abs(p.data)), abs(x))
-        allowed = 10 * self.tolerance * norm(self.b) + rounding * norm(sizes)
+        rounding = float(ROUNDINGS * np.finfo(self.b.dtype).eps) * norm(times(replace(p, data=abs(p.data)), abs(x)))
+        length = norm(self.b)
+        allowed = 10 * self.tolerance * length + minimum(rounding, self.tolerance**0.5 * length)
         return Converged(f"{name} did not converge: {hint}")(x, all_of(le(norm(residual), allowed)))  # type: ignore[no-any-return]
 
     def _number(self, value: int) -> Variable:
@@ -123,9 +126,10 @@ def conjugate_gradients(equations: Equations) -> Variable:
 def stabilized_biconjugate_gradients(equations: Equations) -> Variable:
     """x by BiCGSTAB (van der Vorst 1992) with the preconditioner at the right, for a general A."""
     scaled, b = equations.scaling(), equations.b
-    shadow = b - equations.product(equations.x0)
+    residual = b - equations.product(equations.x0)
+    shadow = _shadow(residual)
     ones = zeros_like(inner(b, b)) + 1
-    zeros = zeros_like(shadow)
+    zeros = zeros_like(residual)
 
     def step(*states: Variable) -> tuple[list[Variable], until]:
         x, r, p, v, rho, alpha, omega = states
@@ -144,6 +148,16 @@ def stabilized_biconjugate_gradients(equations: Equations) -> Variable:
         kept = [switch(is_open, now, before) for now, before in zip(new, states, strict=True)]
         return kept, until(invert(equations.is_open(kept[1]).any()))
 
-    states = [equations.x0, shadow, zeros, zeros, ones, ones, ones]
+    states = [equations.x0, residual, zeros, zeros, ones, ones, ones]
     (x, *_), _ = Loop(step, None, states, None, equations.steps()).run(-1, "bicgstab", keep_last=True)
     return equations.checked(x, "bicgstab", "is the matrix regular, and maxiter large enough?")
+
+
+def _shadow(r: Variable) -> Variable:
+    """A vector that no sparse residual is orthogonal to by its pattern, nor r itself: r, and as much of waves.
+
+    r alone is one to which a later residual may well be orthogonal, as where r is a column of the identity.
+    """
+    waves = cast(sin(arange(r.shape[0], dtype="float64") + 1), r.dtype)
+    height = norm(r) / sqrt(maximum(inner(waves, waves), constant(1, dtype=r.dtype)))
+    return r + 0.75 * height * (waves if r.ndim == 1 else dimshuffle(waves, [0, None]))

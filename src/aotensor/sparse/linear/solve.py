@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Final
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.batching import check_steering, repeated
 from aotensor.ops.create import arange, zeros_like
 from aotensor.ops.elementwise.arithmetic import add, mul
-from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.compare import cast, eq, switch
+from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.linalg.matrices import both_floating, check_option
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
@@ -109,20 +110,28 @@ class SparseSolve(Op):
         return [dimshuffle(reshape(found, [n, samples, width]), [1, 0, 2])]
 
     def _blocks(self, data: Variable, indices: Variable, indptr: Variable, b: Variable, x0: Variable) -> Variable:
+        """The blocks share their steps, so right-hand sides are brought to one length before."""
         samples, n, rest = extent_of(b, 0), extent_of(b, 1), [extent_of(b, axis) for axis in range(2, b.ndim)]
         number = dimshuffle(cast(arange(samples), "int64"), [0, None])
-        each = [cast(x, "int64") for x in (indices, indptr[:-1])]
-        columns, starts = each[0] + number * as_tensor(n), each[1] + number * as_tensor(extent_of(data, 1))
-        end = as_tensor(product([samples, extent_of(data, 1)]))
+        columns = cast(indices, "int64") + number * as_tensor(n)
+        starts = cast(indptr[:-1], "int64") + number * as_tensor(extent_of(data, 1))
         flat = [reshape(x, [product([samples, extent_of(x, 1)])]) for x in (data, columns, starts)]
-        sides = [reshape(x, [product([samples, n]), *rest]) for x in (b, x0)]
-        found = self(flat[0], flat[1], join(0, flat[2], dimshuffle(cast(end, "int64"), [None])), *sides)
-        return reshape(found, [samples, n, *rest])
+        end = cast(as_tensor(product([samples, extent_of(data, 1)])), "int64")
+        height = _length(b)
+        sides = [reshape(x / height, [product([samples, n]), *rest]) for x in (b, x0)]
+        found = self(flat[0], flat[1], join(0, flat[2], dimshuffle(end, [None])), *sides)
+        return mul(height, reshape(found, [samples, n, *rest]))
 
     def _parts(self, inputs: Sequence[Variable]) -> Parts:
         data, indices, indptr, b, _ = inputs
         n, dim = extent_of(b, 0), b.tensor_type.shape[0]
         return Parts(self.format, data, indices, indptr, n, n, (dim, dim), is_canonical=False)
+
+
+def _length(b: Variable) -> Variable:
+    """|b| along axis 1, 1 for zeros.   (s, n, …) → (s, 1, …)"""
+    square = sum_of(b * b, axis=1, keepdims=True)
+    return sqrt(switch(eq(square, 0), constant(1, dtype=b.dtype), square))
 
 
 def solve(
