@@ -46,17 +46,18 @@ class BundleAdjustment(SparseModel):
         return [_jacobian(blocks)]
 
     def collect(self, values: list[Any]) -> list[Any]:
-        """Peers give the blocks alone."""
+        """Everybody computes the blocks: two reverse sweeps for all observations at once."""
         return [value if hasattr(value, "indptr") else _jacobian(np.asarray(value)) for value in values]
 
     def aotensor(self, aot: Any) -> Any:
         at, n = aot.tensor, len(self.values["seen"])
         p, seen = at.vector("p", shape=(15 * n,)), at.matrix("seen", shape=(n, 2))
-        inputs = p.reshape((n, 15))
-        pair = _residuals(at, [inputs[:, i] for i in range(15)], [seen[:, 0], seen[:, 1]])
-        residuals = at.stack(pair, axis=1).reshape((2 * n,))
-        jacobian = aot.gradient.jacobian(residuals, p, sparse=True)
-        return aot.function([p, seen], {"J": jacobian}, name="bundle")
+        table = p.reshape((n, 15))
+        inputs = [table[:, i] for i in range(15)]
+        pair = _residuals(at, inputs, [seen[:, 0], seen[:, 1]])
+        sweeps = [aot.grad(r.sum(), inputs, disconnected_inputs="ignore") for r in pair]
+        blocks = at.stack([at.stack(slopes, axis=1) for slopes in sweeps], axis=1)
+        return aot.function([p, seen], {"J": blocks}, name="bundle")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
         jnp = jax.numpy

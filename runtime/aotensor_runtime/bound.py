@@ -15,6 +15,7 @@ from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 from aotensor_runtime.invoke import Descriptors, Entries, filled, raise_status, result_of, run, shape_of, shape_sources
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+from aotensor_runtime.memory import new_array
 from aotensor_runtime.sparse.call import flat, joiner
 from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
 
@@ -175,7 +176,7 @@ def _outputs(
     patterns = {group.first for group in spec.sparse_outputs}
     for i, value in enumerate(spec.outputs):
         sources = None if i in patterns else shape_sources(spec, value)
-        new = None if sources is None else np.empty(shape_of(sources, inputs), DTYPES[value.dtype])
+        new = None if sources is None else new_array(shape_of(sources, inputs), DTYPES[value.dtype])
         outputs.append(given.get(value.name, new))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(entries.uniform, context, call)

@@ -13,6 +13,7 @@ from aotensor_runtime.arguments import AnyArray
 from aotensor_runtime.invoke import Entries, Source, shape_sources
 from aotensor_runtime.layout import DTYPES, Layout
 from aotensor_runtime.manifest import FunctionSpec
+from aotensor_runtime.memory import new_array
 
 FastCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[AnyArray, ...] | None"]
 """From all inputs to all outputs; None if the long way has to be taken, which then also says why."""
@@ -82,7 +83,7 @@ def _shape_rule(spec: FunctionSpec, sources: tuple[Source, ...]) -> _Rule:
     return k if is_whole else list(sources)
 
 
-_EMPTY: Final = np.empty
+_EMPTY: Final = new_array
 _NOT_ARRAYS: Final = (AttributeError, IndexError, TypeError, ValueError, MemoryError)
 """What asking an argument for its shape may raise, if it is no array of the right rank."""
 _SIZED: Final = (int(Status.OUTPUTS_NEEDED), int(Status.OK))

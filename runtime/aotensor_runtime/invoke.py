@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-import numpy as np
-
 from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
 from aotensor_runtime.arguments import AnyArray, pattern
 from aotensor_runtime.errors import (
@@ -23,6 +21,7 @@ from aotensor_runtime.errors import (
 )
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec
+from aotensor_runtime.memory import new_array
 
 MESSAGE_BYTES: Final = 2048
 
@@ -146,13 +145,13 @@ def invoke(
     patterns = {group.first for group in spec.sparse_outputs}
     for i, value in enumerate(spec.outputs):
         sources = None if i in patterns else shape_sources(spec, value)
-        outputs.append(None if sources is None else np.empty(shape_of(sources, inputs), DTYPES[value.dtype]))
+        outputs.append(None if sources is None else new_array(shape_of(sources, inputs), DTYPES[value.dtype]))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(uniform, context, call)
     if status == Status.OUTPUTS_NEEDED:
         for i, value in enumerate(spec.outputs):
             if outputs[i] is None and i not in patterns:
-                outputs[i] = np.empty(call.extents(i), DTYPES[value.dtype])
+                outputs[i] = new_array(call.extents(i), DTYPES[value.dtype])
         call = Descriptors(spec, inputs, outputs)
         status, message = run(uniform, context, call)
     if status != Status.OK:
@@ -166,7 +165,7 @@ def filled(spec: FunctionSpec, call: Descriptors, outputs: Sequence[AnyArray | N
 
     def new(i: int) -> AnyArray:
         shape = call.extents(i)
-        return pattern(shape) if i in patterns else np.empty(shape, DTYPES[spec.outputs[i].dtype])
+        return pattern(shape) if i in patterns else new_array(shape, DTYPES[spec.outputs[i].dtype])
 
     return tuple(new(i) if array is None else array for i, array in enumerate(outputs))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from corpus import draws, elements, loops, matrices, models, reductions, shapes
+from corpus import draws, elements, loops, matrices, models, patterns, reductions, shapes
 from corpus.program import CORPUS, EMPTY, EXTENTS, NEEDS_ELEMENTS, draw, expected, program
 
 __all__ = [
     "CORPUS", "EMPTY", "EXTENTS", "NEEDS_ELEMENTS", "draw", "draws", "elements", "expected", "loops", "matrices",
-    "models", "program", "reductions", "shapes",
+    "models", "patterns", "program", "reductions", "shapes",
 ]  # fmt: skip

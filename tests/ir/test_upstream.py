@@ -17,7 +17,7 @@ SAMPLE = (
     "scalars_only", "static_ones", "one_value_twice", "input_returned", "constants_returned", "integer_division",
     "unsigned_wide", "casts", "sums_of_rank_3", "argmax_of_rows", "softmax_rows", "reshape_and_back", "slices",
     "sums_of_slices", "subtensors_set", "concatenations", "running_sums", "sorting", "dots", "logistic", "noise",
-    "rejected_draws",
+    "rejected_draws", "sparse_products", "sparse_patterns",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ FIT = {"csr": pattern("csr", MASK), "csc": pattern("csc", MASK)}
 
 def _dense(A: Variable) -> Variable:
     """A sparse matrix as a dense one, by a product."""
-    return sp.dot(A, np.eye(4))
+    return sp.dot(A, np.eye(4, dtype=A.dtype))
 
 
 def _sampling() -> list[Case]:
@@ -160,7 +161,21 @@ def _sampling() -> list[Case]:
             expected=np.zeros((3, 4)),
         ),
         *both("sampling-dot-no-inner", program, NARROW[:, :0], RIGHT[:, :0], expected=np.zeros((3, 4))),
+        *both(
+            "sampling-dot-int",
+            program,
+            NARROW.astype("int8"),
+            RIGHT.astype("int8"),
+            dense=DENSE.astype("int8"),
+            dtype="int8",
+            wrt=(),
+        ),
         *both("sampling-dot-no-rows", program, NARROW[:0], RIGHT, mask=MASK[:0], dense=DENSE[:0]),
+    ]
+
+
+def _data_gradients() -> list[Case]:
+    return [
         *[
             Case(
                 id=f"sparse-structured-dot-grad-{format}",
@@ -270,17 +285,25 @@ def _sparse_sparse() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [
-    *_shapes(sp.dot, "dot"),
-    *_sums(sp.dot, "dot"),
-    *_ints(sp.dot, "dot"),
-    _unsorted(sp.dot, "dot"),
+def _showing(row: str, cases: list[Case]) -> list[Case]:
+    """The cases, which show a row of the table of products."""
+    return [replace(case, shows=(f"sparse/7-{row}",)) for case in cases]
+
+
+_DOT = [*_shapes(sp.dot, "dot"), *_sums(sp.dot, "dot"), *_ints(sp.dot, "dot"), _unsorted(sp.dot, "dot")]
+_STRUCTURED = [
     *_shapes(sp.structured_dot, "structured-dot"),
     *_sums(sp.structured_dot, "structured-dot"),
     *_ints(sp.structured_dot, "structured-dot"),
     _unsorted(sp.structured_dot, "structured-dot"),
-    *_sampling(),
-    *_usmm(),
+]
+
+CASES: list[Case] = [
+    *_showing("dot", _DOT),
+    *_showing("dot", both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT)),
+    *_showing("structured_dot", _STRUCTURED),
+    *_showing("sampling_dot", _sampling()),
+    *_showing("structured_dot_grad", _data_gradients()),
+    *_showing("usmm", _usmm()),
     *_sparse_sparse(),
-    *both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT, expected=DENSE @ RIGHT),
 ]

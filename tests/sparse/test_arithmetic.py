@@ -192,6 +192,13 @@ def test_shapes_that_differ() -> None:
     with pytest.raises(GraphValueError, match="rank 3"):
         x * np.ones((2, 2, 3))
     a, b, d, v = sp.csr_matrix("a"), sp.csc_matrix("b"), at.matrix("d"), at.vector("v")
+    thin = sp.csr_matrix("thin", shape=(1, 3))
+    for build in (sp.add, sp.mul, sp.lt):
+        program = aot.function([thin, d], build(thin, d))
+        assert program(stored()[:1], D[:1]).shape == (1, 3)
+        for call in (program, program.reference):
+            with pytest.raises(ValueError, match="extents"):
+                call(stored()[:1], D)
     m, narrow = stored(), np.ones((2, 2))
     others = {b: scipy.sparse.csc_matrix(narrow), d: narrow, v: np.ones(2)}
     programs = [a + b, a * b, a + d, a * d, a / d, sp.lt(a, b), sp.lt(a, d), sp.mul(a, v), sp.structured_add_s_v(a, v),

@@ -193,3 +193,16 @@ def test_empty_matrices() -> None:
     for shape in [(0, 0), (0, 3), (3, 0), (1, 1)]:
         for found in (f(csr_matrix(shape)), f.reference(csr_matrix(shape))):
             assert [one.shape for one in found] == [shape, (max(shape[0] - 1, 0), max(shape[1] - 1, 0)), (0, shape[1])]
+
+
+@pytest.mark.shows("sparse/0-formats", "sparse/2-csm_properties")
+def test_functions_of_two_formats_are_two_libraries() -> None:
+    """Their dense leaves have the same types, and the ops between them are the same."""
+    for format in ("csr", "csc"):
+        x = sp.matrix(format, "x")
+        f = aot.function([x], sp.CSMProperties()(x))
+        value = M.asformat(format)
+        for found in (f(value), f.reference(value)):
+            for one, expected in zip(found, [value.data, value.indices, value.indptr, [2, 3]], strict=True):
+                np.testing.assert_array_equal(one, expected)
+            assert [one.dtype.name for one in found] == ["float64", "int32", "int32", "int32"]

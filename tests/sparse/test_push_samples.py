@@ -53,6 +53,7 @@ class Setting:
         np.testing.assert_allclose(f(*self.values), expected, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.shows("sparse/13-masked-gradient")
 @BOTH
 @pytest.mark.parametrize(
     "loss",
@@ -70,6 +71,14 @@ class Setting:
 def test_the_gradient_of_data_is_never_a_full_matrix(loss: Program, format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
     it.check(grad(loss(A=it.A, **it.dense), it.data))
+
+
+@pytest.mark.shows("sparse/13-structured_dot_grad")
+@BOTH
+def test_the_structured_gradient_is_made_of_entries(format: str, rng: np.random.Generator) -> None:
+    it = Setting(format, rng)
+    product = sp.structured_dot(it.A, it.dense["R"])
+    it.check(grad((product**2).sum() + at.dot(it.dense["u"], it.A).sum(), it.data))
 
 
 @BOTH

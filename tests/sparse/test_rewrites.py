@@ -162,3 +162,28 @@ def test_a_product_and_a_sum_are_one_function_without_an_array_between(
     np.testing.assert_allclose(f(*args), f.reference(*args), rtol=1e-12)
     loops = f.ir("loops")
     assert loops[: loops.index(".extents")].count("memref.alloc") == 0, loops
+
+
+@pytest.mark.shows("sparse/13-transposed-product")
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_a_transpose_is_multiplied_on_the_same_vectors(format: str, rng: np.random.Generator) -> None:
+    x, y = sp.matrix(format, "x"), at.dmatrix("y")
+    f = aot.function([x, y], [sp.dot(x.T, y), grad((sp.dot(x, sp.dot(x.T, y)) ** 2).sum(), y)])
+    names = {node.op.name for node in toposort(list(f.flat.results.values()))}
+    assert not names & {"other_format", "csm_properties", "CSM"}
+    M, value = ss.random(7, 5, 0.4, format=format, random_state=4), rng.normal(size=(7, 2))
+    for found, expected in zip(f(M, value), f.reference(M, value), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.shows("sparse/13-csm-pair")
+def test_what_is_put_together_is_not_taken_apart() -> None:
+    data, indices, indptr = at.dvector("data"), at.ivector("indices"), at.ivector("indptr")
+    pieces = sp.csm_properties(sp.CSR(data, indices, indptr, (2, 3)))
+    f = aot.function([data, indices, indptr], pieces[:3])
+    assert {node.op.name for node in toposort(list(f.flat.results.values()))} == {"checked_structure"}
+    vectors = np.ones(2), np.array([0, 2], "int32"), np.array([0, 1, 2], "int32")
+    for found, given in zip(f(*vectors), vectors, strict=True):
+        assert np.array_equal(found, given)
+    with pytest.raises(IndexError):
+        f(np.ones(2), np.array([0, 3], "int32"), vectors[2])

@@ -149,12 +149,14 @@ def test_what_is_refused_when_it_is_built(build: Callable[[], Variable], kind: t
         build()
 
 
+@pytest.mark.shows("sparse/13-structured_dot")
 @FORMATS
 def test_extents_are_compared_at_the_call(format: str) -> None:
     x, d, e, z = sp.matrix(format, "x"), at.dmatrix("d"), at.dmatrix("e"), at.dmatrix("z")
     value, fit = m.asformat(format), np.ones((2, 2))
     for program, inputs, wrong in (
         (sp.dot(x, d), [x, d], [value, fit]),
+        (sp.structured_dot(x, d), [x, d], [value, fit]),
         (sp.dot(d, x), [x, d], [value, B.T]),
         (sp.sampling_dot(d, e, x), [x, d, e], [value, B, B]),
         (sp.usmm(1.0, x, d, z), [x, d, z], [value, B, B]),

@@ -70,6 +70,7 @@ def _key(f: Function) -> str:
         repr(f.allow_input_downcast),
         f.output_kind,
         repr(f.updates),
+        repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # a csr and a csc matrix have leaves of the same types
         _machine(),
         compiler_identity(),
     ):

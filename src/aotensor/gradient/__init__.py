@@ -7,6 +7,7 @@ at once; they give graphs again, which are differentiated and compiled like any 
 from __future__ import annotations
 
 from aotensor.errors import DisconnectedInputError, GradientError, NullTypeGradError
+from aotensor.gradient import sparse_checks as _sparse_checks  # noqa: F401  (aotensor.sparse finds it by name)
 from aotensor.gradient import subgraphs as _subgraphs  # noqa: F401  (ops find it by name)
 from aotensor.gradient.forward import Rop, hessian_vector_product, pushforward
 from aotensor.gradient.jacobians import hessian, jacobian

@@ -11,6 +11,7 @@ import numpy as np
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GradientError, GraphTypeError, GraphValueError
 from aotensor.gradient.reverse import grad
+from aotensor.gradient.sparse_points import densified_output, through_data
 from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
@@ -132,7 +133,8 @@ def verify_grad(
 ) -> None:
     """Compare the gradient of Σ u⊙fun(…), for random u, with finite differences at `pt`, `n_tests` times.
 
-    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays.
+    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays, or SciPy matrices, whose stored
+    values are varied; a sparse result is made dense.
     eps: the step; a larger one does linear functions no harm. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
     (float32); an element is wrong if it exceeds both.
     rng: gives `random(shape)`; by default a new generator.
@@ -143,6 +145,7 @@ def verify_grad(
     Raises: GradientError where they differ; GraphTypeError for a pt of another kind; NotImplementedError if fun returns
     a list; GraphValueError for slopes that are not finite; NullTypeGradError for undefined ones.
     """
+    fun, pt = through_data(fun, pt) if isinstance(pt, list | tuple) else (fun, pt)
     arrays = _checked_points(pt)
     rng = np.random.default_rng() if rng is None else rng
     tolerance = max((_TOLERANCES[array.dtype.name] for array in arrays), default=_TOLERANCES["float64"])
@@ -161,7 +164,7 @@ def verify_grad(
     dtype = "float32" if cast_to_output_type and output.dtype == "float32" else "float64"
     weights = Variable(TensorType(dtype, shape), name="weights")
     cost = lookup("sum")(weights * output)
-    slopes = grad(cost, inputs, disconnected_inputs="ignore")
+    slopes = [densified_output(x, structured=False) for x in grad(cost, inputs, disconnected_inputs="ignore")]
     analytic = _runner([*inputs, weights], slopes, mode)
     value = _runner([*inputs, weights], [cost], "FAST_RUN" if no_debug_ref and mode in _SLOW_MODES else mode)
     for _ in range(n_tests):

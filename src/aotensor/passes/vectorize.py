@@ -20,6 +20,7 @@ from typing import Final
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, math, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint
 
@@ -69,7 +70,7 @@ def _is_innermost(op: scf.ForOp) -> bool:
 
 def _annotate(op: scf.ForOp) -> None:
     is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
-    if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long:
+    if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
         op.attributes["masked"] = UnitAttr()
         op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
         return
@@ -85,6 +86,22 @@ def _computes_in_float32(body: Block) -> bool:
     """True for a loop that computes in float32, but for a sum in float64 that runs along."""
     kinds = [op.results[0].type for op in body.ops if len(op.results) == 1]
     return kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
+
+
+def _only_sums(op: scf.ForOp) -> bool:
+    """True if what a loop carries are sums that may be taken in any order: LLVM complains about other requests."""
+    block = op.body.block
+    last = block.last_op
+    assert last is not None
+    for carried, handed in zip(block.args[1:], last.operands, strict=True):
+        total = handed.owner
+        if not isinstance(total, arith.AddiOp | arith.AddfOp):
+            return False
+        if isinstance(total, arith.AddfOp) and FastMathFlag.REASSOC not in total.fastmath.data:
+            return False
+        if carried not in total.operands or not carried.has_one_use():
+            return False
+    return True
 
 
 def _has_float64(body: Block) -> bool:

@@ -17,6 +17,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace, toposort
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.compressed import lowered_extent
@@ -125,7 +126,8 @@ def _replacements(
         pattern, *vectors = known[node.inputs[0]]
         if isinstance(node.op, CSMProperties):
             extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
-            found.update(zip(node.outputs, [*vectors, MatrixShape()(*extents)], strict=True))
+            shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)
+            found.update(zip(node.outputs, [*vectors, shape], strict=True))
         elif isinstance(node.op, MatrixExtent):
             found[node.outputs[0]] = as_tensor(extent_of(pattern, node.op.axis))
     return found

@@ -17,7 +17,7 @@ from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseConstant, SparseTensorType, SparseVariable, check_structure
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering
-from aotensor.ops.create import alloc
+from aotensor.ops.create import alloc, zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp, zero_gradient
@@ -364,16 +364,19 @@ def like(x: Variable, data: Variable) -> SparseVariable:
 
 
 @public
-def sparse_vectors(x: Variable) -> list[Variable]:
-    """data, indices, indptr and shape of a matrix: what stands for it where only dense values can go."""
-    found: list[Variable] = CSMProperties()(x)
-    return found
+def sparse_vectors(x: SparseVariable) -> list[Variable]:
+    """What stands for a matrix where only dense values can go: data, indices, indptr, and two vectors of its extents.
+
+    Sizes in a body follow from extents, not from values: so the extents of the matrix come as those of vectors of bool.
+    """
+    p = parts_of(x)
+    return [p.data, p.indices, p.indptr, *(zeros((extent,), "bool") for extent in (p.rows, p.columns))]
 
 
 @public
 def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> SparseVariable:
     """The matrix of vectors that were those of a matrix of this type."""
-    data, indices, indptr, shape = vectors
-    rows, columns = (dim if isinstance(dim, int) else subtensor(shape, axis) for axis, dim in enumerate(type.shape))
+    data, indices, indptr, *sides = vectors
+    rows, columns = (dim if isinstance(dim, int) else extent_of(x, 0) for x, dim in zip(sides, type.shape, strict=True))
     dims: Any = type.shape
     return matrix_of(Parts(type.format, data, indices, indptr, rows, columns, dims, type.is_canonical))

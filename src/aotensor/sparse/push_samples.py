@@ -22,7 +22,6 @@ from aotensor.ops.create import Alloc, FullLike, full_like
 from aotensor.ops.elementwise.arithmetic import add, mul, neg
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.compressed import at_columns, at_rows
@@ -30,6 +29,7 @@ from aotensor.sparse.convert import DenseFromSparse, Transpose
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.fitting import as_column, as_row, fitting
 from aotensor.sparse.op import Parts
+from aotensor.sparse.product.dots import sum_of_products
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
 
@@ -169,6 +169,6 @@ def _by_product(place: Place, xs: Sequence[Variable], p: Parts, op: Contract) ->
     def value(*values: Variable) -> Variable:
         pending = iter(values)
         first, second = (next(pending) if set(side) == set(out) else at_entries(x, side) for x, side in sides)
-        return sum_over(mul(first, second), axis=tuple(range(1, 1 + len(inner)))) if inner else mul(first, second)
+        return sum_of_products(first, second) if inner else mul(first, second)
 
     return Step([place.of(x, side != out) for x, side in sides if set(side) == set(out)], value)

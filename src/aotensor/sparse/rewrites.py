@@ -24,7 +24,7 @@ from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, Transpose, transpose
 from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.products import any_product, turned
+from aotensor.sparse.product.dots import any_product, turned
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample

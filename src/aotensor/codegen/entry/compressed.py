@@ -33,6 +33,9 @@ UNSORTED: Final = 1
 """Valid, but some slice has indices that do not rise: they are out of order, or appear twice."""
 INVALID: Final = 2
 
+_FAST: Final = ("noinline",)
+"""Attributes of what is made for speed: inlined into the steps around it, it would be optimised for size."""
+
 _BLOCK: Final = 1 << 14
 """Elements between two looks at the counters: few enough for counters as wide as an index."""
 
@@ -74,7 +77,7 @@ class _Indices(Code):
     """Code on index arrays of one width. Unlike other fixed functions it is made for speed, not for size."""
 
     def __init__(self, module: Module, name: str, result: Type, arguments: list[Type], kind: Type) -> None:
-        super().__init__(module, _name(name, kind), result, arguments, attributes=())
+        super().__init__(module, _name(name, kind), result, arguments, attributes=_FAST)
         self.kind = kind
 
     def index(self, base: Value, place: Value) -> Value:
@@ -256,7 +259,7 @@ def define_gather(module: Module) -> Function:
 
     Those of one target follow each other. Integers wrap, truth values are joined by or.
     """
-    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, pointer], attributes=())
+    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, pointer], attributes=_FAST)
     data, order, target, count, dtype, result = c.arguments
     b = c.builder
     for names, kind, size in _KINDS:

@@ -11,7 +11,7 @@ from aotensor.graph.variable import Variable
 
 
 def dense_values(x: Variable) -> list[Variable]:
-    """x itself; data, indices, indptr and shape of a sparse matrix."""
+    """x itself; of a sparse matrix its five vectors: data, indices, indptr, and two that have its extents."""
     return lookup("sparse_vectors")(x) if x.is_sparse else [x]
 
 
@@ -19,5 +19,5 @@ def whole(type: TensorType, values: Iterator[Variable]) -> Variable:
     """The value of that type from the next of the dense ones."""
     if not isinstance(type, SparseTensorType):
         return next(values)
-    found: Variable = lookup("sparse_of_vectors")(type, [next(values) for _ in range(4)])
+    found: Variable = lookup("sparse_of_vectors")(type, [next(values) for _ in range(5)])
     return found

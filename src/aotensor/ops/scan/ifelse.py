@@ -87,4 +87,5 @@ def _fitted(x: Variable, type: TensorType) -> list[Variable]:
     values = dense_values(x)
     if not isinstance(type, SparseTensorType):
         return values
-    return [values[0], *(cast(vector, type.index_dtype) for vector in values[1:])]
+    data, indices, indptr, *sides = values
+    return [data, *(cast(vector, type.index_dtype) for vector in (indices, indptr)), *sides]

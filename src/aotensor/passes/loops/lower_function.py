@@ -32,7 +32,6 @@ from aotensor.passes.loops.group_checks import all_hold, first_failure, group_le
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.loops.lower_library import constant_buffer, lower_product, no_blas
 from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
-from aotensor.passes.loops.lower_patterns import lower_pattern
 from aotensor.passes.loops.lower_window import (
     lower_cumulate,
     lower_insert,
@@ -41,6 +40,7 @@ from aotensor.passes.loops.lower_window import (
     lower_scatter,
     lower_sort,
 )
+from aotensor.passes.loops.patterns.lower_patterns import lower_pattern
 from aotensor.passes.loops.statements import ExtentKey, Extents
 from aotensor.passes.loops.storage import Storage, plan_storage
 

@@ -29,12 +29,15 @@ from xdsl.rewriter import InsertPoint
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.passes.loops.lower_function import FunctionLowering, Outside, returned_values
+from aotensor.passes.loops.recompute import recompute_reads
 
 
 def lower_to_loops(module: ModuleOp) -> None:
     """Replace every function at tensor level by its loops; bodies of loops and branches go to where they are called."""
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
+    for function in functions:
+        recompute_reads(function)
     for function in functions:
         if function.sym_name.data not in called:
             lowered = _lowered(module, function, called)

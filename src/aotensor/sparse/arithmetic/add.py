@@ -35,7 +35,7 @@ from aotensor.sparse.arithmetic.operands import (
 from aotensor.sparse.compressed import at_columns
 from aotensor.sparse.convert import as_dense
 from aotensor.sparse.csm import like, matrix_of, parts_of
-from aotensor.sparse.op import SparseOp, need_sparse, scipy_matrix
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import on_union
 from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
@@ -128,7 +128,8 @@ class AddSD(CanonicalOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         x, d = inputs
-        return [densified(parts_of(x)) + d]
+        p = parts_of(x)
+        return [densified(p) + beside(self.name, d, p)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -150,9 +151,15 @@ def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
     if d.rank > 2:
         raise GraphValueError(f"{name}: a dense operand of rank {d.rank}")
     dims = broadcast_shapes([x.shape, d.shape])
-    if any(one == 1 and other != 1 for one, other in zip(x.shape, dims, strict=True)):
+    if any(one == 1 and isinstance(other, int) and other != 1 for one, other in zip(x.shape, dims, strict=True)):
         raise GraphValueError(f"{name}: {d} is larger than {x}, which is not repeated")
-    return dims
+    return tuple(1 if one == 1 else other for one, other in zip(x.shape, dims, strict=True))
+
+
+def beside(name: str, d: Variable, p: Parts) -> Variable:
+    """The dense operand d, which may not be larger than a matrix of known extent 1 (checked at run time)."""
+    axes = [axis if p.dims[axis] == 1 else None for axis in range(2 - d.ndim, 2)]
+    return sized(name, d, p, axes)
 
 
 def check_fits(name: str, x: Any, d: Array) -> None:

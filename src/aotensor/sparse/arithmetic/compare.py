@@ -20,7 +20,7 @@ from aotensor.ops.elementwise import compare
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import DiscreteOp
-from aotensor.sparse.arithmetic.add import both_dense, check_fits, fitted_dims
+from aotensor.sparse.arithmetic.add import beside, both_dense, check_fits, fitted_dims
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
     check_same_shape,
@@ -94,7 +94,8 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
         return np.asarray(type(self).function(x.toarray(), d), RESULT)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        return [cast(self.comparison(densified(parts_of(inputs[0])), inputs[1]), RESULT)]
+        p = parts_of(inputs[0])
+        return [cast(self.comparison(densified(p), beside(self.name, inputs[1], p)), RESULT)]
 
 
 class EqualSS(ComparisonSS):

@@ -23,7 +23,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.sparse.compressed import major_of_entries, sum_major
 from aotensor.sparse.linear.converged import Converged
 from aotensor.sparse.op import Parts
-from aotensor.sparse.products import times
+from aotensor.sparse.product.dots import times
 
 ROUNDINGS = 100
 """So many of them are allowed in what a tolerance and a residual are measured by."""

@@ -29,7 +29,7 @@ from aotensor.sparse.csm import parts_of
 from aotensor.sparse.fitting import fitting
 from aotensor.sparse.linear.iterations import Equations, conjugate_gradients, stabilized_biconjugate_gradients
 from aotensor.sparse.op import OTHER, Parts, as_sparse
-from aotensor.sparse.products import times
+from aotensor.sparse.product.dots import times
 
 METHODS: Final = {"cg": conjugate_gradients, "bicgstab": stabilized_biconjugate_gradients}
 PRECONDITIONERS: Final = ("jacobi", None)

@@ -20,8 +20,8 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.loops.collapse import Buffers
-from aotensor.passes.loops.index_vectors import IndexVector, Pattern
 from aotensor.passes.loops.lower_window import verb_dtype
+from aotensor.passes.loops.patterns.index_vectors import IndexVector, Pattern
 
 
 def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

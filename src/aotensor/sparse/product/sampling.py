@@ -16,12 +16,12 @@ from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, check_structure
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mul
-from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import dim_of, extent_of
 from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.csm import CheckedStructure, MatrixShape, like, parts_of
 from aotensor.sparse.fitting import as_column, fitting
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.product.dots import sum_of_products
 
 
 def products_at(p: Parts, d: Variable, e: Variable, name: str) -> Variable:
@@ -31,7 +31,7 @@ def products_at(p: Parts, d: Variable, e: Variable, name: str) -> Variable:
     """
     rows = at_rows(p, as_column(d, p, f"{name}: rows"))
     columns = at_columns(p, fitting(e, 0, p.columns, p.dims[1], f"{name}: columns"))
-    return sum_over(mul(rows, columns), axis=1)
+    return sum_of_products(rows, columns)
 
 
 def _check_pair(name: str, d: TensorType, e: TensorType, rows: Any, columns: Any) -> None:
@@ -122,13 +122,15 @@ class StructuredDotGrad(Op):
 
 
 class StructuredDotGradCSR(StructuredDotGrad):
-    __doc__ = StructuredDotGrad.__doc__
+    """StructuredDotGrad for a matrix in compressed rows."""
+
     format: ClassVar[str] = "csr"
     name: ClassVar[str] = "structured_dot_grad_csr"
 
 
 class StructuredDotGradCSC(StructuredDotGrad):
-    __doc__ = StructuredDotGrad.__doc__
+    """StructuredDotGrad for a matrix in compressed columns."""
+
     format: ClassVar[str] = "csc"
     name: ClassVar[str] = "structured_dot_grad_csc"
 

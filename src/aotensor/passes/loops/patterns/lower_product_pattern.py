@@ -18,10 +18,12 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.collapse import Buffers
-from aotensor.passes.loops.index_vectors import IndexVector, Pattern
+from aotensor.passes.loops.patterns.index_vectors import IndexVector, Pattern
 
 BITS: Final = 64
 LOG_BITS: Final = 6
+WORDS_PER_TERM: Final = 2
+"""A row that reaches over no more words for each of its terms is crowded: all words are looked at."""
 
 
 def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
@@ -57,10 +59,46 @@ def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: Inde
         return b.add(at, b.index(1))
 
     def row(i: Scalar, start: Scalar) -> Scalar:
-        (length,) = _each_term(b, p, q, i, [b.index(0)], lambda j, state: [columns.insert(j, state[0])])
-        return columns.take(length, start, column)
+        low, high, terms = _span_of_row(b, p, q, i)
+
+        def crowded() -> list[Scalar]:
+            _each_term(b, p, q, i, [], lambda j, _: columns.insert_unnoted(j))
+            return [columns.take_between(low, high, start, column)]
+
+        def scattered() -> list[Scalar]:
+            (length,) = _each_term(b, p, q, i, [b.index(0)], lambda j, state: [columns.insert(j, state[0])])
+            return [columns.take(length, start, column)]
+
+        is_crowded = b.compare("le", b.sub(high, low), b.mul(terms, b.index(WORDS_PER_TERM)))
+        return b.branch(is_crowded, crowded, scattered)[0]
 
     return row
+
+
+def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """From which to which word row i of the product reaches, and how many terms it has; the rows of q are sorted."""
+    last = b.isub(q.count, 1)
+
+    def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
+        p.fetch_ahead(e, q)
+        low, high, terms = state
+        first, end = q.bounds(p.indices[e])
+        is_empty = b.compare("eq", first, end)
+        ends = q.indices[b.minimum(first, b.index(last))], q.indices[b.maximum(b.sub(end, b.index(1)), b.index(0))]
+        left, right = (b.shift_right(j, b.index(LOG_BITS)) for j in ends)
+        return [
+            b.select(is_empty, low, b.minimum(low, left)),
+            b.select(is_empty, high, b.maximum(high, b.add(right, b.index(1)))),
+            b.add(terms, b.sub(end, first)),
+        ]
+
+    start, stop = p.bounds(i)
+    stop = b.select(b.compare("eq", b.index(q.count), b.index(0)), start, stop)
+    largest = b.index(1 << 62)
+    low, high, terms = b.loop(
+        start, stop, [largest, b.index(0), b.index(0)], entry, is_vectorisable=False, is_unrolled=False
+    )
+    return low, high, terms
 
 
 def _counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent) -> Row:
@@ -74,7 +112,7 @@ def _counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent) -> Row:
             seen.put(i, j)
             return [b.add(state[0], b.cast(is_new, "index"))]
 
-        return _each_term(b, p, q, i, [start], count)[0]
+        return _each_term(b, p, q, i, [start], count, is_first=True)[0]
 
     return row
 
@@ -85,14 +123,16 @@ def _each_term(
     q: Pattern,
     i: Scalar,
     carried: list[Scalar],
-    body: Callable[[Scalar, list[Scalar]], list[Scalar]],
+    body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    is_first: bool = False,
 ) -> list[Scalar]:
-    """carried = body(column, carried) for all terms of row i of the product."""
+    """carried = body(column, carried) for all terms of row i of the product.   is_first: nobody has read them before"""
 
     def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
-        p.fetch_ahead(e, q)
+        if is_first:
+            p.fetch_ahead(e, q)
 
-        def term(f: Scalar, state: list[Scalar]) -> list[Scalar]:
+        def term(f: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
             return body(q.indices[f], state)
 
         return b.loop(*q.bounds(p.indices[e]), state, term, is_vectorisable=False, is_unrolled=False)
@@ -152,6 +192,11 @@ class _BitSet:
         self.above = _Words(b, self.words.count)
         self.filled = IndexVector.allocated(b, "int64", b.iadd(self.words.count, 1))
 
+    def insert_unnoted(self, j: Scalar) -> Sequence[Scalar]:
+        """Add a column to the set, and nothing to the list."""
+        self.words.insert(j)
+        return ()
+
     def insert(self, j: Scalar, length: Scalar) -> Scalar:
         """Add a column to the set, of whose list the length is given; the length afterwards.
 
@@ -161,6 +206,17 @@ class _BitSet:
         word, before = self.words.insert(j)
         self.filled.put(word, length)
         return b.add(length, b.cast(b.compare("eq", before, b.constant(0, "int64")), "index"))
+
+    def take_between(
+        self, low: Scalar, high: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
+    ) -> Scalar:
+        """carried = body(column, carried) for each column in order, looked for in all of these words."""
+        b = self.b
+
+        def of_word(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            return [each_bit(b, number, self.words.take(number), carried[0], body)]
+
+        return b.loop(low, high, [carried], of_word, is_vectorisable=False, is_unrolled=False)[0]
 
     def take(self, length: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
         """carried = body(column, carried) for each column in order; then there are none."""

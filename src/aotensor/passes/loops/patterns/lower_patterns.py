@@ -8,9 +8,9 @@ from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.loops.collapse import Buffers
-from aotensor.passes.loops.index_vectors import IndexVector, Pattern
-from aotensor.passes.loops.lower_product_pattern import lower_product_pattern, lower_product_room
-from aotensor.passes.loops.lower_product_values import lower_product_values
+from aotensor.passes.loops.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.loops.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
+from aotensor.passes.loops.patterns.lower_product_values import lower_product_values
 
 
 def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

@@ -20,7 +20,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, dim_of, extent_of
 from aotensor.sparse.csm import CheckedStructure, MatrixShape
 from aotensor.sparse.op import Parts, scipy_matrix, type_error
-from aotensor.sparse.products import ProductOp, times
+from aotensor.sparse.product.dots import ProductOp, times
 
 
 @dataclass(frozen=True)

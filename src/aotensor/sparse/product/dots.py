@@ -23,6 +23,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import transposed
@@ -52,6 +53,12 @@ def times_from_left(x: Variable, p: Parts, name: str = "dot") -> Variable:
 def scaled(data: Variable, entries: Variable) -> Variable:
     """data[p]·entries[p, …]"""
     return mul(data if entries.ndim == 1 else dimshuffle(data, [0, None]), entries)
+
+
+def sum_of_products(x: Variable, y: Variable) -> Variable:
+    """Σ x[p, …]·y[p, …] over all axes but the first, accumulated in the dtype of the products, as matrices are."""
+    terms = mul(x, y)
+    return sum_over(terms, axis=tuple(range(1, terms.ndim)), dtype=terms.dtype, acc_dtype=terms.dtype)
 
 
 def turned(x: Variable) -> Variable:

@@ -25,7 +25,7 @@ from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import compress
 from aotensor.sparse.patterns_product import sparse_product
-from aotensor.sparse.products import ProductOp, any_product, structural_product, turned
+from aotensor.sparse.product.dots import ProductOp, any_product, structural_product, turned
 
 
 @dataclass(frozen=True)

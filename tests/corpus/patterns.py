@@ -1,0 +1,37 @@
+"""Sparse matrices in parts: patterns that come from values, compared, united and multiplied."""
+
+from __future__ import annotations
+
+import aotensor.tensor as at
+from aotensor.gradient import grad
+from aotensor.graph.variable import Variable
+from aotensor.ops.shape.extents import extents_of
+from aotensor.sparse.op import Parts
+from aotensor.sparse.patterns import on_union, other_format, positions_in, take_present
+from aotensor.sparse.patterns_product import sparse_product
+from aotensor.sparse.sample import densified
+from corpus.program import InOut, matrix, program
+
+
+def positive(x: Variable) -> Parts:
+    """The positive elements of a matrix."""
+    mask = x > 0
+    rows, columns = at.nonzero(mask)
+    lengths = at.cast(mask, "int64").sum(axis=1)
+    indptr = at.concatenate([at.zeros([1], "int64"), at.cumsum(lengths)])
+    return Parts("csr", x[rows, columns], columns, indptr, *extents_of(x), (None, None))
+
+
+@program
+def sparse_products() -> InOut:
+    x, y = matrix("x", "n", "m"), matrix("y", "m", "k")
+    product = sparse_product(positive(x), other_format(positive(y)))
+    return [x, y], [densified(product), grad((product.data**2).sum(), x)]
+
+
+@program
+def sparse_patterns() -> InOut:
+    x, y = matrix("x", "n", "m"), matrix("y", "n", "m")
+    p, q = positive(x), positive(y)
+    common, (left, right) = take_present(q.data, positions_in(p, q)), on_union(p, q)
+    return [x, y], [(common * p.data).sum(), densified(other_format(p)), (left.data + 2 * right.data).sum()]
