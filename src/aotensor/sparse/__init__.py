@@ -59,6 +59,7 @@ from aotensor.sparse.index.rows import SparseGradRows, sparse_grad
 from aotensor.sparse.index.windows import (
     Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad,
 )
+from aotensor.sparse.linear.solve import SparseSolve, cg, solve
 from aotensor.sparse.op import (
     as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
     as_sparse_variable, as_sparse_or_tensor as as_symbolic,
@@ -87,12 +88,13 @@ __all__ = [
     "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Neg", "NotEqualSD", "NotEqualSS",
     "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum", "SparseBlockDiagonal", "SparseConstant",
     "SparseConstantSignature", "SparseDenseMultiply", "SparseDenseVectorMultiply", "SparseFromDense",
-    "SparseGradRows", "SparseSparseMultiply", "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable",
+    "SparseGradRows", "SparseSolve", "SparseSparseMultiply", "SparseTensorSharedVariable", "SparseTensorType",
+    "SparseVariable",
     "SquareDiagonal", "Stack", "StructuredAddSV", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR",
     "StructuredElemwise", "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d",
     "add_s_s", "add_s_s_data", "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse",
     "as_sparse_or_tensor", "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag",
-    "bsr_dmatrix", "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "ceil", "clean", "col_scale", "complex_dtypes",
+    "bsr_dmatrix", "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "ceil", "cg", "clean", "col_scale", "complex_dtypes",
     "conj", "conjugate", "constant", "construct_sparse_from_list", "continuous_dtypes", "csc_dbinomial",
     "csc_dmatrix", "csc_fbinomial", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad",
     "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dbinomial", "csr_dmatrix", "csr_fbinomial",
@@ -104,6 +106,7 @@ __all__ = [
     "less_equal_s_s", "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s",
     "mul_s_v", "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg",
     "remove0", "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "sgn", "shared", "sign", "sin", "sinh",
+    "solve",
     "sp_ones_like", "sp_sum", "sp_zeros_like", "sparse_constructor", "sparse_counterpart", "sparse_div",
     "sparse_formats", "sparse_grad", "sparse_max", "sparse_mean", "sparse_min", "sparse_power",
     "sparse_random_inputs", "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add",
