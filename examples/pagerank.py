@@ -20,7 +20,7 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 
-STEPS = 40
+STEPS = 30
 DAMPING = 0.85
 
 links = sp.csr_matrix("links", dtype="float64", shape=("n", "n"))

@@ -263,6 +263,8 @@ class MatrixExtent(SparseOp):
         if x.owner is None or not isinstance(x.owner.op, CSM):
             return None
         shape = x.owner.inputs[3]
+        while shape.owner is not None and shape.owner.op.name == "cast":
+            (shape,) = shape.owner.inputs
         if shape.owner is not None and isinstance(shape.owner.op, MatrixShape):
             return [cast(shape.owner.inputs[self.axis], "int64")]
         if shape.owner is not None and isinstance(shape.owner.op, CSMProperties):
