@@ -65,7 +65,7 @@ from aotensor.sparse.op import (
 )
 from aotensor.sparse.product.dots import Dot, StructuredDot, dot, structured_dot
 from aotensor.sparse.random.draws import (
-    Binomial, csc_dbinomial, csc_fbinomial, csr_dbinomial, csr_fbinomial, multinomial, poisson,
+    Binomial, Multinomial, Poisson, csc_dbinomial, csc_fbinomial, csr_dbinomial, csr_fbinomial, multinomial, poisson,
 )
 from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
 from aotensor.sparse.product.sampling import (
@@ -84,9 +84,9 @@ __all__ = [
     "ConstructSparseFromList", "DenseFromSparse", "Diag", "DivSD", "Dot", "EliminateZeros", "EnsureSortedIndices",
     "EqualSD", "EqualSS", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList", "GetItemListGrad",
     "GetItemScalar", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS", "HStack", "LessEqualSD",
-    "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Neg", "NotEqualSD", "NotEqualSS",
-    "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum", "SparseBlockDiagonal", "SparseConstant",
-    "SparseConstantSignature", "SparseDenseMultiply", "SparseDenseVectorMultiply", "SparseFromDense",
+    "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Multinomial", "Neg", "NotEqualSD",
+    "NotEqualSS", "Poisson", "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum", "SparseBlockDiagonal",
+    "SparseConstant", "SparseConstantSignature", "SparseDenseMultiply", "SparseDenseVectorMultiply", "SparseFromDense",
     "SparseGradRows", "SparseSparseMultiply", "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable",
     "SquareDiagonal", "Stack", "StructuredAddSV", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR",
     "StructuredElemwise", "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d",
