@@ -63,6 +63,7 @@ class CheckedStructure(Op):
         nnz = b.same_extent([data.extents[0], indices.extents[0]], "data and indices of a sparse matrix")
         if self.is_known:
             return data, indices, indptr
+        b.same_extent([shape.extents[0], v.index(2)], "numbers in the shape of a matrix, and its two extents,")
         extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
         major, minor = extents if self.format == "csr" else extents[::-1]
         b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
