@@ -57,7 +57,7 @@ class RowVectors:
     def fit(nest: NestEmitter, rows: Loop, extent: Extent) -> bool:
         """Does a loop over rows have one loop inside, over entries, that only takes sums?"""
         if (isinstance(extent, int) and extent < ROWS) or nest.has_row_buffer(rows) or rows in nest.ranges:
-            return False  # the rows of one block wait for no sum: measured, one by one is as fast there
+            return False  # in a phase over one block of rows it was measured to gain nothing
         inner = [node for node in rows.body if isinstance(node, Loop)]
         if len(inner) != 1 or not isinstance(inner[0].extent, SliceExtent):
             return False
