@@ -56,8 +56,8 @@ class RowVectors:
     @staticmethod
     def fit(nest: NestEmitter, rows: Loop, extent: Extent) -> bool:
         """Does a loop over rows have one loop inside, over entries, that only takes sums?"""
-        if (isinstance(extent, int) and extent < ROWS) or nest.has_row_buffer(rows):
-            return False
+        if (isinstance(extent, int) and extent < ROWS) or nest.has_row_buffer(rows) or rows in nest.ranges:
+            return False  # in a phase over one block of rows it was measured to gain nothing
         inner = [node for node in rows.body if isinstance(node, Loop)]
         if len(inner) != 1 or not isinstance(inner[0].extent, SliceExtent):
             return False
@@ -177,6 +177,11 @@ class _Step:
         raise AssertionError("a body without linalg.yield")
 
     def _copy(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
+        if isinstance(op, _CASTS) and isinstance(
+            (places := self.nest.mapped(op.operands[0], mapping)).type, VectorType
+        ):
+            mapping[op.results[0]] = places  # a gather takes places of any integer type
+            return
         copy = op.clone({x: self.nest.mapped(x, mapping) for x in op.operands})
         if any(isinstance(x.type, VectorType) for x in copy.operands):
             copy.results[0]._type = VectorType(op.results[0].type, [ROWS])
