@@ -206,3 +206,15 @@ def test_functions_of_two_formats_are_two_libraries() -> None:
             for one, expected in zip(found, [value.data, value.indices, value.indptr, [2, 3]], strict=True):
                 np.testing.assert_array_equal(one, expected)
             assert [one.dtype.name for one in found] == ["float64", "int32", "int32", "int32"]
+
+
+@pytest.mark.shows("sparse/8-get_item_scalar", "sparse/8-get_item_2d")
+def test_positions_come_as_a_pair_too() -> None:
+    x = sp.csr_matrix("x")
+    f = aot.function([x], [sp.get_item_scalar(x, (1, -1)), sp.get_item_2d(x, (slice(1, 2), slice(1, None)))])
+    for place, window in (f(M), f.reference(M)):
+        assert place == 3
+        np.testing.assert_array_equal(window.toarray(), [[0, 3]])
+    for wrong in (1, (1,), (0, 1, 2)):
+        with pytest.raises(GraphTypeError, match="two integers"):
+            sp.get_item_scalar(x, wrong)

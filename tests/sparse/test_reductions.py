@@ -9,6 +9,7 @@ from agreement import FORMATS, both_ways, stored
 
 import aotensor as aot
 import aotensor.sparse as sp
+import aotensor.tensor as at
 from aotensor.errors import GraphValueError
 from aotensor.gradient import grad
 
@@ -41,3 +42,24 @@ def test_reductions(format: str) -> None:
         for call in (f, f.reference):
             with pytest.raises(ValueError, match="empty"):
                 call(value)
+
+
+@FORMATS
+@pytest.mark.shows("sparse/10-sp_sum")
+def test_a_regular_gradient_stays_a_matrix_on_its_way(format: str) -> None:
+    """Of a sum, through ops that pass it on, through a product, and of what was made dense: all stored, own format."""
+    x, d, a = sp.matrix(format, "x"), at.dmatrix("d"), stored(format)
+    weights = np.arange(1.0, 7.0).reshape(2, 3)
+    operand = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    of_sum, of_dense = grad(sp.sp_sum(-x.T), x), grad((sp.dense_from_sparse(x, structured=False) * weights).sum(), x)
+    product = [sp.sp_sum(sp.true_dot(x, d, grad_preserves_dense=flag)) for flag in (True, False)]
+    outputs = [of_sum, of_dense, *grad(product[0], [x, d]), grad(product[1], d)]
+    for found in both_ways([x, d], outputs, a, operand):
+        for one, expected in zip(found[:3], (-np.ones((2, 3)), weights, np.ones((2, 2)) @ operand.T), strict=True):
+            assert (one.format, one.nnz) == (format, 6)
+            np.testing.assert_array_equal(one.toarray(), expected)
+        dense, sparse = found[3:]
+        assert not scipy.sparse.issparse(dense)
+        assert sparse.format == format
+        np.testing.assert_array_equal(sparse.toarray(), dense)
+        np.testing.assert_array_equal(dense, a.toarray().T @ np.ones((2, 2)))

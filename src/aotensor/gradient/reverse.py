@@ -36,7 +36,7 @@ from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index_sum import join_windows
-from aotensor.sparse.convert import beneath
+from aotensor.sparse.convert import beneath, everywhere_as
 from aotensor.sparse.op import as_sparse_or_tensor
 
 
@@ -153,7 +153,9 @@ class Sweep:
         found = _found_terms(node, cotangents)
         terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
-        return terms
+        if not any(on and beneath(x) is not x for x, on in zip(given, live, strict=True)):
+            return terms
+        return [everywhere_as(x, term) for x, term in zip(node.inputs, terms, strict=True)]
 
     def _existing(self) -> set[Variable]:
         """Variables that were there before the sweep: they belong to the user and keep their names."""

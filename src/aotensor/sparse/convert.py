@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import disconnected, is_disconnected
+from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
@@ -45,7 +45,7 @@ from aotensor.sparse.sample import at_pattern, densified
 class DenseFromSparse(SparseOp):
     """The dense matrix.   x: (m, n) sparse → (m, n), dtype of x
 
-    structured: the gradient is kept on the pattern of x; else it is the true one, which is dense.
+    structured: the gradient is kept on the pattern of x; else it is the true one, all of it stored.
     """
 
     name: ClassVar[str] = "dense_from_sparse"
@@ -67,7 +67,7 @@ class DenseFromSparse(SparseOp):
         (x,), (ct,) = inputs, cotangents
         if dtypes.is_discrete(x.dtype):
             return [zero_gradient(x)]
-        return [at_pattern(ct, x) if self.structured else ct]
+        return [at_pattern(ct, x) if self.structured else everywhere_as(x, ct)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -82,7 +82,7 @@ class DenseFromSparse(SparseOp):
 def dense_from_sparse(x: Any, structured: bool = True) -> Variable:
     """The dense matrix of a sparse one; a dense variable passes.   (m, n) → (m, n)
 
-    structured: the gradient has the pattern of x, and its format; else it is dense.
+    structured: the gradient has the pattern of x; else it stores every element. Both are in the format of x.
 
     Raises: GraphTypeError for what is neither.
     """
@@ -243,6 +243,12 @@ def beneath(x: Variable) -> Variable:
     """
     is_full = x.owner is not None and isinstance(x.owner.op, StoredEverywhere)
     return x.owner.inputs[0] if is_full else x  # type: ignore[union-attr]
+
+
+def everywhere_as(x: Variable, term: Variable) -> Variable:
+    """A dense derivative as a matrix in the format of the sparse x that it belongs to; any other as it is."""
+    is_dense = not term.is_sparse and not is_disconnected(term) and not is_null(term)
+    return stored_everywhere(term, x.format) if isinstance(x, SparseVariable) and is_dense else term
 
 
 @dataclass(frozen=True)

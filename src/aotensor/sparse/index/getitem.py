@@ -53,22 +53,28 @@ def sparse_getitem(x: Any, index: Any) -> Variable:
     return get_item_2d(x, row, column)
 
 
-def get_item_scalar(x: Any, i: Any, j: Any) -> Variable:
-    """x[i, j] as a dense scalar: 0 where nothing is stored.   i, j: any integers, from the end where negative
+def get_item_scalar(x: Any, i: Any, j: Any = None) -> Variable:
+    """x[i, j] as a dense scalar: 0 where nothing is stored.
 
-    Raises: GraphIndexError for a place outside of x, GraphTypeError for what is no integer.
+    i, j: any integers, from the end where negative; or i alone, a pair of them.
+
+    Raises: GraphIndexError for a place outside of x, GraphTypeError for what is no integer, or no pair.
     """
     x = as_sparse(x)
+    if j is None:
+        if not isinstance(i, tuple | list) or len(i) != 2:
+            raise GraphTypeError(f"get_item_scalar: expected two integers, found {i!r:.40}")
+        i, j = i
     return GetItemScalar()(x, _positions(x, 0, i), _positions(x, 1, j))  # type: ignore[no-any-return]
 
 
 def get_item_2d(x: Any, rows: Any, columns: Any = slice(None)) -> Variable:
-    """The submatrix of slices, vectors or masks of rows and columns, in the format of x.
+    """The submatrix of slices, vectors or masks of rows and columns, in the format of x.   rows: or a pair of both
 
     Raises: GraphIndexError for a position outside of x, GraphTypeError for an index of another kind.
     """
     x = as_sparse(x)
-    items = enumerate((rows, columns))
+    items = enumerate(rows if isinstance(rows, tuple) and len(rows) == 2 else (rows, columns))
     wanted = {axis: _as_vector(item) for axis, item in items if not isinstance(item, slice) or item != slice(None)}
     if not wanted:
         return x  # type: ignore[no-any-return]

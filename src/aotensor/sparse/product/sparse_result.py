@@ -20,7 +20,7 @@ from aotensor.ops.elementwise.compare import cast, gt
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.extents import dim_of, extents_of, ravel
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
-from aotensor.sparse.convert import transposed
+from aotensor.sparse.convert import everywhere_as, transposed
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import compress
@@ -78,11 +78,18 @@ class TrueDot(ProductOp):
         if dtypes.is_discrete(outputs[0].dtype):
             return [zero_gradient(x), zero_gradient(y)]
         if not ct.is_sparse:
-            return [any_product(ct, turned(y)), any_product(turned(x), ct)]
+            terms = [any_product(ct, turned(y)), any_product(turned(x), ct)]
+            return [self._stored(x, terms[0], outputs[0]), self._stored(y, terms[1], outputs[0])]
         for_x, for_y = self._term(x, ct, turned(y)), self._term(y, turned(x), ct)
         if for_y.is_sparse and y.is_sparse and for_y.type.format != y.type.format:
             for_y = transposed(self(turned(ct), x))
         return [for_x, for_y]
+
+    def _stored(self, of: Variable, term: Variable, y: Variable) -> Variable:
+        """A dense product as the cotangent of an operand; that of a dense one is sparse only if it is asked for."""
+        if of.is_sparse:
+            return everywhere_as(of, term)
+        return term if self.grad_preserves_dense else everywhere_as(y, term)
 
     def _term(self, of: Variable, a: Variable, b: Variable) -> Variable:
         """A product as the cotangent of an operand."""
