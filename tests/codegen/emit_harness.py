@@ -18,6 +18,7 @@ from xdsl.parser import Parser
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
+from aotensor.ir.gather import GatherOp
 
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
 DIALECTS = (builtin.Builtin, func.Func, scf.Scf, arith.Arith, math.Math, memref.MemRef, vector.Vector)
@@ -31,6 +32,7 @@ def parse(text: str) -> ModuleOp:
     context = Context()
     for dialect in DIALECTS:
         context.load_dialect(dialect)
+    context.load_op(GatherOp)
     module = Parser(context, text).parse_module()
     module.verify()
     if MLIR_OPT is not None:

@@ -298,6 +298,35 @@ func.func @f(%x: memref<4xf64>, %k: index, %bits: memref<4xi64>) -> f64 {
     np.testing.assert_array_equal(bits.view("float64"), lanes)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["i32", "i64"])
+def test_reads_under_a_mask(level: int, kind: str) -> None:
+    """Lanes that the mask leaves out read nothing, wherever they point, and keep what they are given."""
+    f = Compiled(
+        """
+func.func @f(%x: memref<?x3xf64>, %at: memref<?xKIND>, %row: index, %p: index, %n: index, %out: memref<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %far = arith.constant 1000000000 : KIND
+  %seven = arith.constant 7.0 : f64
+  %k = vector.broadcast %far : KIND to vector<4xKIND>
+  %s = vector.broadcast %seven : f64 to vector<4xf64>
+  %m = vector.create_mask %n : vector<4xi1>
+  %i = vector.maskedload %at[%p], %m, %k : memref<?xKIND>, vector<4xi1>, vector<4xKIND> into vector<4xKIND>
+  %v = vector.gather %x[%row, %c0][%i], %m, %s
+    : memref<?x3xf64>, vector<4xKIND>, vector<4xi1>, vector<4xf64> into vector<4xf64>
+  vector.store %v, %out[%c0] : memref<4xf64>, vector<4xf64>
+  func.return
+}""".replace("KIND", kind),
+        level,
+    ).f  # fmt: skip
+    x, at = np.arange(6.0).reshape(2, 3), np.array([2, 0, 1, 1, 2, 0], kind.replace("i", "int"))
+    for p, n in ((0, 4), (2, 4), (3, 3), (5, 1), (6, 0), (6, -3), (2, 9)):
+        out = np.zeros(4)
+        f(x, at, 1, p, n, out)
+        count = min(max(n, 0), 4)
+        np.testing.assert_array_equal(out, [*x[1, at[p : p + count]], *[7.0] * (4 - count)])
+
+
 REDUCTIONS = {
     "add": np.sum, "mul": np.prod, "minnumf": np.min, "maxnumf": np.max, "minimumf": np.min, "maximumf": np.max,
     "minsi": np.min, "maxsi": np.max, "minui": np.min, "maxui": np.max,

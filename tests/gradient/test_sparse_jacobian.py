@@ -173,6 +173,18 @@ def test_fewer_rows_than_columns_are_swept_from_behind() -> None:
     np.testing.assert_allclose(f(value).toarray(), 3 * value[None] ** 2)
 
 
+def test_one_full_row_costs_one_color() -> None:
+    """The rows are swept instead: the full one alone, the others as without it."""
+    x = at.dvector("x", shape=(20000,))
+    arrow = at.concatenate([x[1:] * x[:-1], (x**2).sum().reshape((1,))])
+    assert int(color_columns(structure_of(arrow, x).T.tocsr()).max()) + 1 == 3
+    assert number_of_colors(arrow, x) == 20000
+    value = np.linspace(0, 1, 20000)
+    found = jacobian(arrow, x, sparse=True).eval({x: value})
+    np.testing.assert_array_equal(found.data[-20000:], 2 * value)
+    np.testing.assert_array_equal(found.data[: 2 * 19999 : 2], value[1:])
+
+
 @st.composite
 def patterns(draw: st.DrawFn) -> Any:
     shape = draw(st.integers(0, 7)), draw(st.integers(0, 7))

@@ -13,6 +13,7 @@ import aotensor.sparse as sp
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
 from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.sparse.convert import stored_everywhere
 
 M = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
 DATA = np.array([1.0, 2.0, 3.0, 0.5, -0.0])
@@ -100,6 +101,16 @@ FROM_DENSE = [
           ragged=True),
 ]  # fmt: skip
 
+EVERYWHERE = [
+    Case(
+        id=f"stored-everywhere-{format}",
+        build=lambda x, format=format: sp.csm_data(stored_everywhere(x, format)) ** 2,
+        inputs=[np.arange(6.0).reshape(2, 3)],
+        expected=np.arange(6.0).reshape(2, 3).ravel(order) ** 2,
+    )
+    for format, order in (("csr", "C"), ("csc", "F"))
+]
+
 TRANSPOSE = [
     *_both("sparse-transpose", lambda x: x.T.toarray(), shows=("sparse/4-transpose",)),
     value("sparse-transpose-value", lambda data: csr(data).transpose().toarray(), [DATA], dense_of(DATA).T),
@@ -135,4 +146,4 @@ REFORMAT = [
           [np.array([0.6, 0.6, 2.7])], [1, 2]),
 ]  # fmt: skip
 
-CASES = DENSE + FROM_DENSE + TRANSPOSE + CASTS + REFORMAT
+CASES = DENSE + FROM_DENSE + EVERYWHERE + TRANSPOSE + CASTS + REFORMAT

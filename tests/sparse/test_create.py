@@ -55,6 +55,15 @@ def test_csm_refuses_what_is_no_matrix(wrong: dict[str, Any], error: type[Except
         sp.CSR(*{**GOOD, **wrong}.values()).eval()
 
 
+@pytest.mark.shows("sparse/2-CSM")
+def test_csm_refuses_a_shape_of_another_length_at_the_call() -> None:
+    data, shape = at.dvector("data"), at.ivector("shape")
+    f = aot.function([data, shape], sp.CSR(data, [0, 1], [0, 1, 2], shape))
+    for call in (f, f.reference):
+        with pytest.raises(ValueError, match="extents"):
+            call(np.ones(2), np.array([2, 2, 2], "int32"))
+
+
 @FORMATS
 @pytest.mark.shows("sparse/2-CSM", "sparse/0-unsorted", "sparse/0-duplicates", "sparse/0-explicit-zeros")
 def test_csm_keeps_the_order_of_entries(format: str) -> None:

@@ -65,9 +65,15 @@ class Setting:
         lambda A, R, v, u, **_: (sp.dot(A, R) ** 2).sum() + 3 * sp.dot(A, v).sum() - (sp.dot(u, A) ** 2).sum(),
         lambda A, R, L, **_: (sp.dot(A, sp.dot(L.T, A).T) ** 2).sum(),
         lambda A, v, u, **_: at.dot(u, A @ (v * at.dot(u, A @ v))),
+        lambda A, **_: sp.sp_sum(A) ** 2,
+        lambda A, v, u, **_: (sp.sp_sum(A, 0) * v).sum() + (sp.sp_sum(-A.T, 0) * u).sum(),
+        lambda A, v, u, **_: (sp.sp_sum(A * A * v, 1) * u).sum(),
     ],
-    ids=["vector", "from-vector", "matrix", "from-matrix", "sum-of-terms", "twice", "chain"],
-)
+    ids=[
+        "vector", "from-vector", "matrix", "from-matrix", "sum-of-terms", "twice", "chain", "total", "sums",
+        "sums-of-products",
+    ],
+)  # fmt: skip
 def test_the_gradient_of_data_is_never_a_full_matrix(loss: Program, format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
     it.check(grad(loss(A=it.A, **it.dense), it.data))

@@ -52,6 +52,13 @@ def test_poisson_draws_at_stored_entries(format: str) -> None:
         sp.poisson(state, at.dmatrix("d"))
 
 
+@pytest.mark.shows("sparse/11-poisson", "sparse/11-multinomial")
+def test_draws_have_classes() -> None:
+    assert sp.poisson == sp.Poisson()
+    assert sp.multinomial == sp.Multinomial()
+    assert sp.csr_fbinomial == sp.Binomial("csr", "float32") != sp.csc_fbinomial
+
+
 @pytest.mark.shows("sparse/11-binomial", "sparse/14-random")
 @pytest.mark.parametrize(
     ("draw", "format", "dtype"),

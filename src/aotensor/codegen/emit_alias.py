@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Module, Node
+from aotensor.ir.gather import GatherOp
 from aotensor.ir.prefetch import PrefetchOp
 
 SCOPE: Final = "scope"
@@ -21,7 +22,9 @@ _VIEWS: Final = (
     memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp, memref.ExpandShapeOp, memref.CollapseShapeOp,
     memref.CastOp, memref.AssumeAlignmentOp,
 )  # fmt: skip
-_READS: Final = (memref.LoadOp, memref.DimOp, PrefetchOp, vector.LoadOp, vector.TransferReadOp)
+_READS: Final = (
+    memref.LoadOp, memref.DimOp, PrefetchOp, vector.LoadOp, vector.TransferReadOp, vector.MaskedLoadOp, GatherOp,
+)  # fmt: skip
 _LOOPS: Final = (scf.ForOp, scf.WhileOp)
 
 

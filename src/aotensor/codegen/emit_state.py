@@ -77,7 +77,7 @@ def _in_bytes(kind: Type) -> Type:
     return llvm.i8 if lanes is None else llvm.vector(llvm.i8, lanes)
 
 
-def _alignment(kind: Type) -> int:
+def alignment(kind: Type) -> int:
     """Bytes that an address in memory is a multiple of: a vector may begin at any element."""
     return llvm.lane_bits(kind) // 8
 
@@ -360,17 +360,18 @@ class Emitter:
         """Read a register of type `kind`; a bool is any byte but zero."""
         boolean = llvm.element_of(kind) == llvm.i1
         stored = _in_bytes(kind) if boolean else kind
-        value = self.builder.load(address, typ=stored, align=_alignment(stored))
-        self._tag(value, buffer)
+        value = self.builder.load(address, typ=stored, align=alignment(stored))
+        self.tag(value, buffer)
         return self.builder.icmp_unsigned("!=", value, llvm.constant(stored, 0)) if boolean else value
 
     def store(self, buffer: Buffer, address: Value, value: Value) -> None:
         """Write a register; a bool becomes a byte, 0 or 1."""
         if llvm.element_of(value.type) == llvm.i1:
             value = self.builder.zext(value, _in_bytes(value.type))
-        self._tag(self.builder.store(value, address, align=_alignment(value.type)), buffer)
+        self.tag(self.builder.store(value, address, align=alignment(value.type)), buffer)
 
-    def _tag(self, access: Any, buffer: Buffer) -> None:
+    def tag(self, access: Any, buffer: Buffer) -> None:
+        """Say of an access what is known of its buffer and of the loops around."""
         for name, metadata in buffer.scope.items():
             access.set_metadata(name, metadata)
         if self.access_groups:

@@ -11,9 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from aotensor.codegen import llvm
-from aotensor.codegen.emit_state import Emitter, Extent, Handler, fast_math, register_type
+from aotensor.codegen.emit_state import Emitter, Extent, Handler, alignment, fast_math, memory_type, register_type
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
+from aotensor.ir.gather import GatherOp
 
 # kind of reduction: intrinsic that reduces the lanes, how one more value joins (a builder's verb or an intrinsic)
 _REDUCTIONS: Final = {
@@ -60,6 +61,39 @@ def _read(e: Emitter, base: SSAValue, indices: Sequence[Extent], kind: llvm.Type
 def _write(e: Emitter, base: SSAValue, indices: Sequence[Extent], value: Value) -> None:
     buffer, target = e.buffer(base), _type(base)
     e.store(buffer, e.address(buffer, target, indices), value)
+
+
+def _create_mask(e: Emitter, op: vector.CreateMaskOp) -> None:
+    """The first n lanes; none for a negative n."""
+    (count,) = op.mask_dim_sizes
+    lanes = llvm.count_of(register_type(op.mask_vector.type))
+    assert lanes is not None
+    numbers = llvm.constant(llvm.vector(llvm.i64, lanes), list(range(lanes)))
+    e.set(op.mask_vector, e.builder.icmp_signed(">", llvm.splat(e.builder, e.value(count), lanes), numbers))
+
+
+def _masked_load(e: Emitter, op: vector.MaskedLoadOp) -> None:
+    address = e.address(e.buffer(op.base), _type(op.base), [e.extent(i) for i in op.indices])
+    e.set(op.result, _masked_read(e, "masked.load", op, address))
+
+
+def _gather(e: Emitter, op: GatherOp) -> None:
+    """Elements counted from the one at the indices; they exist where the mask says so."""
+    kind = _type(op.base)
+    start = e.address(e.buffer(op.base), kind, [e.extent(i) for i in op.indices])
+    places = e.value(op.places)
+    addresses = e.builder.gep(start, [places], source_etype=memory_type(kind.element_type))
+    addresses.type = llvm.vector(llvm.pointer, places.type.count)  # llvmlite takes it for one pointer
+    e.set(op.result, _masked_read(e, "masked.gather", op, addresses))
+
+
+def _masked_read(e: Emitter, name: str, op: vector.MaskedLoadOp | GatherOp, address: Value) -> Value:
+    otherwise = e.value(op.operands[-1])
+    where = llvm.constant(llvm.i32, alignment(otherwise.type))
+    arguments, kinds = [address, where, e.value(op.mask), otherwise], [otherwise.type, address.type]
+    value = llvm.intrinsic(e.builder, name, arguments, result=otherwise.type, overloads=kinds)
+    e.tag(value, e.buffer(op.base))
+    return value
 
 
 def _broadcast(e: Emitter, op: vector.BroadcastOp) -> None:
@@ -124,6 +158,9 @@ HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     vector.StoreOp: _store,
     vector.TransferReadOp: _transfer_read,
     vector.TransferWriteOp: _transfer_write,
+    vector.CreateMaskOp: _create_mask,
+    vector.MaskedLoadOp: _masked_load,
+    GatherOp: _gather,
     vector.BroadcastOp: _broadcast,
     vector.FMAOp: _fma,
     vector.ExtractOp: _extract,

@@ -88,6 +88,11 @@ class Machine:
         """Width of the vector registers that loops are vectorised for, in bits."""
         return _vector_bits(self)
 
+    @property
+    def has_masks(self) -> bool:
+        """Does one instruction read the lanes of a vector that a mask chooses, also from scattered places?"""
+        return self.vector_bits == 512
+
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""
         return str(self.target_machine().target_data)

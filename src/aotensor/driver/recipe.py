@@ -29,7 +29,7 @@ from aotensor.ir.text import text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.loops.lower_library import calls_product
-from aotensor.passes.pipeline import EXPAND_MATH, LOOP_RECIPE, TENSOR_RECIPE, Pass, PassRecord, PassRunner
+from aotensor.passes.pipeline import EXPAND_MATH, TENSOR_RECIPE, Pass, PassRecord, PassRunner, loop_recipe
 from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.manifest import (
     SPARSE_PARTS,
@@ -116,7 +116,8 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     _keep_text(result, "tensor", texts)
     runner.run(module, TENSOR_RECIPE)
     _keep_text(result, "tensor-opt", texts)
-    runner.run(module, LOOP_RECIPE)
+    has_masks = machine.has_masks and not options.check  # the checks look at one element at a time
+    runner.run(module, loop_recipe(has_masks))
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)

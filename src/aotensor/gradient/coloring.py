@@ -15,16 +15,25 @@ from aotensor.core.types import Array
 
 
 def color_columns(pattern: Any) -> Array:
-    """(n,) colours from 0 of the columns of an (m, n) CSR pattern: two columns of one colour share no row."""
+    """(n,) colours from 0 of the columns of an (m, n) CSR pattern: two columns of one colour share no row.
+
+    A row knows its colours, and below which one all are taken: full rows cost no more than others.
+    """
     by_column = pattern.tocsc()
-    order = np.argsort(-np.diff(by_column.indptr), kind="stable")
+    starts, entries = by_column.indptr.tolist(), by_column.indices.tolist()
+    used: list[set[int]] = [set() for _ in range(pattern.shape[0])]
+    lowest = [0] * pattern.shape[0]
     colors = np.full(pattern.shape[1], -1, np.int64)
-    for column in order:
-        rows = by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]]
-        taken: set[int] = set()
+    for column in np.argsort(-np.diff(by_column.indptr), kind="stable").tolist():
+        rows = entries[starts[column] : starts[column + 1]]
+        color = max((lowest[row] for row in rows), default=0)
+        while any(color in used[row] for row in rows):
+            color += 1
+        colors[column] = color
         for row in rows:
-            taken.update(colors[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]].tolist())
-        colors[column] = _smallest_free(taken)
+            used[row].add(color)
+            while lowest[row] in used[row]:
+                lowest[row] += 1
     return colors
 
 

@@ -36,6 +36,7 @@ from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index_sum import join_windows
+from aotensor.sparse.convert import beneath
 from aotensor.sparse.op import as_sparse_or_tensor
 
 
@@ -148,7 +149,7 @@ class Sweep:
     def _pullback(
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
-        cotangents = [x if on else disconnected() for x, on in zip(given, live, strict=True)]
+        cotangents = [beneath(x) if on else disconnected() for x, on in zip(given, live, strict=True)]
         found = _found_terms(node, cotangents)
         terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)

@@ -36,8 +36,8 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.extents import Reshape
 from aotensor.ops.shape.join import Join, Split
+from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
-from aotensor.sparse.csm import CheckedStructure
 from aotensor.sparse.fitting import Fitting
 
 _COPIES: Final = (

@@ -191,6 +191,15 @@ def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[
         raise GraphValueError(f"index {worst} is outside of 0 … {columns - 1}")
 
 
+def is_canonical_structure(indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str) -> bool:
+    """True for a valid structure with sorted indices and no place twice."""
+    try:
+        check_structure(indices, indices, indptr, shape, format)
+    except GraphValueError:
+        return False
+    return _is_strictly_sorted(indices, indptr)
+
+
 def _is_strictly_sorted(indices: Array, indptr: Array) -> bool:
     rises = np.diff(indices) > 0
     starts = indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(indices))]

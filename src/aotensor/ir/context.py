@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from aotensor.ir.dialect import AOT
+from aotensor.ir.gather import GatherOp
 from aotensor.ir.prefetch import PrefetchOp
 from aotensor.ir.remf import RemfOp
 
@@ -30,6 +31,7 @@ def make_context() -> Context:
     context.register_dialect(AOT.name, lambda: AOT)
     context.load_op(RemfOp)
     context.load_op(PrefetchOp)
+    context.load_op(GatherOp)
     return context
 
 

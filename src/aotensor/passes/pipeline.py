@@ -49,11 +49,24 @@ TENSOR_RECIPE: Final = (
 )
 
 
-LOOP_RECIPE: Final = (
-    Pass("lower-to-loops", lower_to_loops, TENSOR_FORM, LOOP_FORM),
-    Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
-    Pass("vectorize", vectorize, LOOP_FORM, LOOP_FORM),
-)
+def loop_recipe(has_masks: bool) -> tuple[Pass, ...]:
+    """Passes from tensor level to loop level.
+
+    has_masks: the target reads vectors under a mask, also from scattered places, in one instruction.
+    """
+
+    def to_loops(module: ModuleOp) -> None:
+        lower_to_loops(module, has_masks)
+
+    return (
+        Pass("lower-to-loops", to_loops, TENSOR_FORM, LOOP_FORM),
+        Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
+        Pass("vectorize", vectorize, LOOP_FORM, LOOP_FORM),
+    )
+
+
+LOOP_RECIPE: Final = loop_recipe(has_masks=True)
+"""For the machines that have most."""
 
 
 EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)

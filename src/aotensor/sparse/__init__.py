@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aotensor.graph.public import lookup as _lookup
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
@@ -59,51 +57,55 @@ from aotensor.sparse.index.rows import SparseGradRows, sparse_grad
 from aotensor.sparse.index.windows import (
     Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad,
 )
+from aotensor.sparse.linear.solve import SparseSolve, cg, solve
 from aotensor.sparse.op import (
     as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
     as_sparse_variable, as_sparse_or_tensor as as_symbolic,
 )
+from aotensor.sparse.product.accumulate import Usmm, UsmmCscDense, usmm
 from aotensor.sparse.product.dots import Dot, StructuredDot, dot, structured_dot
-from aotensor.sparse.random.draws import (
-    Binomial, csc_dbinomial, csc_fbinomial, csr_dbinomial, csr_fbinomial, multinomial, poisson,
-)
-from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
 from aotensor.sparse.product.sampling import (
     SamplingDot, StructuredDotGradCSC, StructuredDotGradCSR, sampling_dot, sdg_csc, sdg_csr, structured_dot_grad,
 )
+from aotensor.sparse.product.sparse_result import TrueDot, true_dot
+from aotensor.sparse.random.draws import (
+    Binomial, Multinomial, Poisson, csc_dbinomial, csc_fbinomial, csr_dbinomial, csr_fbinomial, multinomial,
+    poisson,
+)
+from aotensor.sparse.reformat import Cast, bcast, cast, ccast, dcast, fcast, icast, lcast, wcast, zcast
 from aotensor.sparse.symbols import (
     all_dtypes, bsr_dmatrix, bsr_fmatrix, bsr_matrix, complex_dtypes, constant, continuous_dtypes, csc_dmatrix,
     csc_fmatrix, csc_matrix, csr_dmatrix, csr_fmatrix, csr_matrix, discrete_dtypes, float_dtypes, int_dtypes,
     integer_dtypes, matrix, shared, sparse_constructor, sparse_formats, uint_dtypes,
 )
-from aotensor.sparse.product.sparse_result import TrueDot, true_dot
-from aotensor.sparse.product.accumulate import Usmm, UsmmCscDense, usmm
+from typing import Any
 
 __all__ = [
-    "AddSD", "AddSS", "AddSSData", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "ColScaleCSC",
-    "ConstructSparseFromList", "DenseFromSparse", "Diag", "DivSD", "Dot", "EliminateZeros", "EnsureSortedIndices",
-    "EqualSD", "EqualSS", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList", "GetItemListGrad",
-    "GetItemScalar", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS", "HStack", "LessEqualSD",
-    "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Neg", "NotEqualSD", "NotEqualSS",
-    "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum", "SparseBlockDiagonal", "SparseConstant",
-    "SparseConstantSignature", "SparseDenseMultiply", "SparseDenseVectorMultiply", "SparseFromDense",
-    "SparseGradRows", "SparseSparseMultiply", "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable",
-    "SquareDiagonal", "Stack", "StructuredAddSV", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR",
-    "StructuredElemwise", "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d",
-    "add_s_s", "add_s_s_data", "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse",
-    "as_sparse_or_tensor", "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag",
-    "bsr_dmatrix", "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "ceil", "clean", "col_scale", "complex_dtypes",
-    "conj", "conjugate", "constant", "construct_sparse_from_list", "continuous_dtypes", "csc_dbinomial",
-    "csc_dmatrix", "csc_fbinomial", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad",
-    "csm_indices", "csm_indptr", "csm_properties", "csm_shape", "csr_dbinomial", "csr_dmatrix", "csr_fbinomial",
-    "csr_fmatrix", "csr_from_dense", "csr_matrix", "dcast", "deg2rad", "dense_from_sparse", "diag", "discrete_dtypes",
-    "dot", "eliminate_zeros", "ensure_sorted_indices", "eq", "equal_s_d", "equal_s_s", "expm1", "fcast",
-    "float_dtypes", "floor", "ge", "get_item_2d", "get_item_2lists", "get_item_2lists_grad", "get_item_list",
-    "get_item_list_grad", "get_item_scalar", "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d",
-    "greater_than_s_s", "gt", "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast", "le", "less_equal_s_d",
-    "less_equal_s_s", "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s",
-    "mul_s_v", "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg",
-    "remove0", "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "sgn", "shared", "sign", "sin", "sinh",
+    "AddSD", "AddSS", "AddSSData", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast",
+    "ColScaleCSC", "ConstructSparseFromList", "DenseFromSparse", "Diag", "DivSD", "Dot", "EliminateZeros",
+    "EnsureSortedIndices", "EqualSD", "EqualSS", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList",
+    "GetItemListGrad", "GetItemScalar", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS",
+    "HStack", "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Multinomial",
+    "Neg", "NotEqualSD", "NotEqualSS", "Poisson", "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum",
+    "SparseBlockDiagonal", "SparseConstant", "SparseConstantSignature", "SparseDenseMultiply",
+    "SparseDenseVectorMultiply", "SparseFromDense", "SparseGradRows", "SparseSolve", "SparseSparseMultiply",
+    "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable", "SquareDiagonal", "Stack",
+    "StructuredAddSV", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR", "StructuredElemwise",
+    "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d", "add_s_s", "add_s_s_data",
+    "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse", "as_sparse_or_tensor",
+    "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag", "bsr_dmatrix",
+    "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "ceil", "cg", "clean", "col_scale", "complex_dtypes", "conj",
+    "conjugate", "constant", "construct_sparse_from_list", "continuous_dtypes", "csc_dbinomial", "csc_dmatrix",
+    "csc_fbinomial", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad", "csm_indices",
+    "csm_indptr", "csm_properties", "csm_shape", "csr_dbinomial", "csr_dmatrix", "csr_fbinomial", "csr_fmatrix",
+    "csr_from_dense", "csr_matrix", "dcast", "deg2rad", "dense_from_sparse", "diag", "discrete_dtypes", "dot",
+    "eliminate_zeros", "ensure_sorted_indices", "eq", "equal_s_d", "equal_s_s", "expm1", "fcast", "float_dtypes",
+    "floor", "ge", "get_item_2d", "get_item_2lists", "get_item_2lists_grad", "get_item_list", "get_item_list_grad",
+    "get_item_scalar", "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "gt",
+    "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast", "le", "less_equal_s_d", "less_equal_s_s",
+    "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s", "mul_s_v",
+    "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg", "remove0",
+    "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "sgn", "shared", "sign", "sin", "sinh", "solve",
     "sp_ones_like", "sp_sum", "sp_zeros_like", "sparse_constructor", "sparse_counterpart", "sparse_div",
     "sparse_formats", "sparse_grad", "sparse_max", "sparse_mean", "sparse_min", "sparse_power",
     "sparse_random_inputs", "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import disconnected, is_disconnected
@@ -25,7 +27,16 @@ from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import tile
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import OTHER, Parts, SparseOp, as_sparse, as_sparse_or_tensor, need_sparse, type_error
+from aotensor.sparse.op import (
+    OTHER,
+    Parts,
+    SparseOp,
+    as_sparse,
+    as_sparse_or_tensor,
+    need_sparse,
+    scipy_matrix,
+    type_error,
+)
 from aotensor.sparse.reformat import in_format
 from aotensor.sparse.sample import at_pattern, densified
 
@@ -169,16 +180,69 @@ def from_dense(x: Any, format: str, structured: bool = False) -> SparseVariable:
     return SparseFromDense(format, structured)(x)  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True)
+class StoredEverywhere(SparseOp):
+    """A dense matrix as a sparse one that stores all of its elements.   x: (m, n) → (m, n) sparse, dtype of x
+
+    Gradient: regular, and dense.
+
+    Raises: GraphTypeError for what is no dense matrix.
+    """
+
+    name: ClassVar[str] = "stored_everywhere"
+    format: str
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if isinstance(x, SparseTensorType) or x.rank != 2:
+            raise type_error(self, "a dense matrix", x)
+        return SparseTensorType(self.format, x.dtype, x.shape)
+
+    def reference(self, x: Array) -> Any:
+        (rows, columns), is_csr = x.shape, self.format == "csr"
+        major, minor = (rows, columns) if is_csr else (columns, rows)
+        data = np.ravel(x, order="C" if is_csr else "F")
+        wide = SparseTensorType(self.format, x.dtype.name, x.shape).index_dtype
+        indices, indptr = np.tile(np.arange(minor, dtype=wide), major), np.arange(major + 1, dtype=wide) * minor
+        return scipy_matrix(self.format, data, indices, indptr.astype(wide), (rows, columns))
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        (x,), format = inputs, self.format
+        rows, columns = extent_of(x, 0), extent_of(x, 1)
+        dims = x.tensor_type.shape[0], x.tensor_type.shape[1]
+        slices = x if format == "csr" else matrix_transpose(x)
+        major, minor = (rows, columns) if format == "csr" else (columns, rows)
+        wide = SparseTensorType(format, x.dtype, dims).index_dtype
+        indices = tile(arange(minor, dtype=wide), major)
+        indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
+        return [matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        is_discrete = dtypes.is_discrete(inputs[0].dtype)
+        return [zero_gradient(inputs[0]) if is_discrete else as_dense(cotangents[0])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected()]
+        is_discrete = dtypes.is_discrete(outputs[0].dtype)
+        return [zero_gradient(outputs[0]) if is_discrete else self(as_dense(tangents[0]))]
+
+
 def stored_everywhere(x: Variable, format: str) -> SparseVariable:
     """A dense matrix as a sparse one that stores all of its elements."""
-    rows, columns = extent_of(x, 0), extent_of(x, 1)
-    dims = x.tensor_type.shape[0], x.tensor_type.shape[1]
-    slices = x if format == "csr" else matrix_transpose(x)
-    major, minor = (rows, columns) if format == "csr" else (columns, rows)
-    wide = SparseTensorType(format, x.dtype, dims).index_dtype
-    indices = tile(arange(minor, dtype=wide), major)
-    indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
-    return matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims))
+    return StoredEverywhere(format)(x)  # type: ignore[no-any-return]
+
+
+def beneath(x: Variable) -> Variable:
+    """The dense matrix that x stores every element of, if it was made of one; else x.
+
+    Rules that take a cotangent read of a dense one what they need of it; a sparse one they would merge entry by entry.
+    """
+    is_full = x.owner is not None and isinstance(x.owner.op, StoredEverywhere)
+    return x.owner.inputs[0] if is_full else x  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,23 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.public import lookup, public
-from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseConstant, SparseTensorType, SparseVariable, check_structure
+from aotensor.graph.sparse_type import (
+    SPARSE_FORMATS,
+    SparseConstant,
+    SparseTensorType,
+    SparseVariable,
+    check_structure,
+    is_canonical_structure,
+)
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.batching import check_steering
-from aotensor.ops.create import alloc, zeros
+from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp, zero_gradient
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 
 
@@ -67,10 +74,13 @@ class CSM(SparseOp):
             raise GraphValueError(f"CSM: format {self.format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
 
     def apply(self, *inputs: Any) -> Apply:
-        if self.dims == (None, None) and len(inputs) == 4:
-            known = _dims_of(as_tensor(inputs[3]))
-            if known != (None, None):
-                return replace(self, dims=known).apply(*inputs)
+        if len(inputs) == 4:
+            vectors = self.convert_inputs(inputs)
+            dims = self.dims if self.dims != (None, None) else _dims_of(vectors[3])
+            is_canonical = self.is_canonical or _is_known_canonical(self.format, *vectors[1:])
+            known = replace(self, dims=dims, is_canonical=is_canonical)
+            if known != self:
+                return known.apply(*vectors)
         return super().apply(*inputs)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
@@ -209,6 +219,18 @@ def _checked(format: str, *vectors: Variable) -> list[Variable]:
     return [found[0], indices, indptr] if is_known else found
 
 
+def _is_known_canonical(format: str, *structure: Variable) -> bool:
+    """Are these the vectors of a canonical matrix: of one that is there, or as constants?"""
+    indices = structure[0]
+    if _is_of_one_matrix(format, *structure):
+        source = indices.owner.inputs[0] if indices.owner is not None else None
+        return isinstance(source, SparseVariable) and source.sparse_type.is_canonical
+    if not all(isinstance(x, Constant) and x.ndim == 1 for x in structure):
+        return False
+    vectors = [x.data for x in structure if isinstance(x, Constant)]
+    return is_canonical_structure(vectors[0], vectors[1], vectors[2], format)
+
+
 def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
     """Are these the indices, indptr and shape of a matrix that is there already?"""
     nodes = [x.owner for x in structure]
@@ -216,73 +238,6 @@ def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
     if first is None or not isinstance(first.op, CSMProperties) or [x.index for x in structure] != [1, 2, 3]:
         return False
     return all(node is first for node in nodes) and getattr(first.inputs[0], "format", "") == format
-
-
-@dataclass(frozen=True)
-class CheckedStructure(Op):
-    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix.
-
-    is_known: indices, indptr and shape are known to fit; only the length of data is to be seen.
-    """
-
-    name: ClassVar[str] = "checked_structure"
-    is_check: ClassVar[bool] = True
-    format: str
-    is_known: bool = False
-
-    def infer_type(
-        self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType
-    ) -> tuple[TensorType, ...]:
-        return data, indices, indptr
-
-    def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> tuple[Array, ...]:
-        check_structure(data, indices, indptr, shape, self.format)
-        return data, indices, indptr
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [cotangents[0], *(disconnected() for _ in inputs[1:])]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [tangents[0], disconnected(), disconnected()]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, False, False], *([False] * 3 for _ in range(3))]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
-        data = inputs[0]
-        single = alloc(constant(0, dtype=data.dtype), extent_of(data, 1)) if is_batched[0] else data
-        return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
-
-    def lower(
-        self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor
-    ) -> tuple[Tensor, ...]:
-        v = b.scalars
-        nnz = b.same_extent([data.extents[0], indices.extents[0]], "data and indices of a sparse matrix")
-        if self.is_known:
-            return data, indices, indptr
-        extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
-        major, minor = extents if self.format == "csr" else extents[::-1]
-        b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
-        first, last = (v.cast(v.load(indptr, at), "index") for at in (0, major))
-        b.check(v.compare("eq", first, v.index(0)), "indptr begins with {found} instead of 0", first)
-        b.check(v.compare("eq", last, v.index(nnz)), "indptr ends with {found}, but there are {expected} entries",
-                last, nnz)  # fmt: skip
-        rises = b.tabulate(
-            [major], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1)))
-        )
-        b.check(b.item(b.reduce("and", rises, [0])), "indptr decreases somewhere")
-        for kind, predicate in (("minimum", "ge"), ("maximum", "lt")):
-            found = v.cast(b.item(b.reduce(kind, indices, [0])), "index")
-            bound = v.index(0) if kind == "minimum" else v.index(minor)
-            is_empty = v.compare("eq", v.index(nnz), v.index(0))
-            message = "index {found} is outside of 0 … {expected} − 1"
-            b.check(v.or_(is_empty, v.compare(predicate, found, bound)), message, found, minor, kind="index")
-        return data, indices, indptr
 
 
 @dataclass(frozen=True)
@@ -308,8 +263,12 @@ class MatrixExtent(SparseOp):
         if x.owner is None or not isinstance(x.owner.op, CSM):
             return None
         shape = x.owner.inputs[3]
+        while shape.owner is not None and shape.owner.op.name == "cast":
+            (shape,) = shape.owner.inputs
         if shape.owner is not None and isinstance(shape.owner.op, MatrixShape):
             return [cast(shape.owner.inputs[self.axis], "int64")]
+        if shape.owner is not None and isinstance(shape.owner.op, CSMProperties):
+            return [self(shape.owner.inputs[0])]
         return [cast(subtensor(shape, self.axis), "int64")]
 
     def pullback(

@@ -25,7 +25,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.compressed import at_columns, at_rows
-from aotensor.sparse.convert import DenseFromSparse, Transpose
+from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.fitting import as_column, as_row, fitting
 from aotensor.sparse.op import Parts
@@ -97,6 +97,8 @@ def _step(place: Place, target: Target, stop: Collection[Variable]) -> Step:
                 return _by_operands(place, xs, p, op)
             case Alloc() | FullLike():
                 return _by_operands(place, xs[:1], p, lambda x: x)
+            case StoredEverywhere():
+                return Step([place.of(xs[0])], lambda x: x)
             case DimShuffle(pattern=(1, 0)) if xs[0].ndim == 2:
                 return Step([place.of(xs[0], True)], lambda x: x)
             case Contract() as op if dtypes.is_float(g.dtype) and _is_by_entry(op):

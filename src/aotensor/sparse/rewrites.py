@@ -22,7 +22,7 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.sparse.arithmetic.add import AddSS, Neg
 from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
-from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, Transpose, transpose
+from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, StoredEverywhere, Transpose, transpose
 from aotensor.sparse.csm import like, parts_of
 from aotensor.sparse.product.dots import any_product, turned
 from aotensor.sparse.push_samples import sampled
@@ -69,7 +69,7 @@ def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Var
 
 def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """What was made sparse and is made dense again, as it was."""
-    made = _made_by(inputs[0], SparseFromDense, stop)
+    made = _made_by(inputs[0], SparseFromDense, stop) or _made_by(inputs[0], StoredEverywhere, stop)
     return made.inputs[0] if made is not None else None
 
 

@@ -49,13 +49,14 @@ from aotensor.passes.loops.storage import Storage, plan_storage
 class Outside:
     """What all functions of one kernel share: the module, the functions that it calls, where errors are written, BLAS.
 
-    blas: None in `.extents`, which has no table.
+    blas: None in `.extents`, which has no table. has_masks: the target reads vectors under a mask.
     """
 
     module: ModuleOp
     called: Mapping[str, func.FuncOp]
     detail: SSAValue
     blas: SSAValue | None
+    has_masks: bool
 
 
 class FunctionLowering(Buffers):
@@ -90,7 +91,7 @@ class FunctionLowering(Buffers):
         self.storage: Storage = plan_storage(function, self.nodes)
         self.root = Instance({}, {})
         self.buffers: dict[SSAValue, SSAValue] = {}
-        self.nest = NestEmitter(b, self.storage, self)
+        self.nest = NestEmitter(b, self.storage, self, outside.has_masks)
 
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
         """Extents that follow from computed tensors: the outputs, and their axes, that have them."""

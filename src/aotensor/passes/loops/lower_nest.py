@@ -22,6 +22,7 @@ from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.block_rows import block_size
 from aotensor.passes.loops.collapse import Buffers, Collapse
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
+from aotensor.passes.loops.lower_rows import ROWS, RowVectors
 from aotensor.passes.loops.lower_tiles import ColumnTiles
 from aotensor.passes.loops.lower_window import verb_dtype
 from aotensor.passes.loops.slices import SliceExtent
@@ -57,8 +58,9 @@ class Instance:
 class NestEmitter:
     """Emits loops and statements at the insertion point of a builder."""
 
-    def __init__(self, b: LoopBuilder, storage: Storage, buffers: Buffers) -> None:
+    def __init__(self, b: LoopBuilder, storage: Storage, buffers: Buffers, has_masks: bool) -> None:
         self.b = b
+        self.has_masks = has_masks
         self.storage = storage
         self.buffers = buffers
         #: where the loops over the rows of one block begin and end
@@ -76,7 +78,10 @@ class NestEmitter:
     # --- loops ---------------------------------------------------------------------------------------------------
 
     def _emit_loop(self, loop: Loop, instances: Sequence[Instance]) -> None:
-        starting = [r for r in self.results_in(loop) if r.is_reduction and self._reduction_loop(r) is loop]
+        if isinstance(loop.extent, SliceExtent) and len(instances) > 1:
+            RowVectors(self, loop, loop.extent).emit(instances)
+            return
+        starting = [r for r in self.results_in(loop) if r.is_reduction and self.reduction_loop(r) is loop]
         for result in starting:
             for instance in instances:
                 self._start(result, instance)
@@ -92,20 +97,14 @@ class NestEmitter:
     def _emit_entries(self, loop: Loop, extent: SliceExtent, instances: Sequence[Instance]) -> None:
         """The loop over the entries of one slice."""
         (instance,) = instances
-        statement = next(iter(loop.dims))
-        slices = statement.slices
-        assert slices is not None
-        outer = [x for x in self.storage.paths[statement] if x.dims[statement] == slices.slice]
-        slice = instance.counters[outer[-1]]
+        slice = instance.counters[self.storage.slices_around(loop)]
         indptr = self.buffers.buffer(extent.indptr)
         low, high = (self.b.position(indptr, at) for at in (slice, self.b.add(slice, self.b.index(1))))
         tiles = ColumnTiles.of(self, loop)
         if tiles is not None:
             tiles.emit(instance, low, high)
         elif self._is_worth_jamming(loop, high):
-            whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), JAM), JAM))
-            self._emit_range(loop, instances, low, whole, JAM, jam=JAM)
-            self._emit_range(loop, instances, whole, high, 1)
+            self._emit_jammed(loop, instances, low, high, JAM)
         else:
             self._emit_range(loop, instances, low, high, 1)
 
@@ -135,10 +134,9 @@ class NestEmitter:
             with self.collapse.over(chain) as total:
                 self._emit_range(loop, instances, 0, total, 1)
         elif len(instances) == 1 and self._is_worth_jamming(loop, extent):
-            low, high = self.ranges.get(loop, (0, extent))
-            whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), JAM), JAM))
-            self._emit_range(loop, instances, low, whole, JAM, jam=JAM)
-            self._emit_range(loop, instances, whole, high, 1)
+            self._emit_jammed(loop, instances, *self.ranges.get(loop, (0, extent)), JAM)
+        elif len(instances) == 1 and self.has_masks and RowVectors.fit(self, loop, extent):
+            self._emit_jammed(loop, instances, *self.ranges.get(loop, (0, extent)), ROWS)
         else:
             self._emit_range(loop, instances, *self.ranges.get(loop, (0, extent)), 1)
 
@@ -146,6 +144,12 @@ class NestEmitter:
         """Extent of the first loop inside the phases of a loop over blocks; slices count as long, for small blocks."""
         inner = next(node for phase in loop.phases for node in phase.body if isinstance(node, Loop))
         return LONG_SLICE if isinstance(inner.extent, SliceExtent) else self.buffers.resolve(inner.extent)
+
+    def _emit_jammed(self, loop: Loop, instances: Sequence[Instance], low: Extent, high: Extent, jam: int) -> None:
+        """`jam` iterations at once, then one by one what is left."""
+        whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), jam), jam))
+        self._emit_range(loop, instances, low, whole, jam, jam=jam)
+        self._emit_range(loop, instances, whole, high, 1)
 
     def _emit_range(
         self, loop: Loop, instances: Sequence[Instance], start: Extent, stop: Extent, step: Extent, jam: int = 1
@@ -229,7 +233,7 @@ class NestEmitter:
             for x, _ in statement.writes:
                 yield self.storage.results[x]
 
-    def _reduction_loop(self, result: Result) -> Loop:
+    def reduction_loop(self, result: Result) -> Loop:
         return self.storage.paths[result.statement][result.complete]
 
     def _carried(self, loop: Loop) -> list[Result]:
@@ -250,13 +254,13 @@ class NestEmitter:
         if not inner or any(isinstance(child, Loop) for node in inner for child in node.body):
             return False
         size = sum(len(list(s.body.ops)) for node in inner for s in node.dims)
-        if size > LARGEST_JAMMED_BODY or self._has_row_buffer(loop) or not self._reuses(loop, inner):
+        if size > LARGEST_JAMMED_BODY or self.has_row_buffer(loop) or not self._reuses(loop, inner):
             return False
         # a sum over both loops would be taken in another order
         through = {r.value for r in self._carried(loop)} & {r.value for n in inner for r in self._carried(n)}
         return all(self.storage.results[x].statement.is_reassociable for x in through)
 
-    def _has_row_buffer(self, loop: Loop) -> bool:
+    def has_row_buffer(self, loop: Loop) -> bool:
         """True if some buffer holds one iteration of this loop only: jammed iterations would share it."""
         return any(
             (r.has_memory or not r.in_register) and loop in self.storage.paths[r.statement][: r.shared]
@@ -327,7 +331,7 @@ class NestEmitter:
     def _read_accumulator(self, result: Result, instance: Instance) -> Scalar:
         if result.in_register:
             return instance.accumulator(result.value)
-        buffer, where = self._place(result, instance)
+        buffer, where = self.place(result, instance)
         return self.b.fetch(buffer, where, "raw")
 
     def _write(self, result: Result, instance: Instance, value: Scalar) -> None:
@@ -340,9 +344,9 @@ class NestEmitter:
             self._store(result, instance, value)
 
     def _store(self, result: Result, instance: Instance, value: Scalar) -> None:
-        self.b.store(value, *self._place(result, instance))
+        self.b.store(value, *self.place(result, instance))
 
-    def _place(self, result: Result, instance: Instance) -> tuple[SSAValue, list[Extent]]:
+    def place(self, result: Result, instance: Instance) -> tuple[SSAValue, list[Extent]]:
         """Where one element of a result lies."""
         statement = result.statement
         counters = {loop.dims[statement]: c for loop, c in instance.counters.items() if statement in loop.dims}

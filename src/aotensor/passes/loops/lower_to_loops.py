@@ -32,22 +32,27 @@ from aotensor.passes.loops.lower_function import FunctionLowering, Outside, retu
 from aotensor.passes.loops.recompute import recompute_reads
 
 
-def lower_to_loops(module: ModuleOp) -> None:
-    """Replace every function at tensor level by its loops; bodies of loops and branches go to where they are called."""
+def lower_to_loops(module: ModuleOp, has_masks: bool) -> None:
+    """Replace every function at tensor level by its loops; bodies of loops and branches go to where they are called.
+
+    has_masks: the target reads vectors under a mask, also from scattered places.
+    """
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
     for function in functions:
         recompute_reads(function)
     for function in functions:
         if function.sym_name.data not in called:
-            lowered = _lowered(module, function, called)
+            lowered = _lowered(module, function, called, has_masks)
             module.body.block.insert_op_before(lowered, function)
     for function in functions:
         function.detach()
         function.erase()
 
 
-def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.FuncOp]) -> func.FuncOp:
+def _lowered(
+    module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.FuncOp], has_masks: bool
+) -> func.FuncOp:
     """The function over buffers."""
     arguments, results = list(function.body.block.args), returned_values(function)
     is_extents = function.sym_name.data.endswith(".extents")
@@ -65,9 +70,8 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
     for new, hint in zip(block.args[len(inputs) :], _extra_names(function, is_extents), strict=True):
         new.name_hint = hint
     b = LoopBuilder(Builder(InsertPoint.at_end(block)))
-    outside = Outside(
-        module, called, block.args[-1] if is_extents else block.args[-2], None if is_extents else block.args[-1]
-    )
+    detail, blas = (block.args[-1], None) if is_extents else block.args[-2:]
+    outside = Outside(module, called, detail, blas, has_masks)
     outputs = list(block.args[len(inputs) : len(inputs) + (1 if is_extents else len(results))])
     lowering = FunctionLowering(outside, function, b, list(block.args[: len(inputs)]), outputs, is_extents)
     status, *_ = lowering.run()

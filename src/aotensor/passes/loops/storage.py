@@ -62,6 +62,13 @@ class Storage:
     same_buffer: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Tensor → the later tensor whose buffer it is built in."""
 
+    def slices_around(self, entries: Loop) -> Loop:
+        """The loop over slices that a loop over entries stands in."""
+        statement = next(iter(entries.dims))
+        assert statement.slices is not None
+        outer = [loop for loop in self.paths[statement] if loop.dims[statement] == statement.slices.slice]
+        return outer[-1]
+
     def is_whole(self, result: Result) -> bool:
         """Does the buffer of a result hold all of it?"""
         return len(self.kept_positions(result)) == len(result.statement.write_map(result.value).results)

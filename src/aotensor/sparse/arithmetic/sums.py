@@ -22,7 +22,7 @@ from aotensor.ops.shape.axes import reexpand
 from aotensor.ops.shape.extents import product
 from aotensor.sparse.arithmetic.operands import CanonicalOp
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
-from aotensor.sparse.convert import as_dense
+from aotensor.sparse.convert import as_dense, stored_everywhere
 from aotensor.sparse.csm import like, parts_of
 from aotensor.sparse.op import Parts, as_sparse, need_sparse
 
@@ -41,7 +41,7 @@ class SpSum(CanonicalOp):
 
     (m, n) sparse → (), (n,) or (m,); integers widen to 64 bits, floats are accumulated in float64.
 
-    sparse_grad: the gradient is structured, z̄ at the stored entries; else regular, z̄ everywhere, and dense.
+    sparse_grad: the gradient is structured, z̄ at the stored entries; else regular, z̄ everywhere, all of it stored.
 
     Raises: GraphValueError for another axis.
     """
@@ -85,7 +85,8 @@ class SpSum(CanonicalOp):
         if self.sparse_grad:
             return [like(x, at_entries(self.axis, p, ct))]
         axes = (0, 1) if self.axis is None else (self.axis,)
-        return [alloc(reexpand(ct, axes, 2), [p.rows, p.columns])]
+        everywhere = alloc(reexpand(ct, axes, 2), [p.rows, p.columns])
+        return [stored_everywhere(everywhere, as_sparse(x).format)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]

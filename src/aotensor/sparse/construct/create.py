@@ -21,7 +21,8 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import matrix_transpose
 from aotensor.ops.shape.extents import extent_of, ravel
 from aotensor.ops.shape.rearrange import tile
-from aotensor.sparse.csm import CSC, CSR, CheckedStructure, CSMProperties, MatrixShape, matrix_of, parts_of
+from aotensor.sparse.checked import CheckedStructure
+from aotensor.sparse.csm import CSC, CSR, CSMProperties, MatrixShape, matrix_of, parts_of
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, type_error
 from aotensor.sparse.patterns import canonical, slices_of
 from aotensor.sparse.sample import sample_at

@@ -18,7 +18,8 @@ from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, dim_of, extent_of
-from aotensor.sparse.csm import CheckedStructure, MatrixShape
+from aotensor.sparse.checked import CheckedStructure
+from aotensor.sparse.csm import MatrixShape
 from aotensor.sparse.op import Parts, scipy_matrix, type_error
 from aotensor.sparse.product.dots import ProductOp, times
 

@@ -25,18 +25,22 @@ from aotensor.sparse.op import Parts, as_sparse
 from aotensor.sparse.patterns import canonical, compress, other_format
 
 
-def poisson(state: Any, x: Any) -> Drawn:
-    """Poisson counts whose means are the stored entries of x; what comes out as 0 is not stored.
+@dataclass(frozen=True)
+class Poisson:
+    """Draws of Poisson counts as matrices; what comes out as 0 is not stored."""
 
-    The format, extents and dtype are those of x. No derivative is defined.
+    def __call__(self, state: Any, x: Any) -> Drawn:
+        """Poisson counts whose means are the stored entries of x; what comes out as 0 is not stored.
 
-    Raises: GraphTypeError for a dense x; GraphValueError at run time for a negative mean.
-    """
-    x = as_sparse(x)
-    p = canonical(parts_of(x))
-    following, counts = dense_poisson(state, p.data)
-    drawn = replace(p, data=cast(counts, x.dtype))
-    return following, matrix_of(compress(drawn, neq(counts, 0)))
+        The format, extents and dtype are those of x. No derivative is defined.
+
+        Raises: GraphTypeError for a dense x; GraphValueError at run time for a negative mean.
+        """
+        x = as_sparse(x)
+        p = canonical(parts_of(x))
+        following, counts = dense_poisson(state, p.data)
+        drawn = replace(p, data=cast(counts, x.dtype))
+        return following, matrix_of(compress(drawn, neq(counts, 0)))
 
 
 @dataclass(frozen=True)
@@ -76,22 +80,32 @@ csr_fbinomial: Final = Binomial("csr", "float32")
 csr_dbinomial: Final = Binomial("csr", "float64")
 
 
-def multinomial(state: Any, n: Any, p: Any) -> Drawn:
-    """Multinomial counts by rows: how often each stored entry of a row of p comes in n trials, zeros stored.
+@dataclass(frozen=True)
+class Multinomial:
+    """Draws of multinomial counts on the pattern of a matrix."""
 
-    n: an integer scalar, or a vector with one for each row. p: weights; in each row they count relative to their sum.
-    The pattern, format and dtype are those of p. No derivative is defined.
+    def __call__(self, state: Any, n: Any, p: Any) -> Drawn:
+        """Multinomial counts by rows: how often each stored entry of a row of p comes in n trials, zeros stored.
 
-    Raises: GraphTypeError for a dense p or an n of higher rank; GraphValueError at run time for a vector of another
-    length, and for parameters out of range.
-    """
-    p, n = as_sparse(p), as_tensor(n)
-    if n.ndim > 1:
-        raise GraphTypeError("multinomial: n is a scalar or a vector", lines=[n.describe()])
-    whole = canonical(parts_of(p))
-    rows = whole if p.format == "csr" else other_format(whole)
-    is_each = n.ndim == 1
-    trials = fitting(n, 0, rows.rows, rows.dims[0], "rows and numbers of trials") if is_each else alloc(n, rows.rows)
-    following, counts = multinomial_in_groups(state, trials, rows.data, major_of_entries(rows))
-    drawn = replace(rows, data=cast(counts, p.dtype))
-    return following, matrix_of(drawn if p.format == "csr" else other_format(drawn))
+        n: an integer scalar, or a vector with one for each row. p: weights, which count relative to their sum in a row.
+        The pattern, format and dtype are those of p. No derivative is defined.
+
+        Raises: GraphTypeError for a dense p or an n of higher rank; GraphValueError at run time for a vector of another
+        length, and for parameters out of range.
+        """
+        p, n = as_sparse(p), as_tensor(n)
+        if n.ndim > 1:
+            raise GraphTypeError("multinomial: n is a scalar or a vector", lines=[n.describe()])
+        whole = canonical(parts_of(p))
+        rows = whole if p.format == "csr" else other_format(whole)
+        is_each = n.ndim == 1
+        trials = (
+            fitting(n, 0, rows.rows, rows.dims[0], "rows and numbers of trials") if is_each else alloc(n, rows.rows)
+        )
+        following, counts = multinomial_in_groups(state, trials, rows.data, major_of_entries(rows))
+        drawn = replace(rows, data=cast(counts, p.dtype))
+        return following, matrix_of(drawn if p.format == "csr" else other_format(drawn))
+
+
+poisson: Final = Poisson()
+multinomial: Final = Multinomial()

@@ -1,0 +1,84 @@
+"""The check that vectors are a compressed matrix, as a step that lets them through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.op import Apply, Op, disconnected
+from aotensor.graph.sparse_type import check_structure
+from aotensor.graph.variable import Variable, constant
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import alloc
+from aotensor.ops.shape.extents import extent_of
+
+
+@dataclass(frozen=True)
+class CheckedStructure(Op):
+    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix.
+
+    is_known: indices, indptr and shape are known to fit; only the length of data is to be seen.
+    """
+
+    name: ClassVar[str] = "checked_structure"
+    is_check: ClassVar[bool] = True
+    format: str
+    is_known: bool = False
+
+    def infer_type(
+        self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType
+    ) -> tuple[TensorType, ...]:
+        return data, indices, indptr
+
+    def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> tuple[Array, ...]:
+        check_structure(data, indices, indptr, shape, self.format)
+        return data, indices, indptr
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [cotangents[0], *(disconnected() for _ in inputs[1:])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0], disconnected(), disconnected()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False, False], *([False] * 3 for _ in range(3))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        data = inputs[0]
+        single = alloc(constant(0, dtype=data.dtype), extent_of(data, 1)) if is_batched[0] else data
+        return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
+
+    def lower(
+        self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor
+    ) -> tuple[Tensor, ...]:
+        v = b.scalars
+        nnz = b.same_extent([data.extents[0], indices.extents[0]], "data and indices of a sparse matrix")
+        if self.is_known:
+            return data, indices, indptr
+        b.same_extent([shape.extents[0], v.index(2)], "numbers in the shape of a matrix, and its two extents,")
+        extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
+        major, minor = extents if self.format == "csr" else extents[::-1]
+        b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
+        first, last = (v.cast(v.load(indptr, at), "index") for at in (0, major))
+        b.check(v.compare("eq", first, v.index(0)), "indptr begins with {found} instead of 0", first)
+        b.check(v.compare("eq", last, v.index(nnz)), "indptr ends with {found}, but there are {expected} entries",
+                last, nnz)  # fmt: skip
+        rises = b.tabulate(
+            [major], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1)))
+        )
+        b.check(b.item(b.reduce("and", rises, [0])), "indptr decreases somewhere")
+        for kind, predicate in (("minimum", "ge"), ("maximum", "lt")):
+            found = v.cast(b.item(b.reduce(kind, indices, [0])), "index")
+            bound = v.index(0) if kind == "minimum" else v.index(minor)
+            is_empty = v.compare("eq", v.index(nnz), v.index(0))
+            message = "index {found} is outside of 0 … {expected} − 1"
+            b.check(v.or_(is_empty, v.compare(predicate, found, bound)), message, found, minor, kind="index")
+        return data, indices, indptr

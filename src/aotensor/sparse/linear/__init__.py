@@ -1,0 +1,1 @@
+"""Linear equations with a sparse matrix: iterations, and solutions with implicit derivatives."""

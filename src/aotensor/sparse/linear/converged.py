@@ -1,0 +1,42 @@
+"""What an iteration gives counts only if it has come to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphLinAlgError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import check_steering
+from aotensor.ops.linear import LinearOp
+
+
+@dataclass(frozen=True)
+class Converged(LinearOp):
+    """(x, bool scalar) → x, which is a LinAlgError with `message` at run time unless the scalar is true."""
+
+    name: ClassVar[str] = "converged"
+    message: str
+
+    def infer_type(self, x: TensorType, is_done: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array, is_done: Array) -> Array:
+        if not is_done:
+            raise GraphLinAlgError(self.message)
+        return x
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return cotangent
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return self.apply(*inputs).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, is_done: Tensor) -> Tensor:
+        b.check(b.item(is_done), self.message, kind="linalg")
+        return x

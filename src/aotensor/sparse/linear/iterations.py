@@ -1,0 +1,163 @@
+"""Iterations that solve A·x = b by products with A alone: conjugate gradients, and BiCGSTAB for a general A.
+
+Every column of b has scalars of its own and rests once it is done; the loop ends when all are, or after maxiter steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aotensor.graph.variable import Variable, constant
+from aotensor.ops.create import arange, zeros_like
+from aotensor.ops.elementwise.arithmetic import abs, maximum, minimum
+from aotensor.ops.elementwise.compare import cast, eq, gt, invert, le, switch
+from aotensor.ops.elementwise.elementary import sin, sqrt
+from aotensor.ops.reduce.sums import all as all_of
+from aotensor.ops.reduce.sums import sum as sum_of
+from aotensor.ops.scan.frontend import Loop
+from aotensor.ops.scan.step import until
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.sparse.compressed import major_of_entries, sum_major
+from aotensor.sparse.linear.converged import Converged
+from aotensor.sparse.op import Parts
+from aotensor.sparse.product.dots import times
+
+ROUNDINGS = 100
+"""So many of them are allowed in what a tolerance and a residual are measured by."""
+
+
+@dataclass(frozen=True)
+class Equations:
+    """A·x = b for a square A, from x0.   b, x0: (n,) or (n, k), all of one floating dtype
+
+    tol: of |b − A·x| relative to |b|, not below 100 roundings of the dtype. is_scaled: is the diagonal of A the
+    preconditioner?
+    """
+
+    parts: Parts
+    b: Variable
+    x0: Variable
+    tol: float
+    maxiter: int | None
+    is_scaled: bool
+
+    @property
+    def tolerance(self) -> float:
+        """`tol`, in reach of the dtype."""
+        return max(self.tol, ROUNDINGS * float(np.finfo(self.b.dtype).eps))
+
+    def product(self, x: Variable) -> Variable:
+        """A·x"""
+        return times(self.parts, x)
+
+    def scaling(self) -> Callable[[Variable], Variable]:
+        """M⁻¹ for the diagonal M of A, where it is other than 0, or for 1."""
+        if not self.is_scaled:
+            return lambda r: r
+        p = self.parts
+        on_diagonal = switch(eq(p.indices, major_of_entries(p)), p.data, self._number(0))
+        diagonal = sum_major(p, on_diagonal)
+        factors = 1 / switch(eq(diagonal, 0), self._number(1), diagonal)
+        factors = factors if self.b.ndim == 1 else dimshuffle(factors, [0, None])
+        return lambda r: factors * r
+
+    def steps(self) -> Variable:
+        """How many there may be, 10·n by default."""
+        if self.maxiter is not None:
+            return constant(self.maxiter, dtype="int64")
+        return maximum(10 * self.b.shape[0], constant(1, dtype="int64"))
+
+    def is_open(self, r: Variable) -> Variable:
+        """Which columns are not done; one whose numbers are no longer finite is."""
+        return gt(inner(r, r), self.tolerance**2 * inner(self.b, self.b))
+
+    def checked(self, x: Variable, name: str, hint: str) -> Variable:
+        """x, if its true residual is what it should be.
+
+        Roundings of |A|·|x| are no fault of x, as long as they leave half of the digits that were asked for.
+        """
+        p = self.parts
+        residual = self.b - self.product(x)
+        rounding = float(ROUNDINGS * np.finfo(self.b.dtype).eps) * norm(times(replace(p, data=abs(p.data)), abs(x)))
+        length = norm(self.b)
+        allowed = 10 * self.tolerance * length + minimum(rounding, self.tolerance**0.5 * length)
+        return Converged(f"{name} did not converge: {hint}")(x, all_of(le(norm(residual), allowed)))  # type: ignore[no-any-return]
+
+    def _number(self, value: int) -> Variable:
+        return constant(value, dtype=self.b.dtype)
+
+
+def inner(x: Variable, y: Variable) -> Variable:
+    """Σ_i x[i]·y[i] of every column."""
+    return sum_of(x * y, axis=0)
+
+
+def norm(x: Variable) -> Variable:
+    """The length of every column."""
+    return sqrt(inner(x, x))
+
+
+def conjugate_gradients(equations: Equations) -> Variable:
+    """x by preconditioned conjugate gradients (Hestenes & Stiefel 1952), for a symmetric positive definite A."""
+    scaled, b = equations.scaling(), equations.b
+    r = b - equations.product(equations.x0)
+    z = scaled(r)
+
+    def step(x: Variable, r: Variable, p: Variable, rz: Variable) -> tuple[list[Variable], until]:
+        zero = zeros_like(rz)
+        q = equations.product(p)
+        is_open = equations.is_open(r)
+        alpha = switch(is_open, rz / inner(p, q), zero)
+        x, r = x + alpha * p, r - alpha * q
+        z = scaled(r)
+        following = inner(r, z)
+        beta = switch(is_open, following / rz, zero)
+        return [x, r, z + beta * p, following], until(invert(equations.is_open(r).any()))
+
+    (x, *_), _ = Loop(step, None, [equations.x0, r, z, inner(r, z)], None, equations.steps()).run(
+        -1, "cg", keep_last=True
+    )
+    return equations.checked(x, "cg", "is the matrix symmetric and positive definite, and maxiter large enough?")
+
+
+def stabilized_biconjugate_gradients(equations: Equations) -> Variable:
+    """x by BiCGSTAB (van der Vorst 1992) with the preconditioner at the right, for a general A."""
+    scaled, b = equations.scaling(), equations.b
+    residual = b - equations.product(equations.x0)
+    shadow = _shadow(residual)
+    ones = zeros_like(inner(b, b)) + 1
+    zeros = zeros_like(residual)
+
+    def step(*states: Variable) -> tuple[list[Variable], until]:
+        x, r, p, v, rho, alpha, omega = states
+        following = inner(shadow, r)
+        new_p = r + following / rho * (alpha / omega) * (p - omega * v)
+        y = scaled(new_p)
+        new_v = equations.product(y)
+        new_alpha = following / inner(shadow, new_v)
+        s = r - new_alpha * new_v
+        z = scaled(s)
+        t = equations.product(z)
+        square = inner(t, t)
+        new_omega = switch(eq(square, 0), zeros_like(square), inner(t, s) / square)
+        new = [x + new_alpha * y + new_omega * z, s - new_omega * t, new_p, new_v, following, new_alpha, new_omega]
+        is_open = equations.is_open(r)
+        kept = [switch(is_open, now, before) for now, before in zip(new, states, strict=True)]
+        return kept, until(invert(equations.is_open(kept[1]).any()))
+
+    states = [equations.x0, residual, zeros, zeros, ones, ones, ones]
+    (x, *_), _ = Loop(step, None, states, None, equations.steps()).run(-1, "bicgstab", keep_last=True)
+    return equations.checked(x, "bicgstab", "is the matrix regular, and maxiter large enough?")
+
+
+def _shadow(r: Variable) -> Variable:
+    """A vector that no sparse residual is orthogonal to by its pattern, nor r itself: r, and as much of waves.
+
+    r alone is one to which a later residual may well be orthogonal, as where r is a column of the identity.
+    """
+    waves = cast(sin(arange(r.shape[0], dtype="float64") + 1), r.dtype)
+    height = norm(r) / sqrt(maximum(inner(waves, waves), constant(1, dtype=r.dtype)))
+    return r + 0.75 * height * (waves if r.ndim == 1 else dimshuffle(waves, [0, None]))

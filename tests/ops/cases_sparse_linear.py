@@ -1,0 +1,68 @@
+"""Equations with a sparse matrix, in terms of its data and of the right-hand side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from case import Case
+from cases_sparse_products import Program, both, on_data
+
+import aotensor.sparse as sp
+from aotensor.gradient import grad
+from aotensor.graph.variable import Variable
+from aotensor.ops.reduce.sums import sum as sum_over
+
+GENERAL = np.array([[4.0, 1.0, 0.0, -1.0], [0.0, 5.0, 0.0, 2.0], [1.0, 0.0, 3.0, 0.0], [0.0, -2.0, 1.0, 6.0]])
+HALF = np.array([[3.0, 1.0, 0.0, 0.5], [0.0, 2.5, -1.0, 0.0], [0.0, 0.0, 4.0, 1.0], [0.0, 0.0, 0.0, 2.0]])
+"""Half of a symmetric positive definite matrix, which is this plus its transpose."""
+
+POSITIVE = HALF + HALF.T
+COLUMN = np.array([1.0, -2.0, 0.5, 3.0])
+COLUMNS = np.array([[1.0, 2.0], [-2.0, 0.5], [0.5, -1.0], [3.0, 4.0]])
+SOLVED: dict[str, Any] = {
+    "rtol": 1e-9,
+    "atol": 1e-12,
+    "reason": "an iteration ends at a residual; roundings decide after which step",
+}
+
+
+def symmetric(**options: Any) -> Program:
+    """A⁻¹·b by conjugate gradients for A = H + Hᵀ, which stays symmetric when data change."""
+    return lambda H, b, *x0: sp.cg(sp.add(H, H.T), b, *x0, tol=1e-13, **options)
+
+
+def general(A: Variable, b: Variable) -> Variable:
+    return sp.solve(A, b, "bicgstab", tol=1e-13)
+
+
+def _slope(program: Program) -> Program:
+    """The gradient of the sum of squares with respect to b: its derivatives are second ones."""
+    return lambda A, b: grad(sum_over(program(A, b) ** 2), b)
+
+
+def _all(program: Program, dense: Any, full: Any, name: str) -> list[Case]:
+    on = {"dense": dense, "mask": dense != 0, "keeps_places": True, **SOLVED}
+    single = {**on, "dense": dense.astype("float32"), "dtype": "float32"}
+    return [
+        *both(f"{name}-vector", program, COLUMN, expected=np.linalg.solve(full, COLUMN), **on),
+        *both(f"{name}-matrix", program, COLUMNS, expected=np.linalg.solve(full, COLUMNS), **on),
+        on_data(f"{name}-float32", program, COLUMN.astype("float32"), **{**single, "rtol": 1e-7, "atol": 1e-9}),
+        on_data(f"{name}-int64-indices", program, COLUMN, index_dtype="int64", **on),
+        on_data(f"{name}-static", program, COLUMN, dims=[(int((dense != 0).sum()),), (4,)], **on),
+        on_data(f"{name}-no-columns", program, COLUMNS[:, :0], **on),
+        on_data(f"{name}-zero", program, 0 * COLUMN, expected=0 * COLUMN, **on),
+        on_data(f"{name}-slope", _slope(program), COLUMN, **on),
+    ]
+
+
+CASES: list[Case] = [
+    *_all(symmetric(), HALF, POSITIVE, "cg"),
+    *_all(general, GENERAL, GENERAL, "bicgstab"),
+    on_data(
+        "cg-plain", symmetric(preconditioner=None), COLUMN, dense=HALF, mask=HALF != 0, keeps_places=True, **SOLVED
+    ),
+    on_data(
+        "cg-start", symmetric(), COLUMN, COLUMN, dense=HALF, mask=HALF != 0, wrt=(0, 1), keeps_places=True, **SOLVED
+    ),
+]

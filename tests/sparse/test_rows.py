@@ -1,0 +1,101 @@
+"""Sums over the entries of rows, eight rows at a time: values for rows of all lengths, and where the form is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as ss
+
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+from aotensor.driver.recipe import Options, stage_text
+from aotensor.gradient import grad
+from aotensor.graph.variable import Variable
+
+FORMATS = ("csr", "csc")
+LENGTHS = (0, 1, 7, 8, 9, 40, 0, 16, 0)
+WIDE = Options(cpu="sapphirerapids")
+
+
+def _symbol(format: str, index_dtype: str = "int32") -> Any:
+    return sp.matrix(format, "A", dtype="float64", shape=("m", "n"), index_dtype=index_dtype)
+
+
+def _matrix(format: str, slices: int, others: int, rng: np.random.Generator, index_dtype: str = "int32") -> Any:
+    """Rows of a csr matrix, or columns of a csc matrix, of the lengths above in any order."""
+    dense = np.zeros((slices, others))
+    for row, length in zip(dense, rng.permutation(np.resize(LENGTHS, slices)), strict=True):
+        count = min(length, others)
+        row[rng.permutation(others)[:count]] = rng.normal(size=count)
+    found = ss.csr_matrix(dense) if format == "csr" else ss.csc_matrix(dense.T)
+    found.indices, found.indptr = found.indices.astype(index_dtype), found.indptr.astype(index_dtype)
+    return found
+
+
+def _by_rows(A: Any, format: str) -> Any:
+    """A, or its transposed, such that its rows are the slices."""
+    return A if format == "csr" else A.T
+
+
+def _masked_reads(*results: Variable, inputs: list[Any], options: Options = WIDE) -> int:
+    return stage_text([aot.function(inputs, list(results), name="rows")], "loops", options).count("vector.gather")
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("index_dtype", ["int32", "int64"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_rows_of_all_lengths(
+    format: str, index_dtype: str, check: bool, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    A, x, b = _symbol(format, index_dtype), at.vector("x"), at.vector("b")
+    product = sp.structured_dot(_by_rows(A, format), x)
+    residual = product - b
+    functions = [
+        aot.function([A, x], product, name="product"),
+        aot.function([A, x, b], {"loss": (residual**2).sum(), "residual": residual}, name="loss"),
+        aot.function([A, x, b], at.softplus(residual).sum(), name="blocks"),
+    ]
+    library = aot.compile(functions, tmp_path, name="rows", check=check).load()
+    for rows, columns in ((0, 0), (0, 5), (5, 0), (7, 50), (8, 50), (17, 50), (41, 60)):
+        M = _matrix(format, rows, columns, rng, index_dtype)
+        v, w = rng.normal(size=columns), rng.normal(size=rows)
+        wanted = _by_rows(M, format) @ v
+        np.testing.assert_allclose(library.product(M, v), wanted, rtol=1e-12, atol=1e-13)
+        found = library.loss(M, v, w)
+        np.testing.assert_allclose(found["residual"], wanted - w, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(found["loss"], ((wanted - w) ** 2).sum())
+        np.testing.assert_allclose(library.blocks(M, v, w), np.logaddexp(wanted - w, 0).sum())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_values_that_are_not_finite_stay_in_their_rows(format: str, rng: np.random.Generator) -> None:
+    A, x = _symbol(format), at.vector("x")
+    f = aot.function([A, x], sp.structured_dot(_by_rows(A, format), x), name="product")
+    M, v = _matrix(format, 26, 50, rng), rng.normal(size=50)
+    v[[3, 20]] = np.inf, np.nan
+    np.testing.assert_allclose(f(M, v), _by_rows(M, format) @ v, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_where_rows_go_eight_at_a_time(format: str) -> None:
+    """Eight first steps and eight loops, on machines with masked vectors of 512 bits."""
+    A, x, b = _symbol(format), at.vector("x"), at.vector("b")
+    B = _by_rows(A, format)
+    product = sp.structured_dot(B, x)
+    assert _masked_reads(product, inputs=[A, x]) == 16
+    assert _masked_reads(((product - b) ** 2).sum(), inputs=[A, x, b]) == 16
+    assert _masked_reads(product, inputs=[A, x], options=Options(cpu="generic", target="x86_64-linux-gnu")) == 0
+    assert _masked_reads(product, inputs=[A, x], options=Options(cpu="sapphirerapids", check=True)) == 0
+    assert _masked_reads(sp.structured_dot(B.T, b), inputs=[A, b]) == 0, "sums that meet in one place"
+    assert _masked_reads(grad(((product - b) ** 2).sum(), x), inputs=[A, x, b]) == 0, "two loops over the entries"
+
+
+def test_indices_of_32_bits_are_gathered_as_they_are() -> None:
+    A, x = _symbol("csr"), at.vector("x")
+    f = aot.function([A, x], sp.structured_dot(A, x), name="product")
+    text = stage_text([f], "asm", Options(cpu="sapphirerapids", target="x86_64-linux-gnu"))
+    assert text.count("vgatherdpd") >= 16 and "vgatherqpd" not in text
