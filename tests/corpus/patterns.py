@@ -8,8 +8,8 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.shape.extents import extents_of
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import on_union, other_format, positions_in, take_present
-from aotensor.sparse.patterns_product import sparse_product
 from aotensor.sparse.sample import densified
+from aotensor.sparse.sparse_product import sparse_product
 from corpus.program import InOut, matrix, program
 
 

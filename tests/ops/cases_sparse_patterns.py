@@ -16,8 +16,9 @@ from aotensor.graph.variable import Variable
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import canonical, compress, on_union, other_format, positions_in, take_present
-from aotensor.sparse.patterns_product import product_pattern, product_values, sparse_product
+from aotensor.sparse.patterns_product import product_pattern, product_values
 from aotensor.sparse.sample import densified, sample_at
+from aotensor.sparse.sparse_product import sparse_product
 
 Pattern = tuple[str, Sequence[int], Sequence[int], tuple[int, int]]
 
@@ -82,6 +83,17 @@ def _product(name: str, left: Pattern, right: Pattern, **more: Any) -> Case:
     values = more.get("values", ("float64", "float64"))
     expected = _numpy(left, _data(left, 1, values[0])) @ _numpy(right, _data(right, 2, values[1]))
     return _two(name, left, right, lambda p, q: _dense(sparse_product(p, q)), expected=expected, **more)
+
+
+def _in_order(p: Parts) -> Variable:
+    """The sorted matrix by its values, squared, each with the column that it is in."""
+    q = canonical(p)
+    return q.data**2 * (q.indices + 1)
+
+
+def _negated(p: Parts) -> Parts:
+    """Not what the op has made, but the same pattern."""
+    return replace(p, data=-p.data)
 
 
 def _sampled(p: Parts, q: Parts) -> Variable:
@@ -158,6 +170,9 @@ CASES = [
     _product("product-void", VOID, SORTED),
     _product("product-flat", ("csr", [], [0, 0, 0], (2, 0)), ("csr", [], [0], (0, 3))),
     _two("product-shuffled", SHUFFLED, TALL, lambda p, q: _dense(sparse_product(replace(p, is_canonical=False), q))),
+    _two("product-in-order", OTHER, TALL, lambda p, q: _in_order(sparse_product(p, q))),
+    _two("product-sorted", OTHER, TALL, lambda p, q: _in_order(_negated(sparse_product(p, q)))),
+    _two("product-of-products", OTHER, COLUMNS, lambda p, q: _dense(sparse_product(sparse_product(p, q.turned), q))),
     _two("product-pattern", OTHER, TALL, product_pattern, wrt=()),
     _two("product-sampled", OTHER, TALL, _sampled),
     _two("product-slopes", OTHER, TALL, _slopes),

@@ -6,6 +6,7 @@ they are differentiable. What is said of a matrix without duplicates holds for `
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -16,7 +17,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import arange, full, zeros
@@ -34,12 +35,8 @@ from aotensor.sparse.op import Parts, have_same_pattern
 SHAPES_DIFFER = "extents of two sparse matrices"
 
 
-class PatternRule(ConstantOp):
-    """An op between vectors of indices. Patterns are the same for all samples of a batch."""
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
-        return node.outputs
+class IndexOp(Op):
+    """An op on vectors of indices."""
 
     def index_dtype(self, *vectors: TensorType) -> str:
         """The dtype that holds all indices.   Raises: GraphTypeError for what is no vector of them."""
@@ -47,6 +44,22 @@ class PatternRule(ConstantOp):
             if found.rank != 1 or found.dtype not in ("int32", "int64"):
                 raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")
         return dtypes.promote(*(found.dtype for found in vectors))
+
+
+class PatternRule(IndexOp, ConstantOp):
+    """An op between vectors of indices. Patterns are the same for all samples of a batch."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=0)
+        return node.outputs
+
+
+class UnsortedMatrix(IndexOp):
+    """An op whose outputs are (data, indices, indptr) of a matrix that has no place twice, in any order."""
+
+    @abstractmethod
+    def in_order(self, node: Apply) -> tuple[Variable, ...]:
+        """The same of the sorted matrix, made by another op."""
 
 
 # --- the other format ------------------------------------------------------------------------------------------------
@@ -266,6 +279,8 @@ def canonical(p: Parts) -> Parts:
     """The same matrix with sorted slices, the entries for one place added up; p itself where it is known to be so."""
     if p.is_canonical:
         return p
+    if (made := _made_in_order(p)) is not None:
+        return made
     q = other_format(other_format(p))
     entries = arange(extent_of(q.indices, 0), dtype=q.indices.dtype)
     before = maximum(entries - 1, 0)
@@ -280,3 +295,14 @@ def canonical(p: Parts) -> Parts:
         indptr=TakeAt()(ranks, q.indptr),
         is_canonical=True,
     )
+
+
+def _made_in_order(p: Parts) -> Parts | None:
+    """The sorted matrix from the op that made this one, if it has a way to make that."""
+    node = p.data.owner
+    if node is None or not isinstance(node.op, UnsortedMatrix):
+        return None
+    if any(x is not y for x, y in zip((p.data, p.indices, p.indptr), node.outputs, strict=True)):
+        return None
+    data, indices, indptr = node.op.in_order(node)
+    return replace(p, data=data, indices=indices, indptr=indptr, is_canonical=True)

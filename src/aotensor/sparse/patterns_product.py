@@ -100,7 +100,8 @@ class ProductValues(Op):
         product_right    z at q   Σ_i x[i, k]·y[i, j]      x: values of p, y: of c
 
     (indices, indptr of p, of q, of c, inner, minor, x, y) → z. x, y: (nnz,) or (samples, nnz), one dtype, which is that
-    of z. c is canonical. is_whole: c is known to have all places of p·q. Bilinear: each derivative is this op again.
+    of z. No place comes twice in c. is_whole: c is known to have all places of p·q. Bilinear:
+    each derivative is this op again.
 
     Raises: GraphTypeError for values of two dtypes; GraphValueError at run time as ProductPattern.
     """
@@ -213,30 +214,22 @@ def _one_batch(x: Variable, outer: SymbolicExtent, inner: SymbolicExtent) -> Var
 # --- products in parts -----------------------------------------------------------------------------------------------
 
 
-def sparse_product(p: Parts, q: Parts) -> Parts:
-    """The matrix p·q in the format of p, canonical; differentiable with respect to both data vectors.
+def product_pattern(p: Parts, q: Parts) -> tuple[Variable, Variable]:
+    """(indices, indptr) of p·q, sorted, in the format of p.
 
     Raises: GraphValueError at run time if q has not as many rows as p has columns.
     """
-    indices, indptr = product_pattern(p, q)
-    data = product_values(p, q, indices, indptr)
-    return replace(p, data=data, indices=indices, indptr=indptr, columns=q.columns, dims=(p.dims[0], q.dims[1]),
-                   is_canonical=True)  # fmt: skip
-
-
-def product_pattern(p: Parts, q: Parts) -> tuple[Variable, Variable]:
-    """(indices, indptr) of p·q, sorted, in the format of p.   Raises: as `sparse_product`."""
-    indices, indptr = ProductPattern()(*_steering(*_by_slices(p, q)))
+    indices, indptr = ProductPattern()(*steering_of(*by_slices(p, q)))
     return indices, indptr
 
 
 def product_values(p: Parts, q: Parts, indices: Variable, indptr: Variable) -> Variable:
-    """The values of p·q at the places of a canonical pattern in the format of p: its data, in the common dtype.
+    """The values of p·q at the places of a pattern in the format of p, none twice: its data, in the common dtype.
 
-    Differentiable with respect to p.data and q.data, as often as wanted.   Raises: as `sparse_product`.
+    Differentiable with respect to p.data and q.data, as often as wanted.   Raises: as `product_pattern`.
     """
-    left, right = _by_slices(p, q)
-    steering = _steering(left, right)
+    left, right = by_slices(p, q)
+    steering = steering_of(left, right)
     *patterns, minor = steering
     ip, pp, inner, iq, pq = patterns
     dtype = dtypes.promote(p.data.dtype, q.data.dtype)
@@ -244,7 +237,7 @@ def product_values(p: Parts, q: Parts, indices: Variable, indptr: Variable) -> V
     return op(ip, pp, iq, pq, indices, indptr, inner, minor, cast(left.data, dtype), cast(right.data, dtype))  # type: ignore[no-any-return]
 
 
-def _by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+def by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     """The factors such that slice i of the result is made of the slices of the second that slice i of the first names.
 
     Rows of p·q are made of rows of q, columns of it of columns of p.
@@ -253,8 +246,8 @@ def _by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     return (p, canonical(q)) if p.format == "csr" else (q, canonical(p))
 
 
-def _steering(left: Parts, right: Parts) -> tuple[Variable, ...]:
-    """The inputs of ProductPattern."""
+def steering_of(left: Parts, right: Parts) -> tuple[Variable, ...]:
+    """The inputs of ProductPattern: the patterns of two matrices in compressed rows."""
     return left.indices, left.indptr, as_tensor(left.minor), right.indices, right.indptr, as_tensor(right.minor)
 
 

@@ -8,6 +8,9 @@
     product_room     (pattern p, indptr of q) over (minor) → what p·q cannot have more entries than: for each row the
                                                             lengths of the rows that meet in it, or all columns
     product          (pattern p, q) over (minor)          → indices, with some room to spare, and indptr of p·q
+    product_count    (pattern p, q) over (minor)          → indptr of p·q
+    product_rows     (pattern p, q, indptr of p·q, values of p, of q) over (minor) → indices and values of p·q, not
+                                                            sorted: every place comes where its first term does
     product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the places of c; also product_left at
                                                             those of p, product_right at those of q
 
@@ -29,6 +32,7 @@ from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype, unset
 from aotensor.sparse.patterns import OtherFormat, PositionsIn, Union, slices_of
 from aotensor.sparse.patterns_product import ProductPattern, ProductValues
+from aotensor.sparse.sparse_product import SparseProduct
 
 
 def interpret_pattern(op: PatternOp, operands: Sequence[Array]) -> list[Array]:
@@ -58,6 +62,13 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
         case "product", ip, pp, iq, pq:
             inner = _bound(np.asarray(len(pq) - 1), ip)
             return ProductPattern().reference(ip, pp, inner, iq, pq, _bound(extents[0], iq))
+        case "product_count", ip, pp, iq, pq:
+            inner = _bound(np.asarray(len(pq) - 1), ip)
+            return (ProductPattern().reference(ip, pp, inner, iq, pq, _bound(extents[0], iq))[1],)
+        case "product_rows", ip, pp, iq, pq, _, x, y:
+            inner, minor = _bound(np.asarray(len(pq) - 1), ip), _bound(extents[0], iq)
+            data, indices, _ = SparseProduct().reference(ip, pp, inner, iq, pq, minor, x, y)
+            return indices, data
         case _, ip, pp, iq, pq, ic, pc, x, y:
             inner, minor = _bound(np.asarray(len(pq) - 1), ip), _bound(extents[0], iq, ic)
             return (ProductValues(kind).reference(ip, pp, iq, pq, ic, pc, inner, minor, x, y),)

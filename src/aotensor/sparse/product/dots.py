@@ -31,8 +31,9 @@ from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.fitting import fitting
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 from aotensor.sparse.patterns import places_in, slices_of
-from aotensor.sparse.patterns_product import sparse_product
+from aotensor.sparse.patterns_product import triples
 from aotensor.sparse.sample import at_pattern, densified
+from aotensor.sparse.sparse_product import places_by_first_term, sparse_product
 
 
 def times(p: Parts, y: Variable, name: str = "dot") -> Variable:
@@ -85,12 +86,18 @@ class ProductOp(SparseOp):
         return TensorType(dtypes.promote(x.dtype, y.dtype), (*x.shape[:-1], *y.shape[1:]))
 
     def sparse_type(self, x: TensorType, y: TensorType) -> SparseTensorType:
-        """The type of the product as a sparse matrix, in the format of the first sparse operand.   Raises: as above"""
+        """The type of the product as a sparse matrix, in the format of the first sparse operand.
+
+        Rows of a product of two sparse matrices are not sorted.   Raises: as above
+        """
         found = self.common_type(x, y)
         if found.rank != 2:
             raise type_error(self, "two matrices", x, y)
         first = need_sparse(self, x if are_sparse(x) else y)
-        return SparseTensorType(first.format, found.dtype, found.shape, index_dtype=_index_dtype(x, y))
+        is_canonical = not are_sparse(x, y)
+        return SparseTensorType(
+            first.format, found.dtype, found.shape, index_dtype=_index_dtype(x, y), is_canonical=is_canonical
+        )
 
     def product(self, x: Any, y: Any) -> Any:
         """The product of SciPy matrices and arrays in the promoted dtype.   Raises: GraphValueError"""
@@ -215,16 +222,18 @@ def are_sparse(*types: TensorType) -> bool:
 
 
 def structural_product(product: Any, x: Any, y: Any) -> Any:
-    """A SciPy product x @ y with an entry wherever the patterns make one, sorted; SciPy may leave out what is 0."""
-    pattern = _ones(x) @ _ones(y)
-    pattern.sort_indices()
-    at = places_in(slices_of(pattern.indptr), pattern.indices, product.indices, product.indptr)
+    """A SciPy product x @ y with an entry wherever the patterns make one, in the order in which `SparseProduct` does.
+
+    SciPy may leave out what is 0.
+    """
+    y = y.asformat(x.format)
+    left, right = (x, y) if x.format == "csr" else (y, x)
+    p, q = triples(left.indices, left.indptr, right.indptr)
+    rows = slices_of(left.indptr)[p]
+    indices, indptr, _ = places_by_first_term(rows, right.indices[q], len(left.indptr) - 1)
+    at = places_in(slices_of(indptr), indices, product.indices, product.indptr)
     data = np.append(product.data, product.dtype.type(0))[at]
-    return scipy_matrix(pattern.format, data, pattern.indices, pattern.indptr, pattern.shape)
-
-
-def _ones(x: Any) -> Any:
-    return scipy_matrix(x.format, np.ones(len(x.indices), np.int64), x.indices, x.indptr, x.shape)
+    return scipy_matrix(x.format, data, indices, indptr, product.shape)
 
 
 def _checked(name: str, x: Any, y: Any) -> None:

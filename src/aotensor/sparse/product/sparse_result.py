@@ -24,8 +24,8 @@ from aotensor.sparse.convert import everywhere_as, transposed
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import compress
-from aotensor.sparse.patterns_product import sparse_product
 from aotensor.sparse.product.dots import ProductOp, any_product, structural_product, turned
+from aotensor.sparse.sparse_product import sparse_product
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.loops.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
+from aotensor.passes.loops.patterns.lower_product_rows import lower_product_count, lower_product_rows
 from aotensor.passes.loops.patterns.lower_product_values import lower_product_values
 
 
@@ -26,6 +27,10 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
             lower_product_room(b, buffers, op)
         case "product":
             lower_product_pattern(b, buffers, op)
+        case "product_count":
+            lower_product_count(b, buffers, op)
+        case "product_rows":
+            lower_product_rows(b, buffers, op)
         case _:
             lower_product_values(b, buffers, op)
 

@@ -8,7 +8,7 @@ work for each term and for each place, and a look at one word of the second set 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from xdsl.dialects import math
 
@@ -19,6 +19,7 @@ from aotensor.ir.types import i64
 from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.collapse import Buffers
 from aotensor.passes.loops.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.loops.patterns.lower_product_rows import Row, each_term, lower_product_count, write_indptr
 
 BITS: Final = 64
 LOG_BITS: Final = 6
@@ -28,26 +29,13 @@ WORDS_PER_TERM: Final = 2
 
 def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
     """indptr of the product and, unless nobody reads them, its indices."""
+    if not op.tensors[0].uses:
+        lower_product_count(b, buffers, op)
+        return
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)
-    indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
-    is_wanted = bool(op.tensors[0].uses)
-    row = (
-        _writer(b, p, q, minor, IndexVector(b, buffers.buffer(op.tensors[0])))
-        if is_wanted
-        else _counter(b, p, q, minor)
-    )
-
-    def one_row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        indptr.put(carried[0], i)
-        return [row(i, carried[0])]
-
-    (total,) = b.loop(0, p.slices, [b.index(0)], one_row, is_vectorisable=False, is_unrolled=False)
-    indptr.put(total, b.index(p.slices))
-
-
-Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
-"""(row, entries before it) → entries up to its end"""
+    indices, indptr = (IndexVector(b, buffers.buffer(x)) for x in op.tensors)
+    write_indptr(b, p, indptr, _writer(b, p, q, minor, indices))
 
 
 def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: IndexVector) -> Row:
@@ -62,11 +50,11 @@ def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: Inde
         low, high, terms = _span_of_row(b, p, q, i)
 
         def crowded() -> list[Scalar]:
-            _each_term(b, p, q, i, [], lambda j, _: columns.insert_unnoted(j))
+            each_term(b, p, q, i, [], lambda j, _: columns.insert_unnoted(j))
             return [columns.take_between(low, high, start, column)]
 
         def scattered() -> list[Scalar]:
-            (length,) = _each_term(b, p, q, i, [b.index(0)], lambda j, state: [columns.insert(j, state[0])])
+            (length,) = each_term(b, p, q, i, [b.index(0)], lambda j, state: [columns.insert(j, state[0])])
             return [columns.take(length, start, column)]
 
         is_crowded = b.compare("le", b.sub(high, low), b.mul(terms, b.index(WORDS_PER_TERM)))
@@ -99,45 +87,6 @@ def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Sca
         start, stop, [largest, b.index(0), b.index(0)], entry, is_vectorisable=False, is_unrolled=False
     )
     return low, high, terms
-
-
-def _counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent) -> Row:
-    """Rows whose columns are only counted: each notes the row that it was last seen in."""
-    seen = IndexVector.allocated(b, q.indptr.dtype, minor)
-    b.loop(0, minor, (), lambda j, _: seen.put(b.index(-1), j))
-
-    def row(i: Scalar, start: Scalar) -> Scalar:
-        def count(j: Scalar, state: list[Scalar]) -> list[Scalar]:
-            is_new = b.compare("ne", seen[j], i)
-            seen.put(i, j)
-            return [b.add(state[0], b.cast(is_new, "index"))]
-
-        return _each_term(b, p, q, i, [start], count, is_first=True)[0]
-
-    return row
-
-
-def _each_term(
-    b: LoopBuilder,
-    p: Pattern,
-    q: Pattern,
-    i: Scalar,
-    carried: list[Scalar],
-    body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
-    is_first: bool = False,
-) -> list[Scalar]:
-    """carried = body(column, carried) for all terms of row i of the product.   is_first: nobody has read them before"""
-
-    def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
-        if is_first:
-            p.fetch_ahead(e, q)
-
-        def term(f: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
-            return body(q.indices[f], state)
-
-        return b.loop(*q.bounds(p.indices[e]), state, term, is_vectorisable=False, is_unrolled=False)
-
-    return b.loop(*p.bounds(i), carried, entry, is_vectorisable=False, is_unrolled=False)
 
 
 def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

@@ -1,0 +1,160 @@
+"""The product of two sparse matrices in one pass over its terms, which leaves rows in the order that they come in.
+
+Columns and values of a row are filled in together: a workspace says where in the result each column is, so a term is
+added to what is there, or opens a new entry (Gustavson 1978). Sorting costs more than that, so it is left to
+`canonical`, which makes the sorted product instead where it is asked for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import check_steering
+from aotensor.ops.create import zeros
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.shape.extents import extent_of
+from aotensor.sparse.op import Parts
+from aotensor.sparse.patterns import UnsortedMatrix, slices_of
+from aotensor.sparse.patterns_product import (
+    ProductPattern,
+    ProductValues,
+    by_slices,
+    check_inner,
+    lowered_inner,
+    steering_of,
+    triples,
+)
+
+
+@dataclass(frozen=True)
+class SparseProduct(UnsortedMatrix):
+    """(indices, indptr, minor of p, then of q, x, y) → (data, indices, indptr) of p·q, in compressed rows.
+
+    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data. Every place that some k has comes once,
+    in the order of the first terms. q is canonical.
+
+    Raises: GraphTypeError for values of two dtypes; GraphValueError at run time if q has not as many rows as p has
+    columns.
+    """
+
+    name: ClassVar[str] = "sparse_product"
+
+    def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
+        ip, pp, _, iq, pq, _, x, y = types
+        if x.dtype != y.dtype or {x.rank, y.rank} != {1}:
+            raise GraphTypeError(f"{self.name}: expected vectors of values of one dtype, found {x} and {y}")
+        dtype = self.index_dtype(ip, pp, iq, pq)
+        return TensorType(x.dtype, (None,)), TensorType(dtype, (None,)), TensorType(dtype, pp.shape)
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        ip, pp, inner, iq, pq, _, x, y = inputs
+        check_inner(inner, pq)
+        p, q = triples(ip, pp, pq)
+        indices, indptr, at = places_by_first_term(slices_of(pp)[p], iq[q], len(pp) - 1)
+        data = np.zeros(len(indices), x.dtype)
+        with np.errstate(all="ignore"):
+            np.add.at(data, at, x[p] * y[q])
+        return data, indices, indptr
+
+    def in_order(self, node: Apply) -> tuple[Variable, ...]:
+        ip, pp, inner, iq, pq, minor, x, y = node.inputs
+        indices, indptr = ProductPattern()(ip, pp, inner, iq, pq, minor)
+        return _values("product_values", node, indices, indptr, x, y), indices, indptr
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        *steering, x, y = inputs
+        none, ct = [disconnected() for _ in steering], cotangents[0]
+        if is_disconnected(ct):
+            return [*none, disconnected(), disconnected()]
+        if dtypes.is_discrete(x.dtype):
+            return [*none, zero_gradient(x), zero_gradient(y)]
+        node, (_, indices, indptr) = outputs[0].owner, outputs
+        return [
+            *none,
+            _values("product_left", node, indices, indptr, ct, y),
+            _values("product_right", node, indices, indptr, x, ct),
+        ]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (*_, x, y), (*_, tx, ty) = inputs, tangents
+        none = [disconnected(), disconnected()]
+        if is_disconnected(tx) and is_disconnected(ty):
+            return [disconnected(), *none]
+        if dtypes.is_discrete(x.dtype):
+            return [zero_gradient(outputs[0]), *none]
+        pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
+        node, (_, indices, indptr) = outputs[0].owner, outputs
+        return [sum_terms([_values("product_values", node, indices, indptr, a, b) for a, b in pairs], add), *none]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [*([False] * 3 for _ in node.inputs[:-2]), *([True, False, False] for _ in range(2))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        *steering, x, y = inputs
+        check_steering(self, is_batched[:-2], first=0)
+        nothing = [zeros((extent_of(indices, 0),), x.dtype) for indices in (steering[0], steering[3])]
+        one = self.apply(*steering, *nothing)  # its pattern is that of all samples
+        _, indices, indptr = one.outputs
+        return [_values("product_values", one, indices, indptr, x, y), indices, indptr]
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
+        ip, pp, inner, iq, pq, minor, x, y = inputs
+        lowered_inner(b, inner, pq)
+        v, dtype = b.scalars, dtypes.promote(ip.dtype, pp.dtype, iq.dtype, pq.dtype)
+        extent = v.cast(b.item(minor), dtypes.INDEX)
+        (indptr,) = b.pattern("product_count", [ip, pp, iq, pq], [extent], [(dtype, pp.extents)])
+        nnz = v.cast(v.load(indptr, v.isub(pp.extents[0], 1)), dtypes.INDEX)
+        operands, results = [ip, pp, iq, pq, indptr, x, y], [(dtype, (nnz,)), (x.dtype, (nnz,))]
+        indices, data = b.pattern("product_rows", operands, [extent], results)
+        return data, indices, indptr
+
+
+def places_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Array, Array, Array]:
+    """(indices, indptr) of the places of terms, in the order in which each row gets them; the entry of every term.
+
+    rows: sorted. count: of the rows.
+    """
+    width = int(columns.max(initial=0)) + 1
+    found, first, inverse = np.unique(rows * width + columns, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(found // width, minlength=count))])
+    return found[order] % width, indptr, ranks[inverse]
+
+
+def _values(kind: str, node: Apply | None, indices: Variable, indptr: Variable, x: Variable, y: Variable) -> Variable:
+    """Sums over the terms of a product, at places of p, q or the product, whose pattern is given."""
+    assert node is not None
+    ip, pp, inner, iq, pq, minor, *_ = node.inputs
+    op = ProductValues(kind, is_whole=True)
+    return op(ip, pp, iq, pq, indices, indptr, inner, minor, x, y)  # type: ignore[no-any-return]
+
+
+def sparse_product(p: Parts, q: Parts) -> Parts:
+    """The matrix p·q in the format of p, not sorted, no place twice; differentiable with respect to both data vectors.
+
+    Raises: GraphValueError at run time if q has not as many rows as p has columns.
+    """
+    left, right = by_slices(p, q)
+    dtype = dtypes.promote(p.data.dtype, q.data.dtype)
+    op = SparseProduct()
+    data, indices, indptr = op(*steering_of(left, right), cast(left.data, dtype), cast(right.data, dtype))
+    return replace(p, data=data, indices=indices, indptr=indptr, columns=q.columns, dims=(p.dims[0], q.dims[1]),
+                   is_canonical=False)  # fmt: skip
