@@ -145,10 +145,11 @@ def test_every_built_in_op_has_its_rules() -> None:
 
     found = below(Op) - {Op}
     own = [op for op in found if op.__module__.startswith("aotensor.") and op.name != op.__name__]
+    own = [op for op in own if op.expand is Op.expand]  # what other ops make takes the rules of these
     assert len(own) > 30
     assert [op for op in own if chosen_rule(op, REVERSE_RULES) != "pullback"] == []
     assert [op for op in own if chosen_rule(op, FORWARD_RULES) != "pushforward"] == []
-    assert [op for op in own if op.lower is Op.lower and op.expand is Op.expand] == []
+    assert [op for op in own if op.lower is Op.lower] == []
 
 
 # --- forward by two pullbacks ----------------------------------------------------------------------------------------
