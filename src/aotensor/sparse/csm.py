@@ -29,7 +29,7 @@ from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp, zero_gradient
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.sparse.checked import CheckedStructure
-from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class CSM(SparseOp):
             return [disconnected(), *none]
         if dtypes.is_discrete(data.dtype):
             return [zero_gradient(data), *none]
-        return [_values_at(ct, outputs[0]), *none]
+        return [lookup("sample_at")(ct, outputs[0]), *none]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -145,15 +145,6 @@ def _dims_of(shape: Variable) -> tuple[Dim, Dim]:
         return rows, columns
     source = shape.owner.inputs[0] if shape.owner is not None and isinstance(shape.owner.op, CSMProperties) else None
     return source.sparse_type.shape if isinstance(source, SparseVariable) else (None, None)  # type: ignore[return-value]
-
-
-def _values_at(term: Variable, x: Variable) -> Variable:
-    """A cotangent or tangent at the entries of x: entry by entry if it is made of the same vectors."""
-    if term.owner is not None and isinstance(term.owner.op, CSM):
-        p, q = parts_of(term), parts_of(x)
-        if have_same_pattern(p, q):
-            return p.data
-    return lookup("sample_at")(term, x)  # type: ignore[no-any-return]
 
 
 CSC: Final = CSM("csc")
@@ -211,7 +202,7 @@ class CSMProperties(SparseOp):
         none = [disconnected()] * 3
         if is_disconnected(tangents[0]):
             return [disconnected(), *none]
-        return [_values_at(tangents[0], inputs[0]), *none]
+        return [lookup("sample_at")(tangents[0], inputs[0]), *none]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False, False, False]]

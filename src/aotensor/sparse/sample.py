@@ -58,7 +58,7 @@ class Sample(SparseOp):
         p = parts_of(x)
         if isinstance(g.type, SparseTensorType):
             q = parts_of(g)
-            if (p.is_canonical or q.is_canonical) and have_same_pattern(p, q):  # else entries for one place add up
+            if have_same_pattern(p, q):  # entry by entry, also where several entries have one place
                 return [q.data]
             q = canonical(q)
             return [take_present(q.data, positions_in(p, q))]
