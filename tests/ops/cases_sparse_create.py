@@ -38,7 +38,7 @@ CONSTRUCT = [
     Case(id="construct-sparse-rows", build=lambda v, rows: _placed(v, rows).toarray() ** 2, inputs=[VALUES, ROWS],
          wrt=(0,), ragged=True),
     Case(id="construct-sparse-regular", inputs=[VALUES],
-         build=lambda v: sp.dense_from_sparse(_placed(v, np.array([3, 0, 2])), structured=False) ** 2),
+         build=lambda v: sp.dense_from_sparse(_placed(v, ROWS), structured=False) ** 2),
     Case(id="construct-sparse-slope", build=lambda v: grad(sum_over(_placed(v, ROWS).toarray() ** 3), v),
          inputs=[VALUES]),
     value("construct-sparse-float32", lambda v: _placed(v, np.array([], "int32")).toarray(),

@@ -24,6 +24,7 @@ from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
+from aotensor.sparse.arithmetic.operands import as_canonical
 from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose
 from aotensor.sparse.csm import matrix_of, parts_of
@@ -99,6 +100,8 @@ def _step(place: Place, target: Target, stop: Collection[Variable]) -> Step:
                 return _by_operands(place, xs[:1], p, lambda x: x)
             case StoredEverywhere():
                 return Step([place.of(xs[0])], lambda x: x)
+            case DenseFromSparse():  # its elements are sums of all entries for a place
+                return Step([place.of(as_canonical(xs[0]))], lambda x: x)
             case DimShuffle(pattern=(1, 0)) if xs[0].ndim == 2:
                 return Step([place.of(xs[0], True)], lambda x: x)
             case Contract() as op if dtypes.is_float(g.dtype) and _is_by_entry(op):
@@ -117,7 +120,6 @@ _OF_MATRICES: Final[dict[type, Callable[..., Variable]]] = {
     AddSD: add,
     Neg: neg,
     Transpose: lambda x: x,
-    DenseFromSparse: lambda x: x,
 }
 """Ops that are the same entry by entry, whatever is stored: what they are at the entries, of what is there."""
 
