@@ -21,6 +21,7 @@ from aotensor_runtime.errors import (
     LibraryNotFound,
     OutOfMemory,
     TooNewLibrary,
+    TooOldLibrary,
     UnsupportedMachine,
 )
 from aotensor_runtime.library import Library, load
@@ -42,6 +43,7 @@ __all__ = [
     "Manifest",
     "OutOfMemory",
     "TooNewLibrary",
+    "TooOldLibrary",
     "UnsupportedMachine",
     "load",
 ]

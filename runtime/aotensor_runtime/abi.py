@@ -10,7 +10,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
-ABI_VERSION: Final = 1
+ABI_VERSION: Final = 2
 
 HEADER: Final = Path(__file__).parent / "include" / "aotensor.h"
 

@@ -1,9 +1,13 @@
-"""From what a caller passes to the arrays that a library takes: names, dtypes, ranks. Extents are checked natively."""
+"""From what a caller passes to the arrays that a library takes: names, dtypes, ranks; and memory for what it gives.
+
+Extents are checked in native code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from math import prod
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -12,6 +16,11 @@ from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+LARGE: Final = 1 << 18
+"""Bytes from which on looking for a cache line is cheap beside the work."""
+LINE: Final = 64
+"""Bytes of a cache line."""
 
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
@@ -22,6 +31,15 @@ _NO_STEPS = (0, 0)
 def pattern(shape: tuple[int, ...]) -> AnyArray:
     """An array of two extents without memory of its own: what stands for the extents of a sparse matrix."""
     return np.ndarray(shape, "bool", _NOTHING, 0, _NO_STEPS)
+
+
+def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
+    """An uninitialised array in C order. A large matrix is aligned: rows that straddle lines cost up to a third."""
+    if len(shape) < 2 or (size := prod(shape) * dtype.itemsize) < LARGE:
+        return np.empty(shape, dtype)
+    room = np.empty(size + LINE, np.uint8)
+    start = -room.__array_interface__["data"][0] % LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 def match_names(

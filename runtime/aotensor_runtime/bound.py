@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from aotensor_runtime.abi import CANONICAL, BoundCall, Context, Status
-from aotensor_runtime.arguments import AnyArray, match_names
+from aotensor_runtime.arguments import AnyArray, match_names, new_array
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 from aotensor_runtime.invoke import Descriptors, Entries, filled, raise_status, result_of, run, shape_of, shape_sources
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
-from aotensor_runtime.memory import new_array
 from aotensor_runtime.sparse.call import flat, joiner
 from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
 

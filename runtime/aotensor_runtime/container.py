@@ -7,21 +7,21 @@ from typing import Final
 
 from aotensor_runtime import abi
 from aotensor_runtime.elf import ElfFile, Section
-from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, TooNewLibrary
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, TooNewLibrary, TooOldLibrary
 from aotensor_runtime.manifest import Default, Manifest, ManifestError, read_abi_version
 
-CHECKSUM_MAGIC: Final = b"AOTSUM\x01\0"
+CHECKSUM_MAGIC: Final = b"AOTSUM\x02\0"
 CHECKSUM_SIZE: Final = len(CHECKSUM_MAGIC) + 32
 """Bytes of the checksum section: magic with version, SHA-256."""
 
-MAX_SECTION_BYTES: Final = 1 << 28
+MAX_SECTION_BYTES: Final = 1 << 26
 """Longest extra section, in bytes after decompression."""
 
 
 class Container:
     """The sections of a library or object file, read without running it.
 
-    Raises: ForeignLibrary, DamagedLibrary or TooNewLibrary.
+    Raises: ForeignLibrary, DamagedLibrary, TooNewLibrary or TooOldLibrary.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -37,6 +37,8 @@ class Container:
         if len(content) != CHECKSUM_SIZE or content[:6] != CHECKSUM_MAGIC[:6]:
             raise DamagedLibrary("the checksum is damaged")
         if content[: len(CHECKSUM_MAGIC)] != CHECKSUM_MAGIC:
+            if content[6:8] < CHECKSUM_MAGIC[6:8]:
+                raise TooOldLibrary("an earlier aotensor built this library", hint="compile it again")
             raise TooNewLibrary("a later aotensor built this library", hint="upgrade aotensor")
         return content[len(CHECKSUM_MAGIC) :]
 
@@ -56,12 +58,16 @@ class Container:
             raise DamagedLibrary("the checksum does not fit: the file was changed after it was built")
 
     def manifest(self) -> Manifest:
-        """Raises: TooNewLibrary, or DamagedLibrary for a manifest that breaks the schema."""
+        """Raises: TooNewLibrary, TooOldLibrary, or DamagedLibrary for a manifest that breaks the schema."""
         text = (self.elf.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0")
         version = read_abi_version(text)
         if version > abi.ABI_VERSION:
             raise TooNewLibrary(
                 f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="upgrade aotensor"
+            )
+        if 0 < version < abi.ABI_VERSION:
+            raise TooOldLibrary(
+                f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="compile it again"
             )
         try:
             return Manifest.from_json(text)

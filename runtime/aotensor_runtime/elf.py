@@ -1,7 +1,8 @@
 """Reading ELF files without running them: sections by name, and the checksum of what gets loaded.
 
-Only what libraries of aotensor need: 64 bits, little-endian. Every offset is checked against the file, so a truncated
-or changed file gives an error and nothing else. Source: System V ABI, chapters 4 and 5.
+Only what libraries of aotensor need: 64 bits, little-endian. Every offset is checked against the file, and the work is
+bounded by its size, so a truncated, changed or hostile file gives an error and nothing else.
+Source: System V ABI, chapters 4 and 5.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ MACHINES: Final = {62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
+_PLACE: Final = struct.Struct("<IQQQQ")
+"""What the checksum covers of a loaded section: type, flags, address, offset, size; its name follows."""
 _SECTION_TABLE_FIELDS: Final = ((40, 48), (58, 64))  # e_shoff; e_shentsize, e_shnum, e_shstrndx: `strip` moves them
-_NO_BITS, _LOAD = 8, 1
+_NO_BITS, _LOAD, _ALLOCATED = 8, 1, 2
 _MAX_SEGMENTS: Final = 64
+_MAX_NAME: Final = 256
+"""Bytes of a section's name that are read; ours are shorter."""
+_OURS: Final = ".aotensor."
 
 RELOCATABLE: Final = 1
 SHARED: Final = 3
@@ -56,6 +62,7 @@ class ElfFile:
             raise ForeignLibrary("not a 64-bit little-endian ELF file")
         self.data = data
         self._segment_table = self._table(ph, ph_size, ph_count, _SEGMENT, "segment table")
+        self._places: list[bytes] = []
         self.sections = self._read_sections(self._table(sh, sh_size, sh_count, _SECTION, "section table"), names)
 
     def section(self, name: str) -> bytes | None:
@@ -64,9 +71,10 @@ class ElfFile:
         return None if place is None else self.data[place.offset : place.offset + place.size]
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of all that gets loaded, with zeros in place of the bytes of `hole`.
+        """SHA-256 of all that gets loaded, with zeros in place of the bytes of `hole`, and of where its sections lie.
 
-        The whereabouts of the section table do not count: nothing loads it, and `strip` moves it.
+        The whereabouts of the section table do not count, nor do sections that are not loaded: `strip` moves the one
+        and removes the others.
         """
         image = bytearray(self.data)
         image[hole.offset : hole.offset + hole.size] = bytes(hole.size)
@@ -78,6 +86,8 @@ class ElfFile:
         total.update(view[first:end])
         for first, end in self._loaded():
             total.update(view[first:end])
+        for place in sorted(self._places):
+            total.update(place)
         return total.digest()
 
     def _loaded(self) -> Iterator[tuple[int, int]]:
@@ -85,9 +95,13 @@ class ElfFile:
         first, end = self._segment_table
         if end - first > _MAX_SEGMENTS * _SEGMENT.size:
             raise DamagedLibrary("too many segments")
+        loaded = 0
         for kind, _, offset, _, _, size, _, _ in _SEGMENT.iter_unpack(self.data[first:end]):
             if kind == _LOAD:
                 self._within(offset, size, "segment")
+                loaded += size
+                if loaded > 2 * len(self.data):
+                    raise DamagedLibrary("the segments overlap")
                 yield offset, offset + size
 
     def _table(self, offset: int, size: int, count: int, entry: struct.Struct, what: str) -> tuple[int, int]:
@@ -110,13 +124,18 @@ class ElfFile:
         names_offset, names_size = entries[names][4:6]
         self._within(names_offset, names_size, "section names")
         texts = self.data[names_offset : names_offset + names_size]
-        sections = {}
-        for name, kind, _, _, offset, size, *_ in entries[1:]:
-            end = texts.find(b"\0", name)
-            if end < 0:
+        loaded: dict[str, Section] = {}
+        others: dict[str, Section] = {}
+        for name, kind, flags, address, offset, size, *_ in entries[1:]:
+            if name >= len(texts):
                 raise DamagedLibrary("a section's name is outside of the names")
-            text = texts[name:end].decode("latin-1")
+            text = texts[name : name + _MAX_NAME].partition(b"\0")[0].decode("latin-1")
+            is_loaded = bool(flags & _ALLOCATED)
+            if is_loaded:
+                self._places.append(_PLACE.pack(kind, flags, address, offset, size) + text.encode() + b"\0")
+            if text.startswith(_OURS) and (not is_loaded or text in loaded):
+                raise DamagedLibrary(f"section {text} is there twice, or is not loaded")
             if kind != _NO_BITS:
                 self._within(offset, size, f"section {text}")
-                sections[text] = Section(text, offset, size)
-        return sections
+                (loaded if is_loaded else others)[text] = Section(text, offset, size)
+        return others | loaded

@@ -6,6 +6,7 @@ AotensorError                              everything below; carries a Diagnosti
 │   ├── DamagedLibrary                         truncated, or changed since it was built
 │   ├── ForeignLibrary                         not built by aotensor, or for another kind of system
 │   ├── TooNewLibrary                          built by an aotensor that this runtime does not know
+│   ├── TooOldLibrary                          built by an aotensor whose libraries this runtime no longer reads
 │   └── UnsupportedMachine                     for another architecture, or needs CPU features that are absent
 ├── ArgumentError                          a call that the signature does not allow
 │   ├── ArgumentTypeError  (TypeError)         number of arguments, names, dtypes, ranks
@@ -76,6 +77,10 @@ class ForeignLibrary(LibraryError):
 
 class TooNewLibrary(LibraryError):
     """A library of a later aotensor than this runtime."""
+
+
+class TooOldLibrary(LibraryError):
+    """A library of an earlier aotensor, in a form that this runtime no longer reads."""
 
 
 class UnsupportedMachine(LibraryError):

@@ -9,11 +9,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, Context, PythonCall, Status
-from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.arguments import AnyArray, new_array
 from aotensor_runtime.invoke import Entries, Source, shape_sources
 from aotensor_runtime.layout import DTYPES, Layout
 from aotensor_runtime.manifest import FunctionSpec
-from aotensor_runtime.memory import new_array
 
 FastCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[AnyArray, ...] | None"]
 """From all inputs to all outputs; None if the long way has to be taken, which then also says why."""

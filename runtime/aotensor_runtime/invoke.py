@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
-from aotensor_runtime.arguments import AnyArray, pattern
+from aotensor_runtime.arguments import AnyArray, new_array, pattern
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentIndexError,
@@ -21,7 +21,6 @@ from aotensor_runtime.errors import (
 )
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec
-from aotensor_runtime.memory import new_array
 
 MESSAGE_BYTES: Final = 2048
 

@@ -1,17 +1,18 @@
 """Opening a library: read and check it first, load it then.
 
 The file is judged by its bytes: kind of file, architecture, checksum, manifest, CPU features. Only then does the
-dynamic loader see it, so a damaged or foreign file gives an error and never runs.
+dynamic loader see these bytes, so a damaged or foreign file gives an error and never runs. What its code says about its
+functions is compared with the manifest before anything is called.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from threading import Lock, RLock
+from threading import RLock
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -20,15 +21,16 @@ import numpy as np
 from aotensor_runtime.arguments import AnyArray
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.container import Container
-from aotensor_runtime.errors import LibraryError, LibraryNotFound
+from aotensor_runtime.errors import DamagedLibrary, LibraryError, LibraryNotFound
 from aotensor_runtime.invoke import Entries
 from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.machine import check_architecture, check_features
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
+from aotensor_runtime.mapping import map_library
 from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
 
-__all__ = ["Library", "LibraryFunction", "load", "read"]
+__all__ = ["Library", "LibraryFunction", "load", "read", "read_file"]
 
 
 def load(path: str | os.PathLike[str]) -> Library:
@@ -37,13 +39,35 @@ def load(path: str | os.PathLike[str]) -> Library:
     Raises: LibraryNotFound, ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine, with the path.
     """
     place = Path(path)
+    return Library(read_file(place), place)
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a library.
+
+    Raises: LibraryNotFound; LibraryError for what is no regular file, is too large, or cannot be read.
+    """
     try:
-        data = place.read_bytes()
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO without writer must not block
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise LibraryError(f"{path}: this is no regular file")
+            if status.st_size > MAX_FILE_BYTES:
+                raise LibraryError(f"{path}: {status.st_size} bytes are more than the limit of {MAX_FILE_BYTES}")
+            with open(handle, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(handle)
     except FileNotFoundError as error:
-        raise LibraryNotFound(f"{place}: there is no such file") from error
-    except OSError as error:
-        raise LibraryError(f"{place}: cannot be read ({error.strerror})") from error
-    return Library(data, place)
+        raise LibraryNotFound(f"{path}: there is no such file") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise LibraryError(f"{path}: cannot be read ({reason})") from error
+
+
+MAX_FILE_BYTES: Final = 1 << 31
+"""Longest library that is read, in bytes."""
 
 
 class Library:
@@ -58,9 +82,12 @@ class Library:
             container = read(data)
             self.manifest: Manifest = container.manifest()
             check_features(self.manifest, container.elf.machine)
-            self._handle = _open(container, path)
+            digest = container.recorded_checksum()
+            self._handle = map_library(data, digest, f"lib{self.manifest.name}.so", path)
+            check_signatures(self.manifest, self._handle)
         except LibraryError as error:
-            raise type(error)(f"{path or 'library'}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
+            found = error.diagnostic
+            raise type(error)(f"{path or 'library'}: {found.title}", lines=found.lines, hint=found.hint) from error
         self._container = container
         self._cells: dict[int, Cell] = {}
         lock = RLock()
@@ -149,43 +176,26 @@ def read(data: bytes) -> Container:
     return container
 
 
-_opened: Final[dict[bytes, ctypes.CDLL]] = {}
-_paths: Final[dict[str, bytes]] = {}
-_lock: Final = Lock()
+def check_signatures(manifest: Manifest, handle: ctypes.CDLL) -> None:
+    """Compare what the manifest says about each function with what its code was compiled for.
 
-
-def _open(container: Container, path: Path | None) -> ctypes.CDLL:
-    """The library in memory; equal bytes are loaded once.
-
-    The dynamic loader knows a library by its path: when another one has taken the place of a file that is loaded, or
-    there is no file, it gets a private copy under a name of its own.
+    Raises: DamagedLibrary for a difference: a call would write where nothing of that size is.
     """
-    digest = container.recorded_checksum()
-    with _lock:
-        if digest not in _opened:
-            place = None if path is None else str(path.resolve())
-            if place is not None and _paths.setdefault(place, digest) == digest:
-                _opened[digest] = _dlopen(place)
-            else:
-                _opened[digest] = _dlopen_copy(container.elf.data)
-        return _opened[digest]
-
-
-def _dlopen_copy(data: bytes) -> ctypes.CDLL:
-    handle, name = tempfile.mkstemp(prefix="aotensor-", suffix=".so")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        return _dlopen(name)
-    finally:
-        os.unlink(name)
-
-
-def _dlopen(place: str) -> ctypes.CDLL:
-    try:
-        return ctypes.CDLL(place)
-    except OSError as error:
-        raise LibraryError(f"the dynamic loader refuses it ({error})") from error
+        entry = handle[f"{manifest.prefix}aotensor_signature"]
+    except AttributeError as error:
+        raise DamagedLibrary(f"the library lacks an entry ({error})") from error
+    entry.argtypes, entry.restype = [ctypes.c_int32], ctypes.c_char_p
+    for number, spec in enumerate(manifest.functions):
+        text, expected = entry(number), signature_text(spec).encode()
+        if text != expected:
+            found = "nothing" if text is None else text.decode(errors="replace")
+            raise DamagedLibrary(
+                f"the manifest does not fit the code of function {spec.name}",
+                lines=[f"manifest: {expected.decode()}", f"code:     {found}"],
+            )
+    if entry(len(manifest.functions)) is not None:
+        raise DamagedLibrary("the code has more functions than the manifest")
 
 
 def _restore(data: bytes, state: Mapping[int, Value]) -> Library:

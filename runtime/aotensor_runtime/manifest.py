@@ -6,6 +6,8 @@ cross-reference is checked, unknown keys are refused, and `ManifestError` names 
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import math
 import re
@@ -26,11 +28,13 @@ from aotensor_runtime.signature import (
     OutputSpec,
     SparseSpec,
     SparseValue,
+    signature_text,
 )
 
 __all__ = [
     "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind",
-    "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version", "validate",
+    "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version",
+    "signature_text", "validate",
 ]  # fmt: skip
 
 SCHEMA: Final = 1
@@ -39,6 +43,7 @@ MAX_BYTES: Final = 16 << 20
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _MAX_RANK: Final = 64
+_MAX_SECTIONS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +97,37 @@ class Manifest:
         raise KeyError(name)
 
     def status_of(self, function: str, check: int) -> int:
-        """Status code of check number `check` (from 1) of a function; the checks of a library are numbered through."""
-        first = int(Status.CHECK)
+        """Status code of check number `check` (from 1) of a function.   Raises: KeyError"""
+        return self.statuses()[function, check]
+
+    def statuses(self) -> dict[tuple[str, int], int]:
+        """Status codes by function and number of the check, from 1.
+
+        A code follows from what it says and from the function: it is the same in every library that has this check,
+        and two libraries in one program have no code in common that means two things.
+        """
+        codes: dict[tuple[str, int], int] = {}
+        meaning: dict[int, str] = {}
         for spec in self.functions:
-            if spec.name == function:
-                return first + check - 1
-            first += len(spec.checks)
-        raise KeyError(function)
+            for number, check in enumerate(spec.checks, 1):
+                text = f"{spec.name}\0{check.kind}\0{check.message}"
+                attempts = (_hashed(f"{text}\0{k}") for k in itertools.count())
+                codes[spec.name, number] = next(x for x in attempts if meaning.setdefault(x, text) == text)
+        return codes
 
     def check(self, status: int) -> tuple[FunctionSpec, Check] | None:
         """The function and check that a status code stands for, None if it is no check."""
-        index = status - Status.CHECK
-        for spec in self.functions:
-            if 0 <= index < len(spec.checks):
-                return spec, spec.checks[index]
-            index -= len(spec.checks)
+        for (name, number), code in self.statuses().items():
+            if code == status:
+                spec = self.function(name)
+                return spec, spec.checks[number - 1]
         return None
+
+
+def _hashed(text: str) -> int:
+    """A number of at most nine digits from `Status.CHECK` on."""
+    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+    return int(Status.CHECK) + number % (10**9 - int(Status.CHECK))
 
 
 class ValuePool:
@@ -293,6 +313,7 @@ def _manifest(node: Node) -> Manifest:
     name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, schema = node.fields(
         *names, "schema"
     )
+    require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
     return Manifest(
         name=name.name(),

@@ -179,6 +179,24 @@ class FunctionSpec:
         return self.is_allocating or bool(self.lapack)
 
 
+def signature_text(spec: FunctionSpec) -> str:
+    """All of a signature that the code of a library depends on, in one line: names, order, dtypes, dims, matrices.
+
+    It travels in the code as well as, in another form, in the manifest, and the runtime compares the two.
+    """
+    inputs = ", ".join(map(_value_text, spec.inputs))
+    outputs = ", ".join(map(_value_text, spec.outputs))
+    matrices = [("in", group) for group in spec.sparse_inputs] + [("out", group) for group in spec.sparse_outputs]
+    groups = [f"{group.format} {side} {group.first}" for side, group in matrices]
+    tail = f"; {len(spec.checks)} checks" + "".join(f"; {group}" for group in groups)
+    return f"{spec.name}({inputs}) -> ({outputs}); dims {' '.join(spec.dims)}{tail}"
+
+
+def _value_text(value: ArgumentSpec | OutputSpec) -> str:
+    extents = ", ".join("?" if n is None else str(n) for n in value.shape)
+    return f"{value.name}: {value.dtype}[{extents}]"
+
+
 _Spec = TypeVar("_Spec", ArgumentSpec, OutputSpec)
 
 

@@ -41,6 +41,7 @@ from aotensor_runtime.errors import (
     LibraryNotFound,
     OutOfMemory,
     TooNewLibrary,
+    TooOldLibrary,
     UnsupportedMachine,
 )
 
@@ -70,6 +71,7 @@ __all__ = [
     "NullTypeGradError",
     "OutOfMemory",
     "TooNewLibrary",
+    "TooOldLibrary",
     "ToolError",
     "UnsupportedError",
     "UnsupportedIndexError",

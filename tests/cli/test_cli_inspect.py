@@ -12,6 +12,7 @@ from command_line import Call
 
 from aotensor.codegen.container import seal
 from aotensor.driver.function import STAGES
+from aotensor_runtime.abi import ABI_VERSION
 
 
 def test_summary_of_a_library(call: Call, library: Path) -> None:
@@ -97,8 +98,9 @@ def _other_elf(content: bytes) -> bytes:
 
 
 def _too_new(content: bytes) -> bytes:
-    assert b'"abi":1,' in content
-    return seal(content.replace(b'"abi":1,', b'"abi":9,'))
+    version = b'"abi":%d,' % ABI_VERSION
+    assert version in content
+    return seal(content.replace(version, b'"abi":9,'))
 
 
 def _big_endian(content: bytes) -> bytes:
@@ -112,7 +114,7 @@ def _big_endian(content: bytes) -> bytes:
         (_truncated, "section table"),
         (_foreign, "not an ELF file"),
         (_other_elf, "aotensor did not build this file: it has no manifest"),
-        (_too_new, "the library has ABI version 9, this runtime knows 1"),
+        (_too_new, f"the library has ABI version 9, this runtime knows {ABI_VERSION}"),
         (_big_endian, "not a 64-bit little-endian ELF file"),
         (lambda _: b"", "not an ELF file"),
     ],

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +21,9 @@ import aotensor_runtime as runtime
 from aotensor.codegen.container import seal
 from aotensor.codegen.library import write_library
 from aotensor.codegen.machine import Machine
-from aotensor_runtime import abi
+from aotensor.driver.linkage import read_linkage
+from aotensor_runtime import abi, mapping
+from aotensor_runtime.container import Container
 from aotensor_runtime.library import read
 
 
@@ -85,12 +91,63 @@ def test_a_replaced_file_is_a_new_library(tmp_path: Path) -> None:
     assert second.scale([1.0]).tolist() == [2] and first.plus(1.0, 1.0) == 2
 
 
+def test_a_loaded_library_does_not_see_its_file_change(tmp_path: Path) -> None:
+    """Written in place, as `cp` does, or cut off: the loaded code is a copy of what was judged."""
+    path, _ = write_library(handmade().library("inplace"), tmp_path)
+    function = runtime.load(path).scale
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+        file.truncate(10)
+    assert function([1.0, 2.0]).tolist() == [2, 4]
+
+
+def test_many_libraries_keep_apart(tmp_path: Path) -> None:
+    """More than stay open as files: none is taken for another, whatever number its file has."""
+    base = small_library().shared()
+    place = base.index(b'"aotensor":"0.1.0"')
+    loaded = []
+    for k in range(100):
+        changed = bytearray(base)
+        changed[place + 12 : place + 17] = f"{k:05d}".encode()
+        loaded.append(runtime.Library(seal(bytes(changed))))
+    handles = {library._handle._handle for library in loaded}
+    assert len(handles) == 100
+    assert all(library.plus(1.0, 2.0) == 3 for library in loaded)
+
+
+@pytest.mark.parametrize("missing", ["memfd_create", "proc"])
+def test_without_anonymous_files(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    if missing == "proc":
+        monkeypatch.setattr(mapping.os.path, "exists", lambda path: not str(path).startswith("/proc"))
+    else:
+        monkeypatch.delattr(mapping.os, "memfd_create")
+    monkeypatch.setattr(mapping, "_opened", {})
+    assert runtime.Library(small_library().shared()).plus(1.0, 2.0) == 3
+
+
+def test_in_place_for_profilers(tmp_path: Path) -> None:
+    path, _ = write_library(small_library(), tmp_path)
+    program = f"import aotensor_runtime as r; r.load({str(path)!r}).plus(1, 2); print(open('/proc/self/maps').read())"
+    for value, is_there in (("1", True), ("0", False)):
+        environment = {**os.environ, mapping.IN_PLACE: value}
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        assert (str(path) in done.stdout) == is_there
+        assert "libsmall.so" in done.stdout, "its name is seen either way"
+
+
 def test_missing_and_unreadable(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such file") as caught:
         runtime.load(tmp_path / "nothing.so")
     assert isinstance(caught.value, runtime.LibraryNotFound)
-    with pytest.raises(runtime.LibraryError, match="cannot be read"):
+    with pytest.raises(runtime.LibraryError, match="no regular file"):
         runtime.load(tmp_path)
+    with pytest.raises(runtime.LibraryError, match="no regular file"):
+        runtime.load("/dev/zero")
+    os.mkfifo(tmp_path / "fifo.so")
+    with pytest.raises(runtime.LibraryError, match="no regular file"):
+        runtime.load(tmp_path / "fifo.so")
+    with pytest.raises(runtime.LibraryError, match="cannot be read"):
+        runtime.load("a\0b.so")
 
 
 @pytest.mark.parametrize(
@@ -153,24 +210,68 @@ def test_truncated(built: tuple[Path, Path]) -> None:
             read(data[:length]).manifest()
 
 
-def test_changed_bytes_never_load(built: tuple[Path, Path], rng: np.random.Generator) -> None:
-    """Every single change is either refused, or lies where nothing is loaded from and everything reads the same."""
+def everything(container: Container) -> object:
+    """All that anyone reads from a library."""
+    manifest = container.manifest()
+    values = [value.default for spec in manifest.functions for value in spec.inputs if value.default is not None]
+    return (
+        manifest,
+        {name: container.extra(name) for name in container.extra_names()},
+        [container.value(place) for place in values],
+        read_linkage(container.elf),
+        container.computed_checksum(),
+    )
+
+
+def test_a_flipped_bit_is_refused_or_changes_nothing(built: tuple[Path, Path], rng: np.random.Generator) -> None:
+    """All headers, tables and names bit by bit; of the rest every byte in a sample."""
     data = built[0].read_bytes()
-    whole = read(data)
-    sections = {name: whole.extra(name) for name in whole.extra_names()}
-    refused = 0
-    for place in [*range(64), *rng.integers(64, len(data), 400)]:
+    whole = everything(read(data))
+    table = int.from_bytes(data[40:48], "little")
+    names = data.index(b".shstrtab")
+    section = read(data).elf.sections[abi.CHECKSUM_SECTION]
+    thorough = [*range(64 + 56 * 12), *range(section.offset, section.offset + section.size)]
+    thorough += [*range(names - 400, len(data)), *range(table, len(data))]
+    flips = [(place, bit) for place in sorted(set(thorough)) for bit in (range(8) if place < 64 else (0, 3, 6))]
+    flips += [(int(place), int(rng.integers(8))) for place in rng.integers(64, len(data), 2000)]
+    accepted = 0
+    for place, bit in flips:
         changed = bytearray(data)
-        changed[place] ^= 1 << int(rng.integers(8))
+        changed[place] ^= 1 << bit
         try:
             container = read(bytes(changed))
-            assert container.manifest() == whole.manifest()
-            assert container.computed_checksum() == whole.computed_checksum()
-            names = [name for name in container.extra_names() if name in sections]
-            assert all(container.extra(name) == sections[name] for name in names)
+            found = everything(container)
         except runtime.LibraryError:
-            refused += 1
-    assert refused > 300
+            continue
+        accepted += 1
+        assert found == whole, f"bit {bit} of byte {place}"
+    assert len(flips) > 5000 and accepted < len(flips) / 3
+
+
+def test_where_sections_lie_is_checked(built: tuple[Path, Path]) -> None:
+    """Every number in the section table that says where something of ours is."""
+    data = built[0].read_bytes()
+    table, count = int.from_bytes(data[40:48], "little"), int.from_bytes(data[60:62], "little")
+    loaded = 0
+    for k in range(1, count):
+        entry = table + 64 * k
+        if not data[entry + 8] & 2:
+            continue
+        loaded += 1
+        for field in (0, 4, 24, 32):  # name, type, offset, size
+            changed = bytearray(data)
+            changed[entry + field] ^= 1
+            with pytest.raises(runtime.LibraryError):
+                read(bytes(changed))
+    assert loaded > 8
+
+
+@pytest.mark.skipif(shutil.which("strip") is None, reason="strip is not installed")
+def test_strip_changes_nothing(built: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "x.so"
+    shutil.copy(built[0], path)
+    subprocess.run(["strip", "--strip-unneeded", "-R", ".comment", str(path)], check=True)
+    assert runtime.load(path).scale([1.0]).tolist() == [2]
 
 
 def test_code_and_data_are_checked(built: tuple[Path, Path], tmp_path: Path) -> None:
@@ -188,17 +289,68 @@ def _with_manifest(data: bytes, old: bytes, new: bytes) -> bytes:
     return seal(data.replace(old, new))
 
 
-def test_too_new(built: tuple[Path, Path], tmp_path: Path) -> None:
+def _function(tree: Any, name: str) -> Any:
+    return next(function for function in tree["functions"] if function["name"] == name)
+
+
+LIES: dict[str, Callable[[Any], object]] = {
+    "another dtype": lambda tree: _function(tree, "scale")["inputs"][0].update(dtype="float32"),
+    "another rank": lambda tree: _function(tree, "affine")["inputs"][2].update(shape=["n"]),
+    "another extent": lambda tree: _function(tree, "logic")["inputs"][0].update(shape=[3, 3]),
+    "an input less": lambda tree: _function(tree, "affine")["inputs"].pop(),
+    "an output less": lambda tree: _function(tree, "affine")["outputs"].pop(),
+    "outputs in another order": lambda tree: _function(tree, "affine")["outputs"].reverse(),
+    "a dim instead of a number": lambda tree: (
+        _function(tree, "logic")["inputs"][0].update(shape=["n", 3]), _function(tree, "logic").update(dims=["n"])
+    ),
+    "a check less": lambda tree: _function(tree, "pick")["checks"].pop(),
+    "a function less": lambda tree: tree["functions"].pop(),
+    "a function of another name": lambda tree: tree["functions"][0].update(name="scala"),
+    "another prefix": lambda tree: tree.update(prefix="p"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_manifest_that_lies_is_refused(built: tuple[Path, Path], tmp_path: Path, lie: str) -> None:
+    """With a checksum that fits: ranks, dtypes, counts and names are compared with what the code was compiled for."""
+    path, data = tmp_path / "x.so", built[0].read_bytes()
+    place = read(data).elf.sections[abi.MANIFEST_SECTION]
+    tree = json.loads(data[place.offset : place.offset + place.size].rstrip(b"\0"))
+    tree["functions"][1]["doc"] = ""  # room for the lie
+    LIES[lie](tree)
+    text = json.dumps(tree, separators=(",", ":"), sort_keys=True).encode()
+    assert len(text) < place.size
+    path.write_bytes(seal(data[: place.offset] + text.ljust(place.size, b"\0") + data[place.offset + place.size :]))
+    with pytest.raises(runtime.DamagedLibrary):
+        runtime.load(path)
+
+
+def test_a_lie_is_named(built: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "x.so"
-    path.write_bytes(_with_manifest(built[0].read_bytes(), b'"abi":1,', b'"abi":9,'))
+    old, new = b'"dtype":"float64","name":"x","shape":["n"]', b'"dtype":"float32","name":"x","shape":["n"]'
+    path.write_bytes(_with_manifest(built[0].read_bytes(), old, new))
+    with pytest.raises(runtime.DamagedLibrary, match="does not fit the code of function scale") as caught:
+        runtime.load(path)
+    assert caught.value.diagnostic.lines[0].startswith("manifest: scale(x: float32[n])")
+    assert caught.value.diagnostic.lines[1].startswith("code:     scale(x: float64[n])")
+
+
+def test_too_new_and_too_old(built: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "x.so"
+    version = b'"abi":%d,' % abi.ABI_VERSION
+    path.write_bytes(_with_manifest(built[0].read_bytes(), version, b'"abi":9,'))
     with pytest.raises(runtime.TooNewLibrary, match=f"ABI version 9, this runtime knows {abi.ABI_VERSION}"):
+        runtime.load(path)
+    path.write_bytes(_with_manifest(built[0].read_bytes(), version, b'"abi":1,'))
+    with pytest.raises(runtime.TooOldLibrary, match=f"ABI version 1, this runtime knows {abi.ABI_VERSION}"):
         runtime.load(path)
     data = bytearray(built[0].read_bytes())
     section = read(bytes(data)).elf.sections[abi.CHECKSUM_SECTION]
-    data[section.offset + 6] = 2
-    path.write_bytes(data)
-    with pytest.raises(runtime.TooNewLibrary, match="a later aotensor built this library"):
-        runtime.load(path)
+    for version, kind, text in ((9, runtime.TooNewLibrary, "a later"), (1, runtime.TooOldLibrary, "an earlier")):
+        data[section.offset + 6] = version
+        path.write_bytes(data)
+        with pytest.raises(kind, match=f"{text} aotensor built this library"):
+            runtime.load(path)
 
 
 def test_broken_manifest(built: tuple[Path, Path], tmp_path: Path) -> None:

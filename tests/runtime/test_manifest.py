@@ -12,6 +12,7 @@ from entry_harness import handmade
 from sparse_harness import Matrix
 
 from aotensor.codegen.machine import Machine
+from aotensor_runtime import abi
 from aotensor_runtime import manifest as m
 from aotensor_runtime.abi import Status
 from aotensor_runtime.manifest import ArgumentSpec, Check, Default, FunctionSpec, Manifest, OutputSpec
@@ -22,7 +23,17 @@ def manifest() -> Manifest:
     host = Machine.host()
     functions = tuple(handmade().specs)
     return Manifest(
-        "name", "0.1", 1, "22.1", host.triple, host.cpu, host.features, "contract", functions, "p_", ("a", "b")
+        "name",
+        "0.1",
+        abi.ABI_VERSION,
+        "22.1",
+        host.triple,
+        host.cpu,
+        host.features,
+        "contract",
+        functions,
+        "p_",
+        ("a", "b"),
     )
 
 
@@ -32,12 +43,23 @@ def test_round_trip(manifest: Manifest) -> None:
     assert text.isascii() and "\n" not in text
 
 
-def test_checks_are_numbered_through(manifest: Manifest) -> None:
-    first = manifest.status_of("pick", 1)
-    assert first == Status.CHECK and manifest.status_of("join", 1) == first + 2
-    found = manifest.check(first + 2)
+def test_checks_have_statuses_of_their_own(manifest: Manifest) -> None:
+    codes = manifest.statuses()
+    assert len(set(codes.values())) == len(codes) == 3 and min(codes.values()) >= Status.CHECK
+    found = manifest.check(manifest.status_of("join", 1))
     assert found is not None and found[0].name == "join"
-    assert manifest.check(first + 3) is None and manifest.check(Status.NULL_POINTER) is None
+    assert manifest.check(int(Status.CHECK)) is None and manifest.check(Status.NULL_POINTER) is None
+    alone = replace(manifest, functions=(manifest.function("join"),))
+    assert alone.status_of("join", 1) == manifest.status_of("join", 1), "a status does not depend on its neighbours"
+
+
+def test_statuses_differ_where_their_hashes_meet(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(m, "_hashed", lambda text: 1000 + int(text.rpartition("\0")[2]))
+    codes = manifest.statuses()
+    assert len(set(codes.values())) == len(codes) == 3
+
+
+def test_names_of_what_is_not_there(manifest: Manifest) -> None:
     with pytest.raises(KeyError):
         manifest.status_of("nothing", 1)
     with pytest.raises(KeyError):

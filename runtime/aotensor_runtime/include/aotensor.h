@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define AOTENSOR_ABI_VERSION 1 /* changes with a struct below or the meaning of a field; appended fields do not count */
+#define AOTENSOR_ABI_VERSION 2 /* changes with a struct below or the meaning of a field; appended fields do not count */
 
 /* dtype codes of aotensor_array */
 enum {
@@ -28,7 +28,9 @@ enum {
   AOTENSOR_FLOAT64 = 11
 };
 
-/* status codes; a code from AOTENSOR_CHECK on is a check that one function makes on its values */
+/* status codes; a code from AOTENSOR_CHECK on is a check that one function makes on its values. It is made of the
+ * function's name and what the check says, so it stays the same when other functions and checks come and go, and the
+ * codes of two libraries do not get mixed up. */
 enum {
   AOTENSOR_OK             = 0,
   AOTENSOR_NULL_POINTER   = 1,   /* a pointer that is needed is NULL                                          */

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from aotensor.codegen.entry.names import Symbols, parameter_names
-from aotensor_runtime.abi import HEADER, WORKSPACE_ALIGNMENT
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, parameter_names
+from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 
 C_TYPES: Final = {"bool": "uint8_t", "float32": "float", "float64": "double"} | {
@@ -30,8 +30,11 @@ def header_text(manifest: Manifest) -> str:
         ),
         HEADER.read_text(encoding="utf-8").strip(),
         f'#ifndef {guard}\n#define {guard}\n\n#ifdef __cplusplus\nextern "C" {{\n#endif',
+        f"#if AOTENSOR_ABI_VERSION != {ABI_VERSION}",
+        '#error "a header of another version of aotensor was included before this one"\n#endif',
         *(_function(manifest, spec) for spec in manifest.functions),
         _common(manifest.prefix),
+        _apart(manifest),
         f"#ifdef __cplusplus\n}}\n#endif\n#endif /* {guard} */",
     ]
     return "\n\n".join(parts) + "\n"
@@ -142,7 +145,9 @@ def _listing(values: tuple[ArgumentSpec | OutputSpec, ...]) -> str:
 
 
 def _common(prefix: str) -> str:
+    """Declarations that are the same in the header of every library with this prefix: the first one has them."""
     return "\n".join([
+        f"#ifndef {prefix}aotensor_status_message /* a macro once the header of some library was included */",
         _comment(["A text for a status; for a check of one function its message without numbers. Never NULL."]),
         f"const char *{prefix}aotensor_status_message(int32_t status);",
         "",
@@ -152,6 +157,9 @@ def _common(prefix: str) -> str:
         _comment(["AOTENSOR_ABI_VERSION of the header that the library was built with."]),
         f"int32_t {prefix}aotensor_abi_version(void);",
         "",
+        _comment(["For the Python runtime only: what the code of a function was compiled for; NULL behind the last."]),
+        f"const char *{prefix}aotensor_signature(int32_t function);",
+        "",
         _comment(["For the Python runtime only: calls an entry on two tuples of NumPy arrays."]),
         _prototype("int32_t", f"{prefix}aotensor_call_python", (*_PYTHON, "const void *outputs")),
         "",
@@ -160,6 +168,39 @@ def _common(prefix: str) -> str:
         "",
         _comment(["For the Python runtime only: calls an entry on arguments that stay the same."]),
         f"int32_t {prefix}aotensor_call_bound(const aotensor_bound_call *call);",
+        "#endif",
+    ])  # fmt: skip
+
+
+def _apart(manifest: Manifest) -> str:
+    """What keeps this library apart from others in one program: a chain of functions that asks each for its texts."""
+    own, prefix = OwnSymbols.of(manifest), manifest.prefix
+    message, json = f"{prefix}aotensor_status_message", f"{prefix}aotensor_manifest"
+    chained = f"{prefix}aotensor_status_message_{c_suffix(manifest.name)}"
+    note = (
+        f"A program may use several libraries. {message} asks each whose header was included, as every check has a "
+        f"status of its own; {json} is then to be had under the name above only."
+    )
+    return "\n".join([
+        _comment(["The message of a check of this library; NULL for any other status."]),
+        f"const char *{own.check_message}(int32_t status);",
+        "",
+        _comment(["What this library says about itself, in a program that has several."]),
+        f"const char *{own.manifest}(void);",
+        "",
+        _comment([note]),
+        f"static inline const char *{chained}(int32_t status) {{",
+        f"  const char *text = {own.check_message}(status);",
+        f"  return text ? text : {message}(status);",
+        "}",
+        f"#ifdef {message}",
+        f"#undef {message}",
+        f"#undef {json}",
+        f"#define {json} {json}_of_which_library",
+        "#else",
+        f"#define {json} {own.manifest}",
+        "#endif",
+        f"#define {message} {chained}",
     ])  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from aotensor.codegen.container import add_sections, seal
 from aotensor.codegen.entry.entries import add_entries
+from aotensor.codegen.entry.names import shared_symbols
+from aotensor.codegen.entry.tables import is_elf
 from aotensor.codegen.header import header_text
 from aotensor.codegen.link import archive, link, write_file
 from aotensor.codegen.llvm import Module, ModuleRef, binding
@@ -83,11 +85,15 @@ class Library:
     def optimised(self) -> ModuleRef:
         """Program and parts in one module, optimised.   Raises: as `Machine.optimise`."""
         modules = [self.program, *(part.make(self.machine) for part in self.parts)]
-        return self.machine.optimise(*modules, exported=self.exported)
+        shared = shared_symbols(self.manifest) if is_elf(self.manifest.target) else ()
+        return self.machine.optimise(*modules, exported=self.exported, shared=shared)
 
     @cached_property
     def object_code(self) -> bytes:
-        """Program and parts as one object file, in which nothing but the exported symbols can be seen."""
+        """Program and parts as one object file, in which nothing but the exported symbols can be seen.
+
+        Those that every library has are weak there, so that one program may link several.
+        """
         return self.machine.object_code(self.optimised)
 
     def header(self) -> str:

@@ -97,10 +97,13 @@ class Machine:
         """LLVM's data layout string of the target."""
         return str(self.target_machine().target_data)
 
-    def optimise(self, *modules: Module | str, exported: Container[str] | None = None) -> ModuleRef:
+    def optimise(
+        self, *modules: Module | str, exported: Container[str] | None = None, shared: Container[str] = ()
+    ) -> ModuleRef:
         """Modules as one, after LLVM's default pipeline for `opt_level`. `str(...)` of it is LLVM IR again.
 
         exported: if given, what else is defined and hidden becomes internal, once it has been joined.
+        shared: those of them that other objects of a program may define, too; the linker then takes one.
 
         Raises: InternalError if LLVM finds the module malformed.
         """
@@ -117,6 +120,8 @@ class Machine:
             for function in parsed.functions:
                 if not function.is_declaration and function.name not in exported:
                     function.visibility, function.linkage = "default", "internal"
+                elif not function.is_declaration and function.name in shared:
+                    function.linkage = "weak_any"
         options = binding.create_pipeline_tuning_options(self.opt_level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = self.opt_level >= 2
         options.loop_unrolling = self.opt_level >= 1

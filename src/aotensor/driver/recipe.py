@@ -31,6 +31,7 @@ from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.loops.lower_library import calls_product
 from aotensor.passes.pipeline import EXPAND_MATH, TENSOR_RECIPE, Pass, PassRecord, PassRunner, loop_recipe
 from aotensor.sparse.boundary import SparseValue
+from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     SPARSE_PARTS,
     ArgumentSpec,
@@ -151,7 +152,8 @@ def make_library(lowered: Lowered, name: str) -> Library:
     """Loop level to a library in memory, with its IR texts, test vectors and a record of the passes inside."""
     pool = _SharedValues()
     specs = [_signature(f, b, pool, lowered) for f, b in zip(lowered.functions, lowered.built, strict=True)]
-    sections = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_SECTIONS if stage in lowered.texts}
+    texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_SECTIONS if stage in lowered.texts}
+    sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
     vectors = make_vectors(lowered.functions)
     if vectors:

@@ -11,18 +11,26 @@ two adapters from tables to these signatures, and calls of the fixed functions o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aotensor.codegen.entry.core import Core, declare_core
-from aotensor.codegen.entry.names import Symbols, exported_symbols
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols
 from aotensor.codegen.entry.tables import Constants, function_table, raw_bytes
-from aotensor.codegen.entry.text import check_template, define_status_message
+from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
 from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Module, Type, Value, i32, i64, pointer
 from aotensor.errors import InternalError, UnsupportedError
-from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseSpec, validate
+from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT
+from aotensor_runtime.manifest import (
+    ArgumentSpec,
+    FunctionSpec,
+    Manifest,
+    OutputSpec,
+    SparseSpec,
+    signature_text,
+    validate,
+)
 
 _APART: Final = ("noinline",)
 """Attributes of the adapters: kernels are inlined there, and must not end up in code that is optimised for size."""
@@ -41,26 +49,46 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
     exported = exported_symbols(manifest)
     constants = Constants(module)
     core = declare_core(module)
-    first, texts = int(Status.CHECK), []
+    codes = manifest.statuses()
+    texts: dict[int, str] = {}
     for spec in manifest.functions:
         validate(spec)
-        _define_function(constants, core, manifest.prefix, spec, first)
-        first += len(spec.checks)
-        texts += [f"{spec.name}: {check.static_text()}" for check in spec.checks]
-    define_status_message(constants, f"{manifest.prefix}aotensor_status_message", texts)
-    text = raw_bytes(manifest.to_json().encode() + b"\0")
-    place = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
-    _define_constant(module, f"{manifest.prefix}aotensor_manifest", place)
-    _define_constant(module, f"{manifest.prefix}aotensor_abi_version", status(ABI_VERSION))
+        own = [codes[spec.name, number] for number in range(1, len(spec.checks) + 1)]
+        _define_function(constants, core, manifest.prefix, spec, own)
+        texts |= {code: f"{spec.name}: {check.static_text()}" for code, check in zip(own, spec.checks, strict=True)}
+    _define_library_entries(constants, manifest, texts)
     return exported
 
 
-def _define_function(constants: Constants, core: Core, prefix: str, spec: FunctionSpec, first_check: int) -> None:
+def _define_library_entries(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
+    """What a library says about itself.   texts: of its checks, by status code"""
+    module, prefix, names = constants.module, manifest.prefix, OwnSymbols.of(manifest)
+    check_message = define_check_message(constants, names.check_message, "entry.check_message", texts)
+    define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
+    text = raw_bytes(manifest.to_json().encode() + b"\0")
+    place = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
+    for symbol in (f"{prefix}aotensor_manifest", names.manifest):
+        _define_constant(module, symbol, place)
+    _define_constant(module, f"{prefix}aotensor_abi_version", status(ABI_VERSION))
+    _define_signature(constants, f"{prefix}aotensor_signature", [signature_text(spec) for spec in manifest.functions])
+
+
+def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -> None:
+    """const char *aotensor_signature(int32_t function): what the code of a function was compiled for, NULL beyond."""
+    c = Code(constants.module, symbol, pointer, [i32], exported=True)
+    index = c.builder.sext(c.arguments[0], i64)
+    table = constants.pointers([constants.text(text) for text in texts])
+    with c.when(c.below(index, number(len(texts)))):
+        c.give(c.item(table, index, pointer))
+    c.give(NULL)
+
+
+def _define_function(constants: Constants, core: Core, prefix: str, spec: FunctionSpec, codes: Sequence[int]) -> None:
     module, symbols = constants.module, Symbols.of(prefix, spec.name)
     sizes = module.globals.get(f"{spec.name}.workspace_bytes")
     extents, kernel = _define_extents_adapter(module, spec), _define_kernel_adapter(module, spec)
     checks = [check_template(spec, check) for check in spec.checks]
-    table = function_table(constants, spec, extents, kernel, first_check, sizes is not None, checks)
+    table = function_table(constants, spec, extents, kernel, sizes is not None, checks, codes)
     _define_typed(module, core, symbols.typed, spec, table)
     _define_workspace(module, symbols.workspace, spec, sizes)
     c = Code(module, symbols.uniform, i32, [pointer] * 3, exported=True)

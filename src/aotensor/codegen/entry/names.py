@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -66,11 +68,41 @@ LIBRARY_SYMBOLS: Final = (
     "aotensor_status_message",
     "aotensor_manifest",
     "aotensor_abi_version",
+    "aotensor_signature",
     "aotensor_call_python",
     "aotensor_extents_python",
     "aotensor_call_bound",
 )
-"""Exported once per library, behind the prefix."""
+"""Exported once per library, behind the prefix. They have the same names in every library: in a program that has
+several, the header keeps them apart with the help of `own_symbols`, and in static archives they are weak."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSymbols:
+    """What only one library of a program exports, because the library's name is part of it."""
+
+    check_message: str
+    manifest: str
+
+    @staticmethod
+    def of(manifest: Manifest) -> OwnSymbols:
+        start, name = f"{manifest.prefix}aotensor_", c_suffix(manifest.name)
+        return OwnSymbols(f"{start}check_message_{name}", f"{start}manifest_{name}")
+
+    @property
+    def all(self) -> tuple[str, str]:
+        return self.check_message, self.manifest
+
+
+def c_suffix(name: str) -> str:
+    """The name of a library as the end of an identifier; two names have two ends."""
+    clean = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return clean if clean == name else f"{clean}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def shared_symbols(manifest: Manifest) -> tuple[str, ...]:
+    """The symbols that another library of the same program may have, too."""
+    return tuple(manifest.prefix + name for name in LIBRARY_SYMBOLS)
 
 
 def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
@@ -81,7 +113,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     names: list[str] = []
     for spec in manifest.functions:
         names += Symbols.of(manifest.prefix, spec.name).all
-    names += [manifest.prefix + name for name in LIBRARY_SYMBOLS]
+    names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).all]
     for name in names:
         if name in RESERVED:
             raise GraphValueError(

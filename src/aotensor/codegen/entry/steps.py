@@ -313,6 +313,6 @@ def _give_check(s: Step, check: Value, detail: Value) -> None:
     with s.when(s.differs(check, status(0))):
         s.fail_when(s.same(check, status(NO_MEMORY)), Status.NO_MEMORY, say.NO_MEMORY_INSIDE)
         index = s.builder.sub(s.builder.sext(check, i64), number(1))
-        code = s.builder.trunc(s.builder.add(s.of_table("check"), index), i32)
+        code = s.builder.trunc(s.item(s.of_table("codes"), index), i32)
         text = s.item(s.of_table("checks"), index, pointer)
         s.give(s.builder.call(s.shared.fail, [s.of_frame("context"), code, text, detail]))

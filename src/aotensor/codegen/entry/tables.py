@@ -60,7 +60,7 @@ class Matrix(ctypes.Structure):
 class Table(ctypes.Structure):
     """One function. Ranks are sums over all inputs, or all outputs; texts end with NUL.
 
-    check: status code of its first check. sized: 1 if the workspace is a function of the dims alone.
+    checks, codes: templates and status codes of its checks. sized: 1 if the workspace is a function of the dims alone.
     needs: offsets in aotensor_blas of the functions that it cannot do without; need_names: their names.
     matrices: its sparse inputs; the functions take_matrices, check_matrices, give_matrix are NULL where there are none.
     """
@@ -72,6 +72,7 @@ class Table(ctypes.Structure):
         ("arguments", ctypes.c_void_p),
         ("dim_names", ctypes.c_void_p),
         ("checks", ctypes.c_void_p),
+        ("codes", ctypes.c_void_p),
         ("needs", ctypes.c_void_p),
         ("need_names", ctypes.c_void_p),
         ("matrices", ctypes.c_void_p),
@@ -83,11 +84,9 @@ class Table(ctypes.Structure):
         ("dims", ctypes.c_int32),
         ("input_ranks", ctypes.c_int32),
         ("output_ranks", ctypes.c_int32),
-        ("check", ctypes.c_int32),
         ("sized", ctypes.c_int32),
         ("need_count", ctypes.c_int32),
         ("matrix_count", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
     )
 
 
@@ -162,11 +161,11 @@ def function_table(
     spec: FunctionSpec,
     extents: Function,
     kernel: Function,
-    check: int,
     sized: bool,
     texts: Sequence[bytes],
+    codes: Sequence[int],
 ) -> Value:
-    """Write the table of one function; `texts` are the templates of its checks."""
+    """Write the table of one function; `texts` are the templates of its checks, `codes` their status codes."""
     kinds = [*_kinds(spec.inputs, spec.sparse_inputs), *_kinds(spec.outputs, spec.sparse_outputs)]
     arguments = [_argument(constants, spec, value, kind) for value, kind in zip(spec.values, kinds, strict=True)]
     matrices = [_matrix(spec, group) for group in spec.sparse_inputs]
@@ -177,6 +176,7 @@ def function_table(
         "arguments": constants.data("entry.arguments", _array(arguments)) if arguments else NULL,
         "dim_names": constants.pointers([constants.text(name) for name in spec.dims]),
         "checks": constants.pointers([constants.text(text) for text in texts]),
+        "codes": constants.numbers(codes),
         "needs": constants.numbers([getattr(Blas, name).offset for name in spec.lapack]),
         "need_names": constants.pointers([constants.text(name) for name in spec.lapack]),
         "matrices": constants.data("entry.matrices", _array(matrices)) if matrices else NULL,
@@ -188,11 +188,9 @@ def function_table(
         "dims": len(spec.dims),
         "input_ranks": sum(len(value.shape) for value in spec.inputs),
         "output_ranks": sum(len(value.shape) for value in spec.outputs),
-        "check": check,
         "sized": int(sized),
         "need_count": len(spec.lapack),
         "matrix_count": len(matrices),
-        "reserved": 0,
     }
     return constants.data(f"entry.table.{spec.name}", constant_struct(Table, values))
 

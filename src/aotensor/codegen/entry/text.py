@@ -6,10 +6,11 @@ A template is a C text in which byte 1 + k stands for integer k and byte 17 + k 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from aotensor.codegen.entry.tables import Constants
-from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.entry.verbs import NULL, Code, number
 from aotensor.codegen.llvm import Function, Module, Value, constant, i8, i32, i64, ir, pointer
 from aotensor_runtime.abi import DTYPE_NAMES, Context, Status
 from aotensor_runtime.manifest import Check, FunctionSpec
@@ -155,15 +156,31 @@ def dtype_names(constants: Constants) -> Value:
     )
 
 
-def define_status_message(constants: Constants, name: str, checks: list[str]) -> Function:
+def define_status_message(constants: Constants, name: str, check_message: Function) -> None:
     """const char *aotensor_status_message(status): a text for every status that the library returns."""
     c = Code(constants.module, name, pointer, [i32], exported=True)
     code = c.builder.sext(c.arguments[0], i64)
-    for first, texts in ((0, [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]), (Status.CHECK, checks)):
-        if texts:
-            index = c.builder.sub(code, number(first))
-            table = constants.pointers([constants.text(text) for text in texts])
-            with c.when(c.below(index, number(len(texts)))):
-                c.give(c.item(table, index, pointer))
+    texts = [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]
+    table = constants.pointers([constants.text(text) for text in texts])
+    with c.when(c.below(code, number(len(texts)))):
+        c.give(c.item(table, code, pointer))
+    text = c.builder.call(check_message, [c.arguments[0]])
+    c.give_when(c.builder.not_(c.is_null(text)), text)
     c.give(constants.text("unknown status"))
+
+
+def define_check_message(constants: Constants, name: str, private: str, checks: Mapping[int, str]) -> Function:
+    """const char *aotensor_check_message_<library>(status): the text of a check of this library, NULL for the rest.
+
+    checks: text by status code. private: name of the function behind it, which is the result.
+    """
+    c = Code(constants.module, private, pointer, [i32], attributes=("optsize", "noinline"))
+    code = c.builder.sext(c.arguments[0], i64)
+    codes = constants.numbers(list(checks))
+    texts = constants.pointers([constants.text(text) for text in checks.values()])
+    with c.loop(number(len(checks))) as k, c.when(c.same(c.item(codes, k), code)):
+        c.give(c.item(texts, k, pointer))
+    c.give(NULL)
+    exported = Code(constants.module, name, pointer, [i32], exported=True)
+    exported.give(exported.builder.call(c.function, exported.arguments))
     return c.function
