@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from aotensor.codegen.link import write_file
+from aotensor.codegen.files import write_files
 from aotensor.driver.build import FORMS, TEXTS, Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
@@ -131,15 +131,9 @@ def _write(build: Build, folder: Path, contents: dict[str, bytes], depfile: Path
             raise Refusal("--depfile needs files to depend on the model", "give -o")
         files[depfile] = dependency_rule(targets, [model.path, *model.imported]).encode()
     made = _make_folder(folder) if targets else []
-    done: list[Path] = []
     try:
-        for path, content in files.items():
-            is_new = not path.exists()
-            write_file(path, content)
-            done += [path] if is_new else []
+        write_files(files)
     except BaseException:
-        for path in done:
-            path.unlink(missing_ok=True)
         for parent in made:
             parent.rmdir()
         raise

@@ -9,16 +9,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
 import click
 
 from aotensor.codegen.link import find_linkers
-from aotensor.config import config
+from aotensor.driver.cache import store
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
-from aotensor_cli.render import show_json, show_table
+from aotensor_cli.render import show_json, show_table, size_text
 from aotensor_cli.version import abi_version, installed
 from aotensor_runtime.abi import Blas
 from aotensor_runtime.blas import blas_table
@@ -70,7 +69,7 @@ def _findings() -> Iterator[Finding]:
     yield _tool("C compiler", ("cc", "clang"), "checks headers in verify", "install gcc or clang")
     yield _guarded("BLAS", _blas)
     yield _fast_calls()
-    yield _cache()
+    yield _guarded("cache", _cache)
     yield _tool("mlir-opt", ("mlir-opt", "mlir-opt-22"), "cross-checks loop IR", "Debian: mlir-22-tools")
 
 
@@ -143,12 +142,11 @@ def _fast_calls() -> Finding:
 
 
 def _cache() -> Finding:
-    folder = config.cache_dir
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    cache = store()
+    existing = next(path for path in (cache.folder, *cache.folder.parents) if path.exists())
     if not os.access(existing, os.W_OK):
-        return Finding("cache", "missing", f"{folder} cannot be written", "set AOTENSOR_CACHE_DIR to a folder of yours")
-    return Finding("cache", "ok", f"{folder}, {_megabytes(folder):.1f} MB")
-
-
-def _megabytes(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+        advice = "set AOTENSOR_CACHE_DIR to a folder of yours"
+        return Finding("cache", "optional", f"{cache.folder} cannot be written; functions are compiled again", advice)
+    entries = cache.entries()
+    size, limit = size_text(sum(x.size for x in entries)), size_text(cache.limit)
+    return Finding("cache", "ok", f"{cache.folder}, {size} of {limit} in {len(entries)} files")

@@ -41,6 +41,15 @@ def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in padded)
 
 
+def size_text(size: int) -> str:
+    """A number of bytes for people: 312 bytes, 1.5 MB."""
+    if size < 1000:
+        return f"{size} bytes"
+    units = ("kB", "MB", "GB", "TB")
+    power = min((len(str(size)) - 1) // 3, len(units))
+    return f"{size / 1000**power:.1f} {units[power - 1]}"
+
+
 def show_json(value: Any) -> None:
     """A value as JSON on stdout."""
     click.echo(json.dumps(value, indent=2))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from aotensor.codegen.link import write_file
+from aotensor.codegen.files import write_file
 from aotensor.driver.checks.agreement import absolute_tolerance, disagreement
 from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
 from aotensor_cli.main import COMMANDS

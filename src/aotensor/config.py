@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from pathlib import Path
 
 
@@ -27,18 +29,42 @@ class Config:
 
     @property
     def cache_dir(self) -> Path:
-        """Folder of compiled functions: AOTENSOR_CACHE_DIR, else `aotensor` in the user's cache folder."""
+        """Folder of compiled functions: AOTENSOR_CACHE_DIR, else `aotensor` in the user's cache folder.
+
+        Who has neither a home nor an entry in the list of users gets a folder of his own among the temporary files.
+        """
         named = os.environ.get("AOTENSOR_CACHE_DIR")
         if named:
-            return Path(named)
+            return Path(named).absolute()
         base = os.environ.get("XDG_CACHE_HOME")
-        return (Path(base) if base else Path.home() / ".cache") / "aotensor"
+        if base and os.path.isabs(base):
+            return Path(base) / "aotensor"
+        try:
+            return Path.home() / ".cache" / "aotensor"
+        except RuntimeError:
+            return Path(tempfile.gettempdir()) / f"aotensor-{os.getuid()}"
+
+    @property
+    def cache_size(self) -> int:
+        """Bytes that the cache folder may hold: AOTENSOR_CACHE_SIZE, such as 500M or 2G, else 1G.
+
+        Raises: ValueError for what is no size.
+        """
+        return size_in_bytes(os.environ.get("AOTENSOR_CACHE_SIZE") or "1G")
 
     @property
     def dump_dir(self) -> Path | None:
         """Folder that receives the IR after every stage and pass: AOTENSOR_DUMP."""
         named = os.environ.get("AOTENSOR_DUMP")
         return Path(named) if named else None
+
+
+def size_in_bytes(text: str) -> int:
+    """500, 20K, 500M or 2G as a number of bytes.   Raises: ValueError"""
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"{text!r} is no size: write a number of bytes, or one with K, M or G")
+    return int(float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " "))
 
 
 config = Config()

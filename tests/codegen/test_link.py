@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from entry_harness import handmade_library, small, small_library
 from aotensor.codegen import link as linking
 from aotensor.codegen.container import seal
 from aotensor.codegen.library import Library, write_library
-from aotensor.codegen.link import Linker, archive, find_linkers, is_native_triple, link, version_script, write_file
+from aotensor.codegen.link import Linker, archive, find_linkers, is_native_triple, link, version_script
 from aotensor.codegen.machine import Machine
 from aotensor.errors import ToolError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION
@@ -126,18 +127,17 @@ def test_clang_and_ziglang_get_a_target(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
-def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x.so"
-    write_file(path, b"old")
-    assert path.read_bytes() == b"old" and os.access(path, os.X_OK)
-
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_file(path, b"new")
-    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["x.so"]
+@pytest.mark.parametrize("name", ["a,b", "with blank", "süß-日本", "-Wl,-e,x", "quote'\"$HOME"])
+def test_folder_names_do_not_reach_the_linker(
+    library: Library, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drivers split what follows -Wl at commas, and shells split at blanks."""
+    expected = _link(library, list(find_linkers(TRIPLE)))
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert _link(library, list(find_linkers(TRIPLE))) == expected
+    assert not list(folder.iterdir())
 
 
 def test_nothing_is_written_when_the_link_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.codegen.link import write_file
+from aotensor.codegen.files import write_file
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 

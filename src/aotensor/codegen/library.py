@@ -16,8 +16,9 @@ from aotensor.codegen.container import add_sections, seal
 from aotensor.codegen.entry.entries import add_entries
 from aotensor.codegen.entry.names import shared_symbols
 from aotensor.codegen.entry.tables import is_elf
+from aotensor.codegen.files import write_files
 from aotensor.codegen.header import header_text
-from aotensor.codegen.link import archive, link, write_file
+from aotensor.codegen.link import archive, link
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, matrix_parts, product_parts
@@ -125,12 +126,11 @@ def build_library(module: Module, blueprint: Blueprint, store: PartStore = compi
 
 
 def write_library(library: Library, folder: Path) -> tuple[Path, Path]:
-    """Write `lib<name>.so` and `<name>.h`; gives both paths. Neither is written if the link fails.
+    """Write `lib<name>.so` and `<name>.h`, both or none; gives both paths.
 
     Raises: ToolError of the linker; OSError if the folder is not writable.
     """
     content, text = library.shared(), library.header()
     paths = folder / library.soname, folder / f"{library.manifest.name}.h"
-    write_file(paths[0], content)
-    write_file(paths[1], text.encode())
+    write_files({paths[0]: content, paths[1]: text.encode()})
     return paths

@@ -28,6 +28,10 @@ _FLAGS: Final = (
 )  # fmt: skip
 _SMALL: Final = ("-z", "noseparate-code")  # fewer pages; lld does without, and zig does not know it
 
+_SCRIPT: Final = "library.map"
+_OUTPUT: Final = "library.so"
+"""Files of the folder in which the linker runs."""
+
 _HINT: Final = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
 
 
@@ -45,12 +49,16 @@ class Linker:
     libraries: tuple[str, ...] = ("-lm", "-lc")
     flags: tuple[str, ...] = _FLAGS + _SMALL
 
-    def arguments(self, sources: Sequence[Path], script: Path, output: Path, soname: str) -> tuple[str, ...]:
-        """The command that links `sources` to `output`."""
-        flags = [*self.flags, f"--version-script={script}", "-soname", soname]
+    def arguments(self, sources: Sequence[str], soname: str) -> tuple[str, ...]:
+        """The command that links `sources`.
+
+        It runs in their folder and names files only, so that nothing in it depends on how the folder is called: drivers
+        take what follows -Wl apart at commas.
+        """
+        flags = [*self.flags, f"--version-script={_SCRIPT}", "-soname", soname]
         if self.is_driver:
             flags = ["-nostartfiles", "-nodefaultlibs", *(f"-Wl,{flag}" for flag in flags)]
-        return (*self.command, "-shared", "-o", str(output), *map(str, sources), *flags, *self.libraries)
+        return (*self.command, "-shared", "-o", _OUTPUT, *sources, *flags, *self.libraries)
 
 
 def find_linkers(triple: str) -> tuple[Linker, ...]:
@@ -108,13 +116,12 @@ def link(
         )
     with tempfile.TemporaryDirectory(prefix="aotensor-") as name:
         folder = Path(name)
-        script, output = folder / "library.map", folder / "library.so"
-        sources = [folder / f"{number}.o" for number in range(len(objects))]
+        sources = [f"{number}.o" for number in range(len(objects))]
         for source, code in zip(sources, objects, strict=True):
-            source.write_bytes(code)
-        script.write_text(version_script(exported))
-        _run(available[0], available[0].arguments(sources, script, output, soname))
-        return output.read_bytes()
+            (folder / source).write_bytes(code)
+        (folder / _SCRIPT).write_text(version_script(exported))
+        _run(available[0], available[0].arguments(sources, soname), folder)
+        return (folder / _OUTPUT).read_bytes()
 
 
 def version_script(exported: Sequence[str]) -> str:
@@ -148,28 +155,12 @@ def _padded(size: int) -> int:
     return size + size % 2
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: a reader never sees half of it, and a failure leaves nothing behind.
-
-    Raises: OSError with the path if the folder is not there or not writable.
-    """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, (0o777 if path.suffix == ".so" else 0o666) & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _run(linker: Linker, command: tuple[str, ...]) -> None:
+def _run(linker: Linker, command: tuple[str, ...], folder: Path) -> None:
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=environment, check=False, cwd=folder
+        )
     except OSError as error:
         raise ToolError(
             f"the linker {linker.name} could not be started ({error})", command=command, hint=_HINT

@@ -30,6 +30,11 @@ def compile_to_library(functions: Sequence[Function], name: str | None, options:
     return make_library(lower(functions, options), name or functions[0].name)
 
 
+def library_bytes(f: Function) -> bytes:
+    """A function as the bytes of a library of its own.   Raises: as `write_artifact`"""
+    return compile_to_library([f], f.name, Options()).shared()
+
+
 def write_artifact(functions: Sequence[Function], folder: Path, name: str | None, options: Options) -> Artifact:
     """Functions as `lib<name>.so` and `<name>.h` in a folder, which is made if needed.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
-import shutil
-import tempfile
-from collections.abc import Callable
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotensor.config import config
+from aotensor.driver.store import Store
+from aotensor.errors import GraphValueError, LibraryError
 from aotensor.graph.subgraph import all_constants, all_nodes
 from aotensor.graph.text import graph_text
-from aotensor_runtime import LibraryFunction, load
+from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.machine import cpu_flags
 
 if TYPE_CHECKING:
@@ -23,42 +23,38 @@ if TYPE_CHECKING:
 _SOURCE = Path(__file__).parents[1]
 
 
-def load_compiled(f: Function) -> LibraryFunction:
-    """The compiled form of a function, from the cache if it is there.
-
-    Raises: OSError if the cache folder cannot be written, and all that compiling raises.
-    """
-    library = load(cached_library(f, lambda folder: _build(f, folder)))
-    return library[f.name]
-
-
-def _build(f: Function, folder: Path) -> Path:
-    compiled = _compiled()
-    library: Path = compiled.write_artifact([f], folder, f.name, compiled.Options()).library
-    return library
-
-
-def cached_library(f: Function, build: Callable[[Path], Path]) -> Path:
-    """The library of a function: from the cache, else built by `build(folder)` and put there in one move.
-
-    Raises: OSError if the cache folder cannot be written.
-    """
-    folder = config.cache_dir / _key(f)
-    library = folder / f"lib{f.name}.so"
-    if library.exists():
-        return library
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".building-"))
+def store() -> Store:
+    """The cache folder as it is set now.   Raises: GraphValueError for an AOTENSOR_CACHE_SIZE that is no size"""
     try:
-        build(scratch)
-        try:
-            os.rename(scratch, folder)
-        except OSError:
-            if not library.exists():  # another process may have been first
-                raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return library
+        return Store(config.cache_dir, config.cache_size)
+    except ValueError as error:
+        raise GraphValueError(f"AOTENSOR_CACHE_SIZE: {error}") from error
+
+
+def load_compiled(f: Function) -> LibraryFunction:
+    """The compiled form of a function, from the cache if a whole one is there, else made and put there.
+
+    Without a folder that can be written, functions are made in every process, and a warning says so.
+
+    Raises: all that compiling raises.
+    """
+    folder, name = store(), f"functions/{f.name[:60]}-{_key(f)}.so"
+    data = folder.get(name)
+    if data is not None:
+        with suppress(LibraryError):  # for another machine that shares the folder, or of a broken build: made again
+            return Library(data, folder.folder / name)[f.name]
+    data = _compiled().library_bytes(f)
+    try:
+        path: Path | None = folder.put(name, data)
+    except OSError as error:
+        path = None
+        warnings.warn(
+            f"the cache folder {folder.folder} cannot be written ({error.strerror or error}), so {f.name} is compiled "
+            "again in every process; set AOTENSOR_CACHE_DIR to a folder of yours",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    return Library(data, path)[f.name]
 
 
 def _key(f: Function) -> str:

@@ -1,0 +1,165 @@
+"""Writing files: whole or not at all, to last; several of them together; and through what is no regular file.
+
+regular or new file   written beside its place, to the disk, then renamed: a reader never sees half of it
+several files         all are written before the first is renamed; a failure puts back what was there
+device, FIFO, socket  written through, as is everything under /dev and /proc
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+_SPECIAL: Final = ("/dev/", "/proc/")
+"""Where names stand for something else: replacing one would take away /dev/stdout."""
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write one file.   Raises: OSError with the path if it cannot be written; nothing is left behind then"""
+    write_files({path: content})
+
+
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Write several files, all of them or none; what is no regular file cannot be taken back, and comes first.
+
+    Raises: OSError with the path for one that cannot be written.
+    """
+    plain = {path: content for path, content in contents.items() if not is_special(path)}
+    with contextlib.ExitStack() as stack:
+        staged = [stack.enter_context(_staged(path, content)) for path, content in plain.items()]
+        for path, content in contents.items():
+            if path not in plain:
+                _write_through(path, content)
+        stack.enter_context(_put_back(staged))
+        for file in staged:
+            file.put(is_last=file is staged[-1])
+        for folder in {file.target.parent for file in staged}:
+            _sync_folder(folder)
+
+
+def is_special(path: Path) -> bool:
+    """Is it to be written through: a device, a FIFO, a socket, or a name that the system gives a meaning?"""
+    if os.path.abspath(path).startswith(_SPECIAL):
+        return True
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@dataclass
+class _Staged:
+    """A file that is written, but not yet in its place.   target: its place, behind symbolic links"""
+
+    target: Path
+    fresh: str
+    backup: str | None = field(default=None)
+    is_put: bool = field(default=False)
+
+    def put(self, is_last: bool) -> None:
+        """Rename it to its place; unless it is the last one, what was there stays reachable until all are in theirs."""
+        if not is_last and self.target.exists():
+            self.backup = _copy_beside(self.target)
+        os.replace(self.fresh, self.target)
+        self.is_put = True
+
+    def take_back(self) -> None:
+        """As it was before."""
+        if self.is_put and self.backup is not None:
+            os.replace(self.backup, self.target)
+            self.backup = None
+        elif self.is_put:
+            self.target.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _staged(path: Path, content: bytes) -> Iterator[_Staged]:
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(21, "this is a folder, not a file", str(path))
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    except OSError as error:
+        raise _named(error, path) from error
+    file = _Staged(target, name)
+    try:
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fchmod(stream.fileno(), _mode(target))
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise _named(error, path) from error
+        yield file
+    finally:
+        for left in (file.fresh, file.backup):
+            if left is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(left)
+
+
+@contextlib.contextmanager
+def _put_back(files: list[_Staged]) -> Iterator[None]:
+    """If the renaming fails or is interrupted, put everything back."""
+    try:
+        yield
+    except BaseException:
+        for file in reversed(files):
+            with contextlib.suppress(OSError):
+                file.take_back()
+        raise
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """The same error about the file that the user named, not about the one beside it."""
+    return type(error)(error.errno, error.strerror, str(path))
+
+
+def _mode(target: Path) -> int:
+    """That of the file which is replaced, else what the process gives to new ones; libraries can be executed."""
+    with contextlib.suppress(OSError):
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return (0o777 if target.suffix == ".so" else 0o666) & ~mask
+
+
+def _copy_beside(target: Path) -> str:
+    """The name of another link to a file, or of a copy where the file system has no links."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    os.close(handle)
+    os.unlink(name)
+    try:
+        os.link(target, name)
+    except OSError:
+        shutil.copy2(target, name)
+    return name
+
+
+def _sync_folder(folder: Path) -> None:
+    """Renames last once their folder is on the disk; some file systems cannot say so."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    try:
+        with open(path, "wb", buffering=0) as stream:
+            view = memoryview(content)
+            while view:
+                view = view[stream.write(view) :]
+    except OSError as error:
+        raise _named(error, path) from error
