@@ -18,7 +18,7 @@ from xdsl.parser import Parser
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
-from aotensor.ir.gather import GatherOp
+from aotensor.ir.upstream import GatherOp
 
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
 DIALECTS = (builtin.Builtin, func.Func, scf.Scf, arith.Arith, math.Math, memref.MemRef, vector.Vector)

@@ -80,7 +80,9 @@ class Handmade:
         kernel(body)
         if not body.code.builder.block.is_terminated:
             body.code.give(status(0))
-        body = _open(self.module, spec, "extents", {"extents": pointer, "count": i64, "detail": pointer})
+        body = _open(
+            self.module, spec, "extents", {"extents": pointer, "count": i64, "detail": pointer, "blas": pointer}
+        )
         for i, extent in enumerate(sizes(body)):
             body.code.put(body.rest["extents"], i, extent)
         body.code.give(status(0))

@@ -46,7 +46,7 @@ func.func @f.kernel(%x: memref<?xf64>, %y: memref<?xf64>, %workspace: memref<?xi
 // CHECK: %[[BYTES:.*]] = arith.index_cast %[[SAFE]] : index to i64
 // CHECK: memref.store %[[BYTES]], %extents[%{{.*}}] : memref<?xi64>
 // CHECK: func.return
-func.func @f.extents(%x: memref<?xf64>, %extents: memref<?xi64>, %detail: memref<4xi64>) -> i32 attributes {dims = [["n"]]} {
+func.func @f.extents(%x: memref<?xf64>, %extents: memref<?xi64>, %detail: memref<4xi64>, %blas: memref<?xi8>) -> i32 attributes {dims = [["n"]]} {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf64>
   %size = arith.index_cast %n : index to i64

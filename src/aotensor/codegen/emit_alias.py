@@ -13,8 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Module, Node
-from aotensor.ir.gather import GatherOp
-from aotensor.ir.prefetch import PrefetchOp
+from aotensor.ir.upstream import GatherOp, PrefetchOp
 
 SCOPE: Final = "scope"
 

@@ -13,7 +13,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.emit_state import Emitter, Handler, fast_math, register_type
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
-from aotensor.ir.remf import RemfOp
+from aotensor.ir.upstream import RemfOp
 
 _FLOAT_BINARY: Final[dict[type[Operation], str]] = {
     arith.AddfOp: "fadd", arith.SubfOp: "fsub", arith.MulfOp: "fmul", arith.DivfOp: "fdiv",

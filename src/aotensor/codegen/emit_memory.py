@@ -24,7 +24,7 @@ from aotensor.codegen.emit_state import (
 )
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
-from aotensor.ir.prefetch import PrefetchOp
+from aotensor.ir.upstream import PrefetchOp
 
 NO_MEMORY: Final = -1
 """What a kernel returns instead of the number of a check, where a buffer of its own finds no memory."""

@@ -14,7 +14,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.emit_state import Emitter, Extent, Handler, alignment, fast_math, memory_type, register_type
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
-from aotensor.ir.gather import GatherOp
+from aotensor.ir.upstream import GatherOp
 
 # kind of reduction: intrinsic that reduces the lanes, how one more value joins (a builder's verb or an intrinsic)
 _REDUCTIONS: Final = {

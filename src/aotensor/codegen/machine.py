@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.errors import GraphValueError, InternalError, UnsupportedError
+from aotensor.passes.target import Target
 
 # Intel CPUs from Ice Lake on. LLVM prefers 256 bits there; an exp-like polynomial then took 1.4 times as long on 1e6
 # float64 and 1.06 times on 1e6 float32 (best of 15, one core of an Emerald Rapids Xeon)
@@ -89,9 +90,9 @@ class Machine:
         return _vector_bits(self)
 
     @property
-    def has_masks(self) -> bool:
-        """Does one instruction read the lanes of a vector that a mask chooses, also from scattered places?"""
-        return self.vector_bits == 512
+    def facts(self) -> Target:
+        """What passes on loops ask of the machine."""
+        return Target(has_masks=self.vector_bits == 512)
 
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 
@@ -38,6 +38,9 @@ class ScalarVerbs(Protocol):
 
     def constant(self, value: bool | int | float, dtype: str) -> Scalar: ...
     def index(self, value: Extent) -> Scalar: ...
+    def as_extent(self, x: Any) -> Extent:
+        """An integer or index as an extent: an int where it is a constant."""
+        ...
 
     def add(self, x: Any, y: Any) -> Scalar: ...
     def sub(self, x: Any, y: Any) -> Scalar: ...
@@ -232,6 +235,13 @@ class TensorBuilder(Protocol):
         """Stop with an error unless the condition holds. `{found}` and `{expected}` in the message become numbers.
 
         kind: value (ValueError), index (IndexError) or linalg (LinAlgError).
+        """
+        ...
+
+    def fit(self, shapes: Iterable[Sequence[Extent]]) -> None:
+        """Stop with an error unless arrays of these shapes have at most MAX_ELEMENTS elements.
+
+        Every tensor that is made is checked; ask before where the number of elements itself is looked at.
         """
         ...
 

@@ -5,6 +5,7 @@ A dtype is a plain string, the NumPy name. `index` exists inside the compiler on
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any, Final
 
@@ -124,3 +125,17 @@ def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
                 return name
         raise OverflowError(f"the integer {value} does not fit 64 bits")
     return "float64"
+
+
+def neutral_element(kind: str, dtype: str) -> float | int | bool:
+    """The start value of a reduction: what an empty one gives."""
+    if kind in ("add", "or"):
+        return 0
+    if kind in ("mul", "and"):
+        return 1
+    if is_float(dtype):
+        return -math.inf if kind == "maximum" else math.inf
+    if dtype == "bool":
+        return kind == "minimum"
+    info = np.iinfo(dtype)
+    return int(info.min if kind == "maximum" else info.max)

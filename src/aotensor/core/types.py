@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,16 @@ Dim: TypeAlias = int | str | None
 
 Array: TypeAlias = NDArray[Any]
 
+MAX_ELEMENTS: Final = (1 << 60) - (1 << 12)
+"""Elements of an array, of any dtype: so many of 8 bytes are counted by 63 bits, also after rounding to float64."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """dtype and dims of a dense tensor; broadcasting happens along dims that are the number 1.
 
-    Raises: UnsupportedError for a dtype that cannot be compiled, GraphValueError for a negative dim,
-    GraphTypeError for a dim that is neither int, str nor None.
+    Raises: UnsupportedError for a dtype that cannot be compiled, GraphValueError for a negative dim or for more than
+    MAX_ELEMENTS elements, GraphTypeError for a dim that is neither int, str nor None.
     """
 
     dtype: str
@@ -32,6 +36,8 @@ class TensorType:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtypes.canonical(self.dtype))
         object.__setattr__(self, "shape", tuple(_checked_dim(dim) for dim in self.shape))
+        if math.prod(dim for dim in self.shape if isinstance(dim, int) and dim) > MAX_ELEMENTS:
+            raise GraphValueError(f"{self} is too large: an array has at most {MAX_ELEMENTS} elements")
 
     @property
     def rank(self) -> int:

@@ -30,6 +30,7 @@ from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.loops.lower_library import calls_product
 from aotensor.passes.pipeline import EXPAND_MATH, TENSOR_RECIPE, Pass, PassRecord, PassRunner, loop_recipe
+from aotensor.passes.target import Target
 from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
@@ -57,6 +58,7 @@ class Options:
 
     target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time.
+    facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     """
 
     target: str | None = None
@@ -67,6 +69,7 @@ class Options:
     prefix: str = ""
     verify: bool = False
     check: bool = False
+    facts: Target | None = None
 
     def machine(self) -> Machine:
         return Machine.parse(self.target, self.cpu, self.features, self.opt_level)
@@ -117,8 +120,10 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     _keep_text(result, "tensor", texts)
     runner.run(module, TENSOR_RECIPE)
     _keep_text(result, "tensor-opt", texts)
-    has_masks = machine.has_masks and not options.check  # the checks look at one element at a time
-    runner.run(module, loop_recipe(has_masks))
+    facts = options.facts or machine.facts
+    if options.check:  # the checks look at one element at a time
+        facts = replace(facts, has_masks=False)
+    runner.run(module, loop_recipe(facts))
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)

@@ -18,9 +18,9 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import replace
 from aotensor.ops.batching import repeated
-from aotensor.ops.create import arange
 from aotensor.ops.diagonal import eye
 from aotensor.ops.elementwise.compare import cast, eq
+from aotensor.ops.ranges import arange
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.shape.axes import moveaxis
 from aotensor.ops.shape.extents import extents_of, product, reshape

@@ -95,6 +95,7 @@ class _FunctionImporter:
                         self.dims[dim] = extent
                     extents.append(self.dims[dim])
             self.values[x] = Tensor(argument, x.dtype, tuple(extents))
+            self.builder.sizes.admit(extents)
 
     def _finish(self, outputs: Sequence[Tensor]) -> None:
         name = self.program.name

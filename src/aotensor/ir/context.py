@@ -11,9 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from aotensor.ir.dialect import AOT
-from aotensor.ir.gather import GatherOp
-from aotensor.ir.prefetch import PrefetchOp
-from aotensor.ir.remf import RemfOp
+from aotensor.ir.upstream import GatherOp, PrefetchOp, RemfOp
 
 # dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
 _UPSTREAM: Final = ("builtin", "func", "scf", "arith", "math", "linalg", "tensor", "memref", "vector")

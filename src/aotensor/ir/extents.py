@@ -9,12 +9,13 @@ check %m                     →       check %m                     what guards 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from aotensor.ir.dialect import CheckOp
+from aotensor.ir.dialect import CheckOp, LapackOp
 
 _TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSliceOp.name)
 
@@ -23,7 +24,7 @@ def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.Fun
     """A copy of `main` that returns the extents of its outputs.
 
     It keeps the checks that need no computed tensor, in front; and where extents follow from computed tensors, the
-    checks that stand before these in `main`, since what they exclude must not be computed here either.
+    checks in front of these in `main` that may guard them, since what they exclude must not be computed here either.
     """
     block = main.body.block
     mapper: dict[SSAValue, SSAValue] = {}
@@ -50,8 +51,24 @@ def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
     computed = [position for position, op in enumerate(block.ops) if op in rest and _is_computation(op)]
     if computed:
         before = set(list(block.ops)[: computed[-1]])
-        rest = _closure(block, [op for op in checks if op in before], roots)
+        pending = [op for op in checks if op in before and op not in first]
+        while guards := _guards(pending, rest):
+            rest |= _closure(block, guards, ())
+            pending = [op for op in pending if op not in rest]
     return [*(op for op in block.ops if op in first), *(op for op in block.ops if op in rest and op not in first)]
+
+
+def _guards(checks: Iterable[CheckOp], ops: Set[Operation]) -> list[CheckOp]:
+    """The checks that some operations may rely on: what they look at is made of tensors that the operations read.
+
+    A factorisation that failed is one whose results mean nothing: only who reads these is guarded.
+    """
+    read = {x for op in ops for inner in op.walk() for x in inner.operands if isinstance(x.type, TensorType)}
+    failures = {op.failure for op in ops if isinstance(op, LapackOp)}
+    return [
+        op for op in checks
+        if not (failures if op.kind.data == "linalg" else read).isdisjoint(sources([op.condition]))
+    ]  # fmt: skip
 
 
 def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue]) -> set[Operation]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -13,8 +13,9 @@ from aotensor.core import dtypes
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.sizes import Sizes
 from aotensor.ir.types import tensor_type
-from aotensor.ir.verbs import Extent, Tensor, Verbs
+from aotensor.ir.verbs import Extent, Tensor, Verbs, dynamic, static
 
 if TYPE_CHECKING:
     from aotensor.ir.regions import Regions
@@ -26,6 +27,7 @@ class LibraryVerbs(ABC):
     """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
 
     scalars: Verbs
+    sizes: Sizes
     reassociate: FastMathFlagsAttr
     """The flags of sums, which may be taken in any order unless all is strict."""
     _bounds: dict[SSAValue, Extent]
@@ -54,6 +56,9 @@ class LibraryVerbs(ABC):
 
     @abstractmethod
     def canonical(self, n: Extent) -> Extent: ...
+
+    @abstractmethod
+    def fit(self, shapes: Iterable[Sequence[Extent]]) -> None: ...
 
     @abstractmethod
     def item(self, x: Tensor) -> Scalar: ...
@@ -87,6 +92,7 @@ class LibraryVerbs(ABC):
         count = self.scalars.cast(self.item(self.reduce("add", mask, range(mask.rank), "int64")), dtypes.INDEX)
         op = NonzeroOp(mask.ssa, count.ssa)
         self.insert_op(op)
+        self.sizes.bound(count, mask.extents)
         self._bounds.update(zip(op.positions, mask.extents, strict=True))
         return [Tensor(x, "int64", (count,)) for x in op.positions]
 
@@ -129,14 +135,12 @@ class LibraryVerbs(ABC):
         is_whole: bool = False,
     ) -> tuple[Tensor, ...]:
         shapes = [tuple(shape) for _, shape in results]
-        types = [
-            tensor_type(dtype, [n if isinstance(n, int) else None for n in shape])
-            for (dtype, _), shape in zip(results, shapes, strict=True)
-        ]
+        self.fit(shapes)
+        types = [tensor_type(dtype, static(shape)) for dtype, shape in results]
         v = self.scalars
         op = PatternOp(
             kind, [x.ssa for x in operands], [v.index(n).ssa for n in extents],
-            [n.ssa for shape in shapes for n in shape if isinstance(n, Scalar)], types, v.fastmath, is_whole,
+            dynamic(n for shape in shapes for n in shape), types, v.fastmath, is_whole,
         )  # fmt: skip
         self.insert_op(op)
         return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))
@@ -150,11 +154,9 @@ class LibraryVerbs(ABC):
         **options: bool | int | str,
     ) -> tuple[Tensor, ...]:
         shapes = [tuple(extents) for _, extents in results]
-        types = [
-            tensor_type(dtype, [n if isinstance(n, int) else None for n in shape])
-            for (dtype, _), shape in zip(results, shapes, strict=True)
-        ]
-        sizes = [n.ssa for shape in shapes for n in shape if isinstance(n, Scalar)]
+        self.fit(shapes)
+        types = [tensor_type(dtype, static(shape)) for dtype, shape in results]
+        sizes = dynamic(n for shape in shapes for n in shape)
         op = LapackOp(kind, [x.ssa for x in operands], sizes, types, options)
         self.insert_op(op)
         if error:

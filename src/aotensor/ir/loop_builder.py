@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.prefetch import PrefetchOp
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.upstream import PrefetchOp
 from aotensor.ir.verbs import Extent, Verbs
 
 

@@ -27,7 +27,7 @@ from aotensor.ir.import_graph import import_graph
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import element_type, value_type
-from aotensor.ir.verbs import Extent, Tensor, same_extent
+from aotensor.ir.verbs import Extent, Tensor, dynamic, same_extent, static
 from aotensor.ops.scan.branch import Branch
 from aotensor.ops.scan.layout import Operands
 from aotensor.ops.scan.op import Scan
@@ -56,13 +56,15 @@ class Regions:
             found = import_graph(b, op.body.outputs, _inputs(op.body, rows), self._name)
             results = _result_extents(b, op, n, given.initial, found)
             probe.protect([m for _, extents in results for m in extents])
+        b.fit(extents for _, extents in results)
         if self._is_dry:
             return tuple(_unknown(b, dtype, extents) for dtype, extents in results)
         symbol = self._define("scan", b, op.body, rows, keeps_shape_checks=False)
-        types = [value_type(dtype, _static(extents)) for dtype, extents in results]
+        types = [value_type(dtype, static(extents)) for dtype, extents in results]
         sequences, initial, constants = ([x.ssa for x in g] for g in (given.sequences, given.initial, given.constants))
+        sizes = dynamic(n for _, extents in results for n in extents)
         made = ScanOp(
-            symbol, b.scalars.index(n).ssa, (sequences, initial, constants), _dynamic(results), types,
+            symbol, b.scalars.index(n).ssa, (sequences, initial, constants), sizes, types,
             op.taps, op.is_stacked, op.has_condition, op.is_reversed,
         )  # fmt: skip
         b.insert_op(made)
@@ -86,11 +88,13 @@ class Regions:
                 for x, y in zip(*found, strict=True)
             ]
             probe.protect([m for _, extents in results for m in extents])
+        b.fit(extents for _, extents in results)
         if self._is_dry:
             return tuple(_unknown(b, dtype, extents) for dtype, extents in results)
         then, otherwise = (self._define("branch", b, side, captured, keeps_shape_checks=True) for side in sides)
-        types = [value_type(dtype, _static(extents)) for dtype, extents in results]
-        made = BranchOp(chosen.ssa, then, otherwise, [x.ssa for x in captured], _dynamic(results), types)
+        types = [value_type(dtype, static(extents)) for dtype, extents in results]
+        sizes = dynamic(n for _, extents in results for n in extents)
+        made = BranchOp(chosen.ssa, then, otherwise, [x.ssa for x in captured], sizes, types)
         b.insert_op(made)
         return tuple(Tensor(x, *result) for x, result in zip(made.outputs, results, strict=True))
 
@@ -99,11 +103,12 @@ class Regions:
     @contextmanager
     def _dry_run(self, b: TensorBuilder, keeps_checks: bool = True) -> Iterator[_Probe]:
         was_dry, self._is_dry = self._is_dry, True
+        sizes, b.sizes = b.sizes, b.sizes.copy()
         probe = _Probe(b, keeps_checks)
         try:
             yield probe
         finally:
-            self._is_dry = was_dry
+            self._is_dry, b.sizes = was_dry, sizes
         probe.clean()
 
     def _define(
@@ -131,6 +136,7 @@ class Regions:
                 names[-1].append(known[outer.ssa][0])
                 extents.append(known[outer.ssa][1])
             arguments.append(Tensor(argument, x.dtype, tuple(extents)))
+            inner.sizes.admit(extents)
         results = import_graph(inner, body.outputs, _inputs(body, arguments), self._name)
         if not keeps_shape_checks:
             for op in list(block.ops):
@@ -282,11 +288,3 @@ def _chosen(b: TensorBuilder, condition: Scalar, m: Extent, n: Extent) -> Extent
     if same_extent(m, n):
         return m
     return b.scalars.select(condition, b.scalars.index(m), b.scalars.index(n))
-
-
-def _static(extents: Sequence[Extent]) -> list[int | None]:
-    return [n if isinstance(n, int) else None for n in extents]
-
-
-def _dynamic(results: Sequence[tuple[str, tuple[Extent, ...]]]) -> list[SSAValue]:
-    return [n.ssa for _, extents in results for n in extents if isinstance(n, Scalar)]

@@ -18,8 +18,8 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
-from aotensor.ir.remf import RemfOp
 from aotensor.ir.types import element_type, index
+from aotensor.ir.upstream import RemfOp
 
 NO_FAST_MATH: Final = arith.FastMathFlagsAttr("none")
 CONTRACT: Final = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])

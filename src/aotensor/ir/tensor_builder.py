@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,7 +13,6 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    TensorType,
     i64,
 )
 from xdsl.dialects.linalg import ops as linalg
@@ -24,13 +22,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from aotensor.core import dtypes
-from aotensor.core.types import Array
+from aotensor.core.types import MAX_ELEMENTS, Array
 from aotensor.errors import GraphValueError
 from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.ir.library_verbs import LibraryVerbs
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
+from aotensor.ir.sizes import TOO_LARGE, Sizes, has_fitting_count
 from aotensor.ir.types import element_type, tensor_type
-from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, same_extent
+from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, dynamic, same_extent, static
 
 if TYPE_CHECKING:
     from aotensor.ir.regions import Regions
@@ -62,13 +61,14 @@ class TensorBuilder(LibraryVerbs):
         self.checks: list[tuple[str, str]] = []
         self._equal: dict[SSAValue, Extent] = {}
         self._bounds = {}
+        self.sizes = Sizes()
 
     def forked(self, builder: Builder | None = None) -> TensorBuilder:
         """A builder of the same function, here or at another place, whose checks hold there alone."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
         other.checks, other.where = self.checks, self.where
         if builder is None:
-            other.scalars, other._equal = self.scalars, dict(self._equal)
+            other.scalars, other._equal, other.sizes = self.scalars, dict(self._equal), self.sizes.copy()
         return other
 
     @property
@@ -141,7 +141,7 @@ class TensorBuilder(LibraryVerbs):
             return self.cast(x, dtype)
         kept = [d for d in range(x.rank) if d not in set(axes)]
         kinds = [PARALLEL if d in kept else REDUCTION for d in range(x.rank)]
-        start = self.scalars.constant(neutral_element(kind, dtype), dtype)
+        start = self.scalars.constant(dtypes.neutral_element(kind, dtype), dtype)
         return self._generic(
             x.extents, kinds, [(dtype, kept, start)],
             lambda s, outs: self._combine(s, kind, outs[0], s.cast(s.load(x, *s.indices), dtype)),
@@ -150,7 +150,7 @@ class TensorBuilder(LibraryVerbs):
     def arg_reduce(self, kind: str, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         kept = [d for d in range(x.rank) if d != axis]
         kinds = [REDUCTION if d == axis else PARALLEL for d in range(x.rank)]
-        worst = self.scalars.constant(neutral_element(kind, x.dtype), x.dtype)
+        worst = self.scalars.constant(dtypes.neutral_element(kind, x.dtype), x.dtype)
         zero = self.scalars.constant(0, "int64")
 
         def step(s: BodyVerbs, outs: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
@@ -222,20 +222,20 @@ class TensorBuilder(LibraryVerbs):
         if not extents:
             where = [self.scalars.index(0)] * x.rank
             return self.from_scalar(self.scalars.load(x, *where))
-        shape = [n if isinstance(n, int) else None for n in extents]
-        sizes = [n.ssa for n in extents if isinstance(n, Scalar)]
-        return Tensor(self.insert_op(ReshapeOp(x.ssa, sizes, tensor_type(x.dtype, shape))), x.dtype, extents)
+        self.fit([extents])
+        made = self.insert_op(ReshapeOp(x.ssa, dynamic(extents), tensor_type(x.dtype, static(extents))))
+        return Tensor(made, x.dtype, extents)
 
     def insert(self, x: Tensor, y: Tensor, starts: Sequence[Extent], steps: Sequence[Extent]) -> Tensor:
         if x.rank == 0:
             return y
-        lists = [_split(ns) for ns in (starts, y.extents, steps)]
+        lists = (starts, y.extents, steps)
         op = tensor.InsertSliceOp.build(
-            operands=[y.ssa, x.ssa, *(dynamic for _, dynamic in lists)],
+            operands=[y.ssa, x.ssa, *map(dynamic, lists)],
             result_types=[x.ssa.type],
             properties={
-                key: DenseArrayBase.from_list(i64, static)
-                for key, (static, _) in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
+                key: DenseArrayBase.from_list(i64, [DYNAMIC_INDEX if n is None else n for n in static(ns)])
+                for key, ns in zip(("static_offsets", "static_sizes", "static_strides"), lists, strict=True)
             },
         )
         return Tensor(self.insert_op(op), x.dtype, x.extents)
@@ -271,6 +271,13 @@ class TensorBuilder(LibraryVerbs):
                 self.scalars.index(found).ssa, self.scalars.index(expected).ssa,
             )
         )  # fmt: skip
+
+    def fit(self, shapes: Iterable[Sequence[Extent]]) -> None:
+        for extents in shapes:
+            extents = [self.canonical(n) for n in extents]
+            if self.sizes.need_check(extents):
+                fits, count = has_fitting_count(self.scalars, extents)
+                self.check(fits, TOO_LARGE, count, MAX_ELEMENTS)
 
     def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
         chosen: Extent | None = None
@@ -309,9 +316,9 @@ class TensorBuilder(LibraryVerbs):
 
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
         """A tensor whose elements nobody has set."""
-        static, dynamic = _split(extents)
-        shape = [None if n == DYNAMIC_INDEX else n for n in static]
-        return Tensor(self.insert_op(tensor.EmptyOp(dynamic, tensor_type(dtype, shape))), dtype, tuple(extents))
+        self.fit([extents])
+        made = self.insert_op(tensor.EmptyOp(dynamic(extents), tensor_type(dtype, static(extents))))
+        return Tensor(made, dtype, tuple(extents))
 
     def zeros(self, extents: Sequence[Extent], dtype: str) -> Tensor:
         """What a sum begins with."""
@@ -321,9 +328,9 @@ class TensorBuilder(LibraryVerbs):
         """The `outs` of a generic: uninitialised, or filled with the neutral element."""
         if start is None:
             return self.empty(extents, dtype)
-        static, dynamic = _split(extents)
-        kind = TensorType(element_type(dtype), static)
-        return Tensor(self.insert_op(tensor.SplatOp(start.ssa, dynamic, kind)), dtype, tuple(extents))
+        self.fit([extents])
+        made = self.insert_op(tensor.SplatOp(start.ssa, dynamic(extents), tensor_type(dtype, static(extents))))
+        return Tensor(made, dtype, tuple(extents))
 
     def _generic(
         self,
@@ -373,28 +380,8 @@ class TensorBuilder(LibraryVerbs):
         return tuple(extents)
 
 
-def neutral_element(kind: str, dtype: str) -> float | int | bool:
-    """The start value of a reduction: what an empty one gives."""
-    if kind in ("add", "or"):
-        return 0
-    if kind in ("mul", "and"):
-        return 1
-    if dtypes.is_float(dtype):
-        return -math.inf if kind == "maximum" else math.inf
-    if dtype == "bool":
-        return kind == "minimum"
-    info = np.iinfo(dtype)
-    return int(info.min if kind == "maximum" else info.max)
-
-
 def _aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
     """Where x is read at these counters: axes align at the right, an extent of 1 is read at 0 where it is repeated."""
     own = counters[len(counters) - x.rank :]
     wide = extents[len(extents) - x.rank :]
     return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
-
-
-def _split(extents: Sequence[Extent]) -> tuple[list[int], list[SSAValue]]:
-    """MLIR's two lists: numbers with a marker for what is dynamic, and the dynamic values."""
-    static = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
-    return static, [n.ssa for n in extents if isinstance(n, Scalar)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -35,12 +35,22 @@ class Tensor:
 
     @property
     def static_shape(self) -> tuple[int | None, ...]:
-        return tuple(n if isinstance(n, int) else None for n in self.extents)
+        return tuple(static(self.extents))
 
 
 def same_extent(a: Extent, b: Extent) -> bool:
     """True if two extents are known to be equal."""
     return a == b if isinstance(a, int) or isinstance(b, int) else a.ssa is b.ssa
+
+
+def static(extents: Sequence[Extent]) -> list[int | None]:
+    """What a type says of extents: the numbers, None for what is known at run time only."""
+    return [n if isinstance(n, int) else None for n in extents]
+
+
+def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
+    """The extents that are known at run time only."""
+    return [n.ssa for n in extents if isinstance(n, Scalar)]
 
 
 class Verbs(ScalarBuilder):
@@ -57,13 +67,12 @@ class Verbs(ScalarBuilder):
         return self._once(("constant", value), lambda: self.constant(value, dtypes.INDEX))
 
     def as_extent(self, x: Scalar) -> Extent:
-        """An index value as an extent: a number where it is a constant."""
         source = x.ssa.owner
         if isinstance(source, arith.IndexCastOp):
             source = source.input.owner
         if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
             return int(source.value.value.data)
-        return x
+        return self.cast(x, dtypes.INDEX)
 
     @property
     def remembered(self) -> set[SSAValue]:

@@ -15,11 +15,12 @@ from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import aligned, moved, repeated
-from aotensor.ops.create import arange, zeros, zeros_like
+from aotensor.ops.create import zeros, zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.mask import mask_of
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of, extents_of, product, reshape
 from aotensor.ops.window import check_extents, check_value, fitted, out_of_range

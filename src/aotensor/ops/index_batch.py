@@ -7,7 +7,7 @@ from typing import Any
 
 from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
-from aotensor.ops.create import arange
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import moveaxis
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.window import INPUT, Bound, Entries, Position

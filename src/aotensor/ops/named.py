@@ -18,11 +18,11 @@ from aotensor.graph.op import Op
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.contract import dot, outer, tensordot
-from aotensor.ops.create import arange
 from aotensor.ops.elementwise.arithmetic import add, identity, maximum, minimum, mul
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import and_, or_
 from aotensor.ops.index import index_array
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.extremum import max, max_and_argmax, min
 from aotensor.ops.reduce.sums import Axes, all, any, prod, sum
 from aotensor.ops.reduce.without_zeros import mul_without_zeros

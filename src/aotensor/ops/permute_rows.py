@@ -16,8 +16,8 @@ from aotensor.graph.op import Apply
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import all_batched
-from aotensor.ops.create import arange
 from aotensor.ops.linear import LinearOp
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.broadcast import broadcast_arrays
 from aotensor.ops.shape.extents import extent_of
 

@@ -8,11 +8,11 @@ from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import arange
 from aotensor.ops.elementwise.arithmetic import mod
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.index import index_array, subtensor
 from aotensor.ops.mask import flatnonzero
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle, shape_padleft
 from aotensor.ops.shape.broadcast import broadcast_arrays
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, ravel

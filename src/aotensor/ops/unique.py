@@ -8,10 +8,11 @@ from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import arange, zeros
+from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import and_, eq, invert, isnan, neq, or_
 from aotensor.ops.index import set_subtensor, subtensor
 from aotensor.ops.mask import flatnonzero
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum, diff
 from aotensor.ops.reduce.sort import argsort
 from aotensor.ops.shape.extents import extent_of, ravel

@@ -19,6 +19,7 @@ from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.loops.lower_to_loops import lower_to_loops
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
+from aotensor.passes.target import Target
 from aotensor.passes.vectorize import vectorize
 
 
@@ -49,23 +50,16 @@ TENSOR_RECIPE: Final = (
 )
 
 
-def loop_recipe(has_masks: bool) -> tuple[Pass, ...]:
-    """Passes from tensor level to loop level.
-
-    has_masks: the target reads vectors under a mask, also from scattered places, in one instruction.
-    """
-
-    def to_loops(module: ModuleOp) -> None:
-        lower_to_loops(module, has_masks)
-
+def loop_recipe(target: Target) -> tuple[Pass, ...]:
+    """Passes from tensor level to loop level."""
     return (
-        Pass("lower-to-loops", to_loops, TENSOR_FORM, LOOP_FORM),
+        Pass("lower-to-loops", lambda module: lower_to_loops(module, target), TENSOR_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
-        Pass("vectorize", vectorize, LOOP_FORM, LOOP_FORM),
+        Pass("vectorize", lambda module: vectorize(module, target), LOOP_FORM, LOOP_FORM),
     )
 
 
-LOOP_RECIPE: Final = loop_recipe(has_masks=True)
+LOOP_RECIPE: Final = loop_recipe(Target())
 """For the machines that have most."""
 
 

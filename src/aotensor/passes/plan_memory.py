@@ -262,7 +262,7 @@ def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
         copy = op.clone(mapping)
         b.builder.insert(copy)
         mapping.update(zip(op.results, copy.results, strict=True))
-    target = extents.body.block.args[-2]
+    target = extents.body.block.args[-3]
     count = sum(isinstance(op, memref.StoreOp) and op.memref is target for op in extents.walk())
     b.store(b.cast(Scalar(mapping[total], "index"), "int64"), target, [count])
 

@@ -27,21 +27,20 @@ from xdsl.rewriter import InsertPoint
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
+from aotensor.passes.target import Target
 
-INTERLEAVE: Final = 4  # vectors
-WIDEST: Final = 16 * INTERLEAVE  # float32 elements that one iteration may take: vectors of 512 bits
 LARGEST_UNROLLED: Final = 64  # iterations of a nest
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
 
 
-def vectorize(module: ModuleOp) -> None:
+def vectorize(module: ModuleOp, target: Target) -> None:
     """Annotate the loops of every kernel."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _limit_unrolling(function.body.block)
             for op in list(function.walk()):
                 if isinstance(op, scf.ForOp) and _is_innermost(op) and "novector" not in op.attributes:
-                    _annotate(op)
+                    _annotate(op, target)
 
 
 def _limit_unrolling(block: Block) -> int:
@@ -68,7 +67,7 @@ def _is_innermost(op: scf.ForOp) -> bool:
     return not any(inner.regions for inner in op.body.block.ops)
 
 
-def _annotate(op: scf.ForOp) -> None:
+def _annotate(op: scf.ForOp, target: Target) -> None:
     is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
     if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
         op.attributes["masked"] = UnitAttr()
@@ -77,9 +76,9 @@ def _annotate(op: scf.ForOp) -> None:
     if is_narrow:
         op.attributes["lane_bits"] = IntegerAttr(32, i64)
     if is_long and is_narrow:
-        _split_off_rest(op)
+        _split_off_rest(op, target.interleave * target.lanes(32))
     if is_long:
-        op.attributes["interleave"] = IntegerAttr(INTERLEAVE, i64)
+        op.attributes["interleave"] = IntegerAttr(target.interleave, i64)
 
 
 def _computes_in_float32(body: Block) -> bool:
@@ -116,8 +115,8 @@ def _is_elementary(op: Operation) -> bool:
     return isinstance(op, func.CallOp) or (op.name.startswith("math.") and not isinstance(op, _CHEAP))
 
 
-def _split_off_rest(op: scf.ForOp) -> None:
-    """Let the loop run over whole groups of vectors, and a copy of it, masked, over what is left."""
+def _split_off_rest(op: scf.ForOp, widest: int) -> None:
+    """Let the loop run over whole groups of `widest` elements, and a copy of it, masked, over what is left."""
     rest = op.clone()
     rest.attributes["masked"] = UnitAttr()
     block = op.parent
@@ -125,8 +124,8 @@ def _split_off_rest(op: scf.ForOp) -> None:
     block.insert_op_after(rest, op)
     b = LoopBuilder(Builder(InsertPoint.before(op)))
     low, high = Scalar(op.lb, "index"), Scalar(op.ub, "index")
-    groups = b.div(b.sub(high, low), b.index(WIDEST))
-    middle = b.add(low, b.mul(groups, b.index(WIDEST)))
+    groups = b.div(b.sub(high, low), b.index(widest))
+    middle = b.add(low, b.mul(groups, b.index(widest)))
     op.operands[1] = middle.ssa
     for old, new in zip(op.results, rest.results, strict=True):
         old.replace_all_uses_with(new)

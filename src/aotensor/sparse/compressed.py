@@ -23,8 +23,8 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
-from aotensor.ops.create import arange
 from aotensor.ops.linear import LinearOp
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.sparse.op import Parts

@@ -14,11 +14,11 @@ from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.create import arange
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.mask import Nonzero
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import atleast_2d, matrix_transpose

@@ -20,12 +20,13 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
-from aotensor.ops.create import arange, full, zeros
+from aotensor.ops.create import full, zeros
 from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.elementwise.compare import cast, eq, lt, neq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.mask import flatnonzero
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.shape.extents import extent_of, extents_of
 from aotensor.ops.shape.join import concatenate

@@ -33,7 +33,8 @@ from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
 from aotensor.ops.linalg.solve import inv, matrix_inverse, solve
 from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
-from aotensor.ops.create import alloc, arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from aotensor.ops.create import alloc, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumprod, cumsum, diff
 from aotensor.ops.diagonal import (
     diag, diagonal, extract_diag, eye, fill_diagonal, identity, identity_like, tri, tril, tril_indices, triu,

@@ -36,17 +36,21 @@ def define_arrays(module: Module) -> Arrays:
 
 
 def define_bytes(module: Module) -> Function:
-    """i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if 63 bits do not count them."""
+    """i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if it has 2^60 elements or more.
+
+    So many elements of 8 bytes are what 63 bits count; extents of 0 count as 1, as in NumPy.
+    """
     c = Code(module, "entry.bytes", i64, [pointer, i64, i64])
     shape, rank, itemsize = c.arguments
-    total, is_empty = c.slot(i64, itemsize), c.slot(i1, constant(i1, 0))
+    total, is_empty = c.slot(i64, number(8)), c.slot(i1, constant(i1, 0))
     with c.loop(rank) as axis:
         extent = c.item(shape, axis)
         is_empty.set(c.any(is_empty.get(), c.same(extent, number(0))))
         pair = c.builder.smul_with_overflow(total.get(), c.larger(extent, number(1)))
         c.give_when(c.builder.extract_value(pair, 1), number(-1))
         total.set(c.builder.extract_value(pair, 0))
-    c.give(c.builder.select(is_empty.get(), number(0), total.get()))
+    size = c.builder.mul(c.builder.lshr(total.get(), number(3)), itemsize)
+    c.give(c.builder.select(is_empty.get(), number(0), size))
     return c.function
 
 

@@ -1,7 +1,7 @@
 """The entry points of a library: three per function, a few per library. They call the kernels that loop IR became.
 
     i32 <f>.kernel(inputs..., outputs..., workspace, workspace_bytes, detail, blas)
-    i32 <f>.extents(inputs..., extents, count, detail)
+    i32 <f>.extents(inputs..., extents, count, detail, blas)
     i64 <f>.workspace_bytes(dims...)                         if the workspace depends on dims alone
 
 where an array is its address and one i64 per extent that its signature does not fix. The per-function part is small:
@@ -150,10 +150,11 @@ def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Valu
 
 
 def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
-    """i32 f.extents_of(data, shapes, extents, count, detail)"""
-    c = Code(module, f"{spec.name}.extents_of", i32, [pointer, pointer, pointer, i64, pointer], attributes=_APART)
-    data, shapes, extents, count, detail = c.arguments
-    arguments = [*_unpack(c, spec.inputs, data, shapes), extents, count, detail]
+    """i32 f.extents_of(data, shapes, extents, count, detail, blas)"""
+    kinds = [pointer, pointer, pointer, i64, pointer, pointer]
+    c = Code(module, f"{spec.name}.extents_of", i32, kinds, attributes=_APART)
+    data, shapes, *rest = c.arguments
+    arguments = [*_unpack(c, spec.inputs, data, shapes), *rest]
     c.give(c.builder.call(_kernel(module, spec, "extents", arguments), arguments))
     return c.function
 

@@ -81,6 +81,8 @@ def _define_take(shared: Shared) -> Function:
         s.fail_when(s.less(nnz, number(0)), Status.NEGATIVE, say.NEGATIVE_COUNT, name, nnz)
         with s.loop(number(2)) as axis:
             _meet_shape(s, first, axis, s.item(shape, axis))
+        is_too_large = s.less(s.bytes_of(shape, number(2), number(1)), number(0))
+        s.fail_when(is_too_large, Status.TOO_LARGE, say.TOO_LARGE, name)
         pointers = s.builder.add(s.item(shape, major), number(1))
         for part, extent in zip(_PARTS, (nnz, nnz, pointers), strict=True):
             k = s.builder.add(first, number(part))

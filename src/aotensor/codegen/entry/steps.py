@@ -110,11 +110,11 @@ def define_take_input(shared: Shared) -> Function:
         s.put(shape, axis, extent)
         s.fail_when(s.less(extent, number(0)), Status.NEGATIVE, say.NEGATIVE, name, axis, extent)
         _meet_dim(s, spec, axis, extent, holders)
+    size = s.bytes_of(shape, rank, itemsize)
+    s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
     with s.when(s.same(s.field(spec, Argument, "kind"), number(PATTERN))):
         s.put(s.of_frame("data"), k, NULL)
         s.give(status(0))
-    size = s.bytes_of(shape, rank, itemsize)
-    s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
     data = s.field(array, Array, "data")
     s.fail_when(s.all(s.is_null(data), s.differs(size, number(0))), Status.NULL_POINTER, say.NO_POINTER, name)
     s.put(s.of_frame("data"), k, data)
@@ -239,9 +239,11 @@ def define_extents(shared: Shared) -> Function:
     s.clear(detail, number(4))
     shapes, ranks = s.of_frame("shapes"), s.of_table("output_ranks")
     extents = s.at(shapes, s.of_table("input_ranks"), 8)
-    kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer])
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
     count = s.builder.add(ranks, number(1))
-    arguments = [s.of_frame("data"), shapes, extents, count, detail]
+    blas = _blas(s)
+    _need_functions(s, blas)
+    arguments = [s.of_frame("data"), shapes, extents, count, detail, blas]
     check = s.call_field(s.of_frame("table"), Table, "extents", kind, arguments)
     _give_check(s, check, detail)
     with s.loop(ranks) as i:
@@ -255,7 +257,6 @@ def define_run(shared: Shared) -> Function:
     _, workspace, room = s.arguments
     b = s.builder
     blas = _blas(s)
-    _need_functions(s, blas)
     last = b.add(s.of_table("input_ranks"), s.of_table("output_ranks"))
     needed = s.item(s.of_frame("shapes"), last)
     limit = number((1 << 63) - 1 - WORKSPACE_ALIGNMENT)
@@ -296,7 +297,7 @@ def _blas(s: Step) -> Value:
 
 
 def _need_functions(s: Step, blas: Value) -> None:
-    """Every function that the kernel calls without asking must be in the table."""
+    """Every function that is called without asking must be in the table."""
     with s.loop(s.of_table("need_count")) as i:
         place = s.item(s.of_table("needs"), i)
         found = s.slot(pointer, NULL)

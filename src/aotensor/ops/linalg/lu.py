@@ -19,7 +19,6 @@ from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
-from aotensor.ops.create import arange
 from aotensor.ops.diagonal import Triangle, eye
 from aotensor.ops.elementwise.compare import cast, eq
 from aotensor.ops.linalg.matrices import (
@@ -41,6 +40,7 @@ from aotensor.ops.linalg.triangular import (
     transposition,
 )
 from aotensor.ops.linear import ConstantOp
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.take import take_along_axis

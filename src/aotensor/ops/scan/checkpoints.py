@@ -9,9 +9,10 @@ import numpy as np
 
 from aotensor.errors import GraphValueError
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.create import arange, zeros
+from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import minimum
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.ranges import arange
 from aotensor.ops.scan.arguments import as_list, step_count
 from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.frontend import Loop

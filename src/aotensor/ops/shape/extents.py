@@ -238,6 +238,7 @@ class Reshape(LinearOp):
             rest = _rest(b, total, known)
             extents = [rest if dim == -1 else extent for dim, extent in zip(self.dims, extents, strict=True)]
             known = v.imul(known, rest)
+        b.fit([extents])
         if not (isinstance(known, int) and isinstance(total, int)):
             b.check(v.compare("eq", v.index(known), v.index(total)), _MISFIT, found=total, expected=known)
         return b.reshape(x, extents)

@@ -12,11 +12,12 @@ from aotensor.core.types import normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.create import alloc, arange, zeros
+from aotensor.ops.create import alloc, zeros
 from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.index import inc_subtensor, set_subtensor, subtensor
 from aotensor.ops.multi_index import position_inside
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import expand_dims, shape_padleft

@@ -12,7 +12,6 @@ functions run over whole vectors. Strip-mining and loop distribution, as in Alle
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from xdsl.dialects import func, math
 
@@ -20,10 +19,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
 from aotensor.passes.loops.storage import Storage
-
-BLOCK_ELEMENTS: Final = 1 << 12  # of rows: 32 KiB of float64, within the first level cache
-SMALLEST_BLOCK: Final = 16  # rows
-LARGEST_BLOCK: Final = 1024  # rows
+from aotensor.passes.target import Target
 
 
 def block_rows(nodes: Sequence[Node], storage: Storage) -> list[Node]:
@@ -69,8 +65,8 @@ def _blocked(loop: Loop) -> Loop:
     return Loop(loop.extent, loop.dims, list(phases), phases)
 
 
-def block_size(b: LoopBuilder, inner: Extent) -> Extent:
-    """Rows per block, for rows of `inner` elements: a multiple of 16."""
-    rows = b.ifloordiv(BLOCK_ELEMENTS, b.imax(inner, 1))
-    whole = b.imul(b.ifloordiv(rows, SMALLEST_BLOCK), SMALLEST_BLOCK)
-    return b.imax(SMALLEST_BLOCK, b.imin(whole, LARGEST_BLOCK))
+def block_size(b: LoopBuilder, inner: Extent, target: Target) -> Extent:
+    """Rows per block, for rows of `inner` elements: a multiple of the smallest block."""
+    rows = b.ifloordiv(target.block_elements, b.imax(inner, 1))
+    whole = b.imul(b.ifloordiv(rows, target.smallest_block), target.smallest_block)
+    return b.imax(target.smallest_block, b.imin(whole, target.largest_block))

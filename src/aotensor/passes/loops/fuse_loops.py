@@ -69,6 +69,7 @@ class _Item:
 
     op: Operation
     statement: Statement | None
+    sizes: Set[SSAValue] = frozenset()  # the extents of its loops and results, where they are computed
     free: tuple[int, ...] = ()  # dims not bound yet, outermost first
     is_deferred: bool = False  # placed where it is needed first: it may join a loop that it shares nothing with
 
@@ -85,7 +86,16 @@ def fuse_loops(function: func.FuncOp, extents: Extents) -> list[Node]:
     for item in items:
         if item.statement is not None:
             item.free = item.statement.order
+        item.sizes = _sizes(item, extents)
     return _arrange(items, is_top_level=True)
+
+
+def _sizes(item: _Item, extents: Extents) -> Set[SSAValue]:
+    """Computed extents that an operation is emitted with: those that stand for its own, if checks made some equal."""
+    found = [n for x in item.op.results if isinstance(x.type, TensorType) for n in extents.shape(x)]
+    if item.statement is not None:
+        found += item.statement.extents
+    return {n for n in found if isinstance(n, SSAValue)}
 
 
 def _is_materialised(op: Operation) -> bool:
@@ -186,12 +196,12 @@ def _is_scalar(op: Operation) -> bool:
 def _inside(item: _Item, loop: Loop) -> _Item:
     assert item.statement is not None
     bound = loop.dims[item.statement]
-    return _Item(item.op, item.statement, tuple(d for d in item.free if d != bound))
+    return _Item(item.op, item.statement, item.sizes, tuple(d for d in item.free if d != bound))
 
 
 def _dependences(item: _Item, place: Mapping[Operation, int]) -> Set[Operation]:
     """Placed operations whose results an item uses, in its body too, and for its bounds."""
-    op, found = item.op, set[Operation]()
+    op, found = item.op, {n.owner for n in item.sizes if isinstance(n.owner, Operation)}
     if item.statement is not None and item.statement.slices is not None:
         indptr = item.statement.slices.indptr
         found |= {indptr.owner} if isinstance(indptr.owner, Operation) else set()

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from aotensor.errors import UnsupportedError
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
@@ -31,7 +30,7 @@ from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node, Plain, fuse_loops
 from aotensor.passes.loops.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.loops.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.loops.lower_library import constant_buffer, lower_product, no_blas
-from aotensor.passes.loops.lower_nest import JAM, Instance, NestEmitter
+from aotensor.passes.loops.lower_nest import Instance, NestEmitter
 from aotensor.passes.loops.lower_window import (
     lower_cumulate,
     lower_insert,
@@ -43,20 +42,21 @@ from aotensor.passes.loops.lower_window import (
 from aotensor.passes.loops.patterns.lower_patterns import lower_pattern
 from aotensor.passes.loops.statements import ExtentKey, Extents
 from aotensor.passes.loops.storage import Storage, plan_storage
+from aotensor.passes.target import Target
 
 
 @dataclass(frozen=True)
 class Outside:
     """What all functions of one kernel share: the module, the functions that it calls, where errors are written, BLAS.
 
-    blas: None in `.extents`, which has no table. has_masks: the target reads vectors under a mask.
+    target: facts of the machine.
     """
 
     module: ModuleOp
     called: Mapping[str, func.FuncOp]
     detail: SSAValue
-    blas: SSAValue | None
-    has_masks: bool
+    blas: SSAValue
+    target: Target
 
 
 class FunctionLowering(Buffers):
@@ -91,7 +91,7 @@ class FunctionLowering(Buffers):
         self.storage: Storage = plan_storage(function, self.nodes)
         self.root = Instance({}, {})
         self.buffers: dict[SSAValue, SSAValue] = {}
-        self.nest = NestEmitter(b, self.storage, self, outside.has_masks)
+        self.nest = NestEmitter(b, self.storage, self, outside.target)
 
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
         """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
@@ -153,25 +153,32 @@ class FunctionLowering(Buffers):
 
     def buffer(self, x: SSAValue) -> SSAValue:
         """The whole buffer of a tensor, made at its first mention."""
+        return self._buffer_like(x, x)
+
+    def _buffer_like(self, x: SSAValue, first: SSAValue) -> SSAValue:
+        """The buffer of x, whose first mention is by a tensor that begins in it and has its shape.
+
+        The two may name one extent by different values, and that of x may be computed later.
+        """
         found = self.buffers.get(x)
         if found is None:
-            found = self.buffers[x] = self._make_buffer(x)
+            found = self.buffers[x] = self._make_buffer(x, first)
         return found
 
-    def _make_buffer(self, x: SSAValue) -> SSAValue:
+    def _make_buffer(self, x: SSAValue, first: SSAValue) -> SSAValue:
         if x in self.storage.outputs and not self.is_extents:
             output = self.outputs[self.storage.outputs[x]]
             assert output is not None
             return output
         if x in self.storage.same_buffer:
-            return self._later_buffer(x)
+            return self._later_buffer(x, first)
         assert isinstance(x.type, TensorType)
         result = self.storage.results.get(x)
         kept = self.storage.kept_positions(result) if result is not None else range(len(x.type.get_shape()))
-        shape = self.shape(x)
+        shape = self.shape(first)
         return self.b.allocate(x.type.element_type, [shape[p] for p in kept])
 
-    def _later_buffer(self, x: SSAValue) -> SSAValue:
+    def _later_buffer(self, x: SSAValue, first: SSAValue) -> SSAValue:
         """The buffer of the tensor that x is a part or a state of; a join of many parts is a long chain of these."""
         later = self.storage.same_buffer[x]
         while not isinstance(later.owner, ReshapeOp) and later in self.storage.same_buffer:
@@ -179,11 +186,12 @@ class FunctionLowering(Buffers):
             if isinstance(following.owner, ReshapeOp):
                 break
             later = following
-        whole = self.buffer(later)
-        return self.b.reinterpret(whole, self.shape(x)) if isinstance(later.owner, ReshapeOp) else whole
+        if isinstance(later.owner, ReshapeOp):
+            return self.b.reinterpret(self.buffer(later), self.shape(first))
+        return self._buffer_like(later, first)
 
     def _bind_arguments(self, arguments: Sequence[SSAValue]) -> None:
-        for number in (0, 1, JAM):
+        for number in (0, 1, self.outside.target.jam):
             self.b.index(number)
         for old, new in zip(arguments, self.arguments, strict=False):
             if isinstance(new, Scalar):
@@ -306,8 +314,6 @@ class FunctionLowering(Buffers):
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
             case LapackOp():
-                if self.outside.blas is None:
-                    raise UnsupportedError("an extent that depends on linear algebra", hint="pass it as an input")
                 self.root.values[op.failure] = lower_lapack(self.b, self, self.module, op, self.outside.blas)
             case RecurOp():
                 lower_recur(self.b, self, op)
@@ -316,9 +322,7 @@ class FunctionLowering(Buffers):
             case linalg.GenericOp():
                 product = matrix_product(op)
                 assert product is not None
-                blas = self.outside.blas
-                if blas is None or op in self.pinned:
-                    blas = no_blas(self.b)
+                blas = no_blas(self.b) if op in self.pinned else self.outside.blas
                 lower_product(self.b, self, self.module, op, product, blas)
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = constant_buffer(self.b, self.module, op)

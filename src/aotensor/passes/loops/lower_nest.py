@@ -22,14 +22,14 @@ from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.block_rows import block_size
 from aotensor.passes.loops.collapse import Buffers, Collapse
 from aotensor.passes.loops.fuse_loops import Leaf, Loop, Node
-from aotensor.passes.loops.lower_rows import ROWS, RowVectors
+from aotensor.passes.loops.lower_rows import RowVectors, rows_of
 from aotensor.passes.loops.lower_tiles import ColumnTiles
 from aotensor.passes.loops.lower_window import verb_dtype
 from aotensor.passes.loops.slices import SliceExtent
 from aotensor.passes.loops.statements import Statement, position_of
 from aotensor.passes.loops.storage import Result, Storage
+from aotensor.passes.target import Target
 
-JAM: Final = 4  # rows
 LARGEST_JAMMED_BODY: Final = 40  # operations
 LONG_SLICE: Final = 256  # entries: blocks of 16 slices
 
@@ -58,9 +58,9 @@ class Instance:
 class NestEmitter:
     """Emits loops and statements at the insertion point of a builder."""
 
-    def __init__(self, b: LoopBuilder, storage: Storage, buffers: Buffers, has_masks: bool) -> None:
+    def __init__(self, b: LoopBuilder, storage: Storage, buffers: Buffers, target: Target) -> None:
         self.b = b
-        self.has_masks = has_masks
+        self.target = target
         self.storage = storage
         self.buffers = buffers
         #: where the loops over the rows of one block begin and end
@@ -104,7 +104,7 @@ class NestEmitter:
         if tiles is not None:
             tiles.emit(instance, low, high)
         elif self._is_worth_jamming(loop, high):
-            self._emit_jammed(loop, instances, low, high, JAM)
+            self._emit_jammed(loop, instances, low, high, self.target.jam)
         else:
             self._emit_range(loop, instances, low, high, 1)
 
@@ -129,14 +129,14 @@ class NestEmitter:
     def _emit_whole(self, loop: Loop, instances: Sequence[Instance]) -> None:
         extent = self.buffers.resolve(loop.extent)
         if loop.is_over_blocks:
-            self._emit_range(loop, instances, 0, extent, block_size(self.b, self._inner_extent(loop)))
+            self._emit_range(loop, instances, 0, extent, block_size(self.b, self._inner_extent(loop), self.target))
         elif loop not in self.ranges and (chain := self.collapse.chain(loop)):
             with self.collapse.over(chain) as total:
                 self._emit_range(loop, instances, 0, total, 1)
         elif len(instances) == 1 and self._is_worth_jamming(loop, extent):
-            self._emit_jammed(loop, instances, *self.ranges.get(loop, (0, extent)), JAM)
-        elif len(instances) == 1 and self.has_masks and RowVectors.fit(self, loop, extent):
-            self._emit_jammed(loop, instances, *self.ranges.get(loop, (0, extent)), ROWS)
+            self._emit_jammed(loop, instances, *self.ranges.get(loop, (0, extent)), self.target.jam)
+        elif len(instances) == 1 and self.target.has_masks and RowVectors.fit(self, loop, extent):
+            self._emit_jammed(loop, instances, *self.ranges.get(loop, (0, extent)), rows_of(self.target))
         else:
             self._emit_range(loop, instances, *self.ranges.get(loop, (0, extent)), 1)
 
@@ -246,7 +246,7 @@ class NestEmitter:
     # --- unroll and jam ------------------------------------------------------------------------------------------
 
     def _is_worth_jamming(self, loop: Loop, extent: Extent) -> bool:
-        if isinstance(extent, int) and extent < 2 * JAM:
+        if isinstance(extent, int) and extent < 2 * self.target.jam:
             return False
         inner = [node for node in loop.body if isinstance(node, Loop)]
         if any(isinstance(node.extent, SliceExtent) for node in inner) or any(s.form.scatter for s in loop.dims):

@@ -1,4 +1,4 @@
-"""Sums over the entries of each row of a sparse matrix, for eight rows at a time.
+"""Sums over the entries of each row of a sparse matrix, for as many rows at a time as vectors have lanes.
 
     for i:                                                 for i by 8:
       s = 0                                                  for each of the 8 rows: a vector of its sums, under a mask
@@ -25,23 +25,28 @@ from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, MemRef
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotensor.ir.gather import GatherOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar
 from aotensor.ir.types import f64, i32
+from aotensor.ir.upstream import GatherOp
 from aotensor.ir.verbs import Extent
 from aotensor.passes.loops.fuse_loops import Leaf, Loop
 from aotensor.passes.loops.slices import SliceExtent
 from aotensor.passes.loops.statements import Statement, position_of
 from aotensor.passes.loops.storage import Result, Storage
+from aotensor.passes.target import Target
 
 if TYPE_CHECKING:
     from aotensor.passes.loops.lower_nest import Instance, NestEmitter
 
-ROWS: Final = 8  # and lanes of a vector: 512 bits of float64
 LARGEST_BODY: Final = 40  # operations per row
 _BILINEAR: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp)
 _CASTS: Final = (arith.ExtSIOp, arith.IndexCastOp)
+
+
+def rows_of(target: Target) -> int:
+    """Rows that go together: as many as a vector of their sums has lanes."""
+    return target.lanes(64)
 
 
 class RowVectors:
@@ -51,12 +56,17 @@ class RowVectors:
         self.nest, self.loop, self.extent = nest, loop, extent
         self.b: LoopBuilder = nest.b
         self.storage: Storage = nest.storage
+        self.rows = rows_of(nest.target)
         self.sums = [r for r in nest.results_in(loop) if r.is_reduction]
 
     @staticmethod
     def fit(nest: NestEmitter, rows: Loop, extent: Extent) -> bool:
         """Does a loop over rows have one loop inside, over entries, that only takes sums?"""
-        if (isinstance(extent, int) and extent < ROWS) or nest.has_row_buffer(rows) or rows in nest.ranges:
+        if (
+            (isinstance(extent, int) and extent < rows_of(nest.target))
+            or nest.has_row_buffer(rows)
+            or rows in nest.ranges
+        ):
             return False  # in a phase over one block of rows it was measured to gain nothing
         inner = [node for node in rows.body if isinstance(node, Loop)]
         if len(inner) != 1 or not isinstance(inner[0].extent, SliceExtent):
@@ -72,7 +82,7 @@ class RowVectors:
         """All entries of the rows, whose sums are then in registers or in memory."""
         first = instances[0].counters[self.storage.slices_around(self.loop)]
         indptr = self.nest.buffers.buffer(self.extent.indptr)
-        ends = [self.b.position(indptr, self.b.add(first, self.b.index(r))) for r in range(ROWS + 1)]
+        ends = [self.b.position(indptr, self.b.add(first, self.b.index(r))) for r in range(self.rows + 1)]
         rows = [self._row(*row) for row in zip(instances, ends[:-1], ends[1:], strict=True)]
         for r, sums in zip(self.sums, zip(*rows, strict=True), strict=True):
             self._give(r, self._add_lanes(list(sums)), instances)
@@ -81,18 +91,20 @@ class RowVectors:
         """A vector for each sum of a row, whose lanes are still to be added."""
 
         def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            mask = self.b.emit(vector.CreateMaskOp([self.b.sub(high, p).ssa], VectorType(i1, [ROWS])), "raw")
+            mask = self.b.emit(vector.CreateMaskOp([self.b.sub(high, p).ssa], VectorType(i1, [self.rows])), "raw")
             return _Step(self, self.nest.inside(instance, self.loop, p), mask, carried).run()
 
         begun = step(low, [self.zeros(f64)] * len(self.sums))
         return self.b.loop(
-            self.b.iadd(low, ROWS), high, begun, step, ROWS, is_vectorisable=False, is_unrolled=False
+            self.b.iadd(low, self.rows), high, begun, step, self.rows, is_vectorisable=False, is_unrolled=False
         )  # fmt: skip
 
     def _add_lanes(self, rows: list[Scalar]) -> Scalar:
         """The sum over the lanes of each vector, in the lane of its number."""
-        neighbours = [[k + odd + ROWS * second for k in range(0, ROWS, 2) for second in (0, 1)] for odd in (0, 1)]
-        halves = [[k + j for k in range(start, 2 * ROWS, 4) for j in (0, 1)] for start in (0, 2)]
+        neighbours = [
+            [k + odd + self.rows * second for k in range(0, self.rows, 2) for second in (0, 1)] for odd in (0, 1)
+        ]
+        halves = [[k + j for k in range(start, 2 * self.rows, 4) for j in (0, 1)] for start in (0, 2)]
         orders = neighbours
         while len(rows) > 1:
             rows = [self._add_shuffled(x, y, orders) for x, y in zip(rows[::2], rows[1::2], strict=True)]
@@ -100,7 +112,7 @@ class RowVectors:
         return rows[0]
 
     def _add_shuffled(self, x: Scalar, y: Scalar, orders: Sequence[Sequence[int]]) -> Scalar:
-        kind = VectorType(f64, [ROWS])
+        kind = VectorType(f64, [self.rows])
         parts = [
             self.b.emit(vector.ShuffleOp(x.ssa, y.ssa, DenseArrayBase.from_list(i64, order), result_type=kind), "raw")
             for order in orders
@@ -112,7 +124,9 @@ class RowVectors:
         start = r.statement.start_of(r.value)
         assert start is not None
         if not _is_zero(start):
-            first = self.b.emit(vector.BroadcastOp(self.nest.buffers.scalar(start).ssa, VectorType(f64, [ROWS])), "raw")
+            first = self.b.emit(
+                vector.BroadcastOp(self.nest.buffers.scalar(start).ssa, VectorType(f64, [self.rows])), "raw"
+            )
             totals = self.b.emit(arith.AddfOp(first.ssa, totals.ssa, NO_FAST_MATH), "raw")
         if r.has_memory:
             buffer, where = self.nest.place(r, instances[0])
@@ -123,7 +137,7 @@ class RowVectors:
 
     def zeros(self, kind: Attribute) -> Scalar:
         """A vector of zeros."""
-        return self.b.emit(vector.BroadcastOp(self.b.zero(kind).ssa, VectorType(kind, [ROWS])), "raw")
+        return self.b.emit(vector.BroadcastOp(self.b.zero(kind).ssa, VectorType(kind, [self.rows])), "raw")
 
 
 class _Step:
@@ -184,7 +198,7 @@ class _Step:
             return
         copy = op.clone({x: self.nest.mapped(x, mapping) for x in op.operands})
         if any(isinstance(x.type, VectorType) for x in copy.operands):
-            copy.results[0]._type = VectorType(op.results[0].type, [ROWS])
+            copy.results[0]._type = VectorType(op.results[0].type, [self.rows.rows])
         self.b.builder.insert(copy)
         mapping[op.results[0]] = copy.results[0]
 

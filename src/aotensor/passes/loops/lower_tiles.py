@@ -29,8 +29,6 @@ from aotensor.passes.loops.storage import Result, Storage
 if TYPE_CHECKING:
     from aotensor.passes.loops.lower_nest import Instance, NestEmitter
 
-VECTOR_BYTES: Final = 64
-PREFETCH_DISTANCE: Final = 32  # entries
 VECTORS: Final = (2, 1)  # of columns in a block, the wide blocks first
 _ELEMENTWISE: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp)
 _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliOp, arith.ConstantOp)
@@ -47,7 +45,7 @@ class ColumnTiles:
         kind = _element_of(self.storage, columns)
         assert kind is not None
         self.kind = kind
-        self.lanes = VECTOR_BYTES * 8 // kind.bitwidth
+        self.lanes = nest.target.lanes(kind.bitwidth)
 
     @classmethod
     def of(cls, nest: NestEmitter, loop: Loop) -> ColumnTiles | None:
@@ -59,6 +57,8 @@ class ColumnTiles:
         before = [node.statement for node in loop.body if isinstance(node, Leaf)]
         if any(nest.storage.results[x].is_reduction for s in before for x, _ in s.writes):
             return None  # it would be summed once for each block
+        if any(nest.storage.overwrites_operand(s) for s in before):
+            return None  # the second block would read what the first one has made of it
         if loop.body[-1] is not columns or _element_of(nest.storage, columns) is None:
             return None
         if not all(_goes_by_vectors(s, columns.dims[s], nest.storage) for s in columns.dims):
@@ -112,7 +112,7 @@ class ColumnTiles:
                 continue
             positions = self.nest.buffers.buffer(indices)
             last = self.b.isub(self.b.extent_of(positions, 0), 1)
-            later = self.b.index(self.b.imin(self.b.iadd(p, PREFETCH_DISTANCE), last))
+            later = self.b.index(self.b.imin(self.b.iadd(p, self.nest.target.prefetch_distance), last))
             row = self.b.position(positions, later)
             for j in columns:
                 self.b.prefetch(self.nest.buffers.buffer(s.op.results[0]), [row, j], is_write=True)

@@ -148,7 +148,8 @@ def spread_slices(statements: Sequence[Statement], extents: Extents) -> None:
             outermost = s.order[0]
             if s.slices is None and s.extents[outermost] in divided:
                 indptr, count = divided[s.extents[outermost]]
-                if is_known_before(indptr, s.op):  # else it may be made of what the statement gives
+                needed = [indptr, count] if isinstance(count, SSAValue) else [indptr]
+                if all(is_known_before(x, s.op) for x in needed):  # else they may be made of what the statement gives
                     s.divide(indptr, count)
                     pending.append(s)
 

@@ -69,6 +69,10 @@ class Storage:
         outer = [loop for loop in self.paths[statement] if loop.dims[statement] == statement.slices.slice]
         return outer[-1]
 
+    def overwrites_operand(self, statement: Statement) -> bool:
+        """Does a result take the place of what the statement reads?  Then it must run once for each element."""
+        return any(self.same_buffer.get(x) is y for x, _ in statement.reads for y, _ in statement.writes)
+
     def is_whole(self, result: Result) -> bool:
         """Does the buffer of a result hold all of it?"""
         return len(self.kept_positions(result)) == len(result.statement.write_map(result.value).results)

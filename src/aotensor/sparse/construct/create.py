@@ -15,8 +15,9 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import arange, ones_like, zeros
+from aotensor.ops.create import ones_like, zeros
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import matrix_transpose
 from aotensor.ops.shape.extents import extent_of, ravel

@@ -15,12 +15,12 @@ from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.create import arange
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.sparse.compressed import major_of_entries, sum_major

@@ -24,9 +24,9 @@ from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import lookup
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import arange
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import ConstantOp, zero_gradient
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
 from aotensor.sparse.compressed import at_major, sum_at

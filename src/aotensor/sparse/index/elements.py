@@ -13,9 +13,9 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import disconnected
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import arange
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.index import subtensor
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, extent_of

@@ -15,9 +15,9 @@ from aotensor.errors import GraphIndexError, GraphTypeError, UnsupportedIndexErr
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.create import arange
 from aotensor.ops.index import subtensor
 from aotensor.ops.mask import Nonzero, is_mask
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.csm import matrix_extent

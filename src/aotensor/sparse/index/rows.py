@@ -12,9 +12,9 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.advanced import AdvancedSubtensor
-from aotensor.ops.create import arange
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.construct.create import construct_sparse_from_list
 

@@ -14,10 +14,11 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import arange, full, zeros
+from aotensor.ops.create import full, zeros
 from aotensor.ops.elementwise.compare import cast, ge
 from aotensor.ops.index import inc_subtensor, set_subtensor, subtensor
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of

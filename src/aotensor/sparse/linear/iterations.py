@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.create import arange, zeros_like
+from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import abs, maximum, minimum
 from aotensor.ops.elementwise.compare import cast, eq, gt, invert, le, switch
 from aotensor.ops.elementwise.elementary import sin, sqrt
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import all as all_of
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.scan.frontend import Loop

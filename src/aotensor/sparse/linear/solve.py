@@ -15,11 +15,12 @@ from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_term
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.batching import check_steering, repeated
-from aotensor.ops.create import arange, zeros_like
+from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.linalg.matrices import both_floating, check_option
+from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
 from aotensor.ops.shape.extents import extent_of, product, reshape

@@ -14,10 +14,11 @@ from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import alloc, arange, ones_like
+from aotensor.ops.create import alloc, ones_like
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast, gt
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import dim_of, extents_of, ravel
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import everywhere_as, transposed

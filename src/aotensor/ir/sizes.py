@@ -1,0 +1,168 @@
+"""Numbers of elements never overflow: no tensor has more than MAX_ELEMENTS, and what is not known to fit is checked.
+
+    %t = linalg.generic … -> tensor<?x?xf64>       %n · %m, as a float64, against 2^60: an `aot.check` in front
+
+The rule makes every product over the extents of a tensor, every number of bytes and every sum of a few extents a number
+of 63 bits, so that nothing below this level needs to look again. Extents of 0 count as 1, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.core import dtypes
+from aotensor.core.types import MAX_ELEMENTS
+from aotensor.errors import GraphValueError
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent, Verbs
+
+TOO_LARGE: Final = "{found} elements or more are too many: an array has at most {expected}"
+_Shape: TypeAlias = "tuple[int, Counter[SSAValue]]"
+"""The factors of a number of elements: the product of those that are numbers, and the others."""
+_ANYTHING: Final = (-(1 << 63), (1 << 63) - 1)
+
+
+class Sizes:
+    """What is known of numbers of elements while a function is built."""
+
+    def __init__(self) -> None:
+        self._given: list[_Shape] = []
+        self._bounds: dict[SSAValue, Sequence[Extent]] = {}
+        self._checked: set[tuple[int, frozenset[tuple[SSAValue, int]]]] = set()
+        self._ranges: dict[SSAValue, tuple[int, int]] = {}
+
+    def copy(self) -> Sizes:
+        """The same knowledge, for a builder whose checks hold at one place alone."""
+        other = Sizes()
+        other._given, other._bounds, other._ranges = self._given, self._bounds, self._ranges
+        other._checked = set(self._checked)
+        return other
+
+    def admit(self, extents: Sequence[Extent]) -> None:
+        """Extents of an array that is there: it fits, and so does any part of its shape."""
+        self._given.append(_shape(extents))
+
+    def bound(self, extent: Scalar, shape: Sequence[Extent]) -> None:
+        """`extent` is at most the number of elements of an array of this shape."""
+        self._bounds[extent.ssa] = shape
+
+    def need_check(self, extents: Sequence[Extent]) -> bool:
+        """True, once for each shape, if its number of elements is not known to fit.
+
+        Raises: GraphValueError if it is known not to.
+        """
+        known, unknown = _shape(extents)
+        if known > MAX_ELEMENTS:
+            raise GraphValueError(TOO_LARGE.format(found=known, expected=MAX_ELEMENTS))
+        key = known, frozenset(unknown.items())
+        if not unknown or key in self._checked:
+            return False
+        self._checked.add(key)
+        if self._is_part_of_given(extents):
+            return False
+        most = known
+        for x, count in unknown.items():
+            most *= max(self._range(x)[1], 1) ** count
+        return most >= 1 << 60
+
+    def _is_part_of_given(self, extents: Sequence[Extent]) -> bool:
+        bounds = [self._bounds.get(n.ssa, [n]) if isinstance(n, Scalar) else [n] for n in extents]
+        known, unknown = _shape([n for shape in bounds for n in shape])
+        return any(known <= most and unknown <= others for most, others in self._given)
+
+    def _range(self, x: SSAValue) -> tuple[int, int]:
+        """The least and the largest value of integer arithmetic on extents, as far as it is known."""
+        pending = [x]
+        while pending:  # no recursion: a join of many parts is a long chain of sums
+            y = pending[-1]
+            op = y.owner
+            if y in self._ranges:
+                pending.pop()
+            elif isinstance(op, tensor.DimOp):
+                self._ranges[y] = 0, MAX_ELEMENTS
+            elif not isinstance(op, Operation) or not isinstance(op, _KNOWN):
+                self._ranges[y] = _ANYTHING
+            elif missing := [operand for operand in op.operands if operand not in self._ranges]:
+                pending.extend(missing)
+            else:
+                low, high = _interval(op, [self._ranges[operand] for operand in op.operands])
+                fits = _ANYTHING[0] <= low and high <= _ANYTHING[1]
+                self._ranges[y] = (low, high) if fits else _ANYTHING
+        return self._ranges[x]
+
+
+_KNOWN: Final = (
+    arith.ConstantOp, arith.IndexCastOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp,
+    arith.SelectOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CmpiOp,
+)  # fmt: skip
+
+
+def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Interval arithmetic, as in MLIR's integer range analysis."""
+    match op:
+        case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
+            return op.value.value.data, op.value.value.data
+        case arith.IndexCastOp():
+            return operands[0]
+        case arith.AddiOp():
+            (a, b), (c, d) = operands
+            return a + c, b + d
+        case arith.SubiOp():
+            (a, b), (c, d) = operands
+            return a - d, b - c
+        case arith.MuliOp():
+            ends = [x * y for x in operands[0] for y in operands[1]]
+            return min(ends), max(ends)
+        case arith.MinSIOp():
+            (a, b), (c, d) = operands
+            return min(a, c), min(b, d)
+        case arith.MaxSIOp():
+            (a, b), (c, d) = operands
+            return max(a, c), max(b, d)
+        case arith.SelectOp():
+            (a, b), (c, d) = operands[1:]
+            return min(a, c), max(b, d)
+        case arith.FloorDivSIOp() | arith.DivSIOp() if operands[1][0] >= 1:  # towards zero, or not below −1 more
+            (a, b), _ = operands
+            return min(a, -1 if a < 0 else 0), max(b, 0)
+        case _:
+            return _ANYTHING
+
+
+def has_fitting_count(v: Verbs, extents: Sequence[Extent]) -> tuple[Scalar, Scalar]:
+    """Is the number of elements of a shape at most MAX_ELEMENTS?  And that number, or 2^62 for more.
+
+    It is taken as a float64, which is right to a few units of 2^-53 and never wraps.
+    """
+    known, unknown = _shape(extents)
+    count = v.constant(float(known), "float64")
+    for x, times in unknown.items():
+        for _ in range(times):
+            n = Scalar(x, dtypes.INDEX if isinstance(x.type, IndexType) else "int64")
+            count = v.mul(count, v.cast(v.maximum(n, v.constant(1, n.dtype)), "float64"))
+    fits = v.compare("le", count, v.constant(float(MAX_ELEMENTS), "float64"))
+    return fits, v.cast(v.minimum(count, v.constant(2.0**62, "float64")), "index")
+
+
+def _shape(extents: Sequence[Extent]) -> _Shape:
+    """Products of extents are taken apart: n·m elements along one axis are as many as n by m."""
+    known, unknown = 1, Counter[SSAValue]()
+    pending = [n if isinstance(n, int) else n.ssa for n in reversed(extents)]
+    while pending:
+        n = pending.pop()
+        op = None if isinstance(n, int) else n.owner
+        if isinstance(n, int):
+            known *= n or 1
+        elif isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+            known *= max(op.value.value.data, 1)
+        elif isinstance(op, arith.IndexCastOp | arith.MuliOp):
+            pending.extend(reversed(op.operands))
+        else:
+            unknown[n] += 1
+    return known, unknown

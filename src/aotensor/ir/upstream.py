@@ -1,0 +1,139 @@
+"""Operations of upstream dialects that we need and xDSL 0.74 lacks: arith.remf, memref.prefetch, vector.gather."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, VectorType, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+
+@irdl_op_definition
+class RemfOp(FloatingPointLikeBinaryOperation):
+    """Remainder of the truncating division of floats: exact, with the sign of the dividend, as C's fmod."""
+
+    name = "arith.remf"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element will soon be read, or written: its cache line is fetched meanwhile. It cannot fail."""
+
+    name = "memref.prefetch"
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    is_write = prop_def(BoolAttr, prop_name="isWrite")
+    locality = prop_def(IntegerAttr, prop_name="localityHint")
+    is_data = prop_def(BoolAttr, prop_name="isDataCache")
+    KINDS: ClassVar = ("read", "write")
+
+    def __init__(self, memref: SSAValue, indices: Sequence[SSAValue], is_write: bool = False) -> None:
+        super().__init__(
+            operands=[memref, list(indices)],
+            properties={
+                "isWrite": BoolAttr.from_bool(is_write),
+                "localityHint": IntegerAttr(3, i32),
+                "isDataCache": BoolAttr.from_bool(True),
+            },
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.memref)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        printer.print_string(f", {self.KINDS[bool(self.is_write)]}, locality<{self.locality.value.data}>, data : ")
+        printer.print_attribute(self.memref.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        buffer = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        parser.parse_punctuation(",")
+        is_write = parser.parse_optional_keyword("write") is not None
+        if not is_write:
+            parser.parse_keyword("read")
+        parser.parse_punctuation(",")
+        parser.parse_keyword("locality")
+        parser.parse_punctuation("<")
+        parser.parse_integer()
+        parser.parse_punctuation(">")
+        parser.parse_punctuation(",")
+        parser.parse_keyword("data")
+        parser.parse_punctuation(":")
+        kind = parser.parse_type()
+        index = IndexType()
+        return cls(parser.resolve_operand(buffer, kind), [parser.resolve_operand(i, index) for i in indices], is_write)
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """result[l] = base[indices, the last + places[l]] where mask[l], else otherwise[l]; what is off is not read."""
+
+    name = "vector.gather"
+    base = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    places = operand_def(VectorType)
+    mask = operand_def(VectorType)
+    otherwise = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    def __init__(
+        self, base: SSAValue, indices: Sequence[SSAValue], places: SSAValue, mask: SSAValue, otherwise: SSAValue
+    ) -> None:
+        super().__init__(
+            operands=[base, list(indices), places, mask, otherwise],
+            result_types=[otherwise.type],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.base)
+        for positions in (self.indices, [self.places]):
+            with printer.in_square_brackets():
+                printer.print_list(positions, printer.print_ssa_value)
+        for value in (self.mask, self.otherwise):
+            printer.print_string(", ")
+            printer.print_ssa_value(value)
+        printer.print_string(" : ")
+        kinds = [x.type for x in (self.base, self.places, self.mask, self.otherwise)]
+        printer.print_list(kinds, printer.print_attribute)
+        printer.print_string(" into ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GatherOp:
+        base = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+        for _ in range(2):
+            parser.parse_punctuation(",")
+            values.append(parser.parse_unresolved_operand())
+        parser.parse_punctuation(":")
+        kind, *kinds = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        parser.parse_keyword("into")
+        parser.parse_type()
+        places, mask, otherwise = (parser.resolve_operand(x, t) for x, t in zip(values, kinds, strict=True))
+        index = IndexType()
+        return cls(
+            parser.resolve_operand(base, kind),
+            [parser.resolve_operand(i, index) for i in indices],
+            places,
+            mask,
+            otherwise,
+        )

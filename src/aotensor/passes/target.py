@@ -1,0 +1,32 @@
+"""What passes ask of the machine that code is made for: one record, so that no size of a machine stands in a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """Facts of a machine that decide between loops that compute the same. The defaults are those of current x86-64.
+
+    has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered places.
+    vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
+    jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
+    interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
+    block_elements: elements of a block of rows that stays in the first level cache.
+    smallest_block, largest_block: rows of such a block.
+    prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
+    """
+
+    has_masks: bool = True
+    vector_bytes: int = 64
+    jam: int = 4
+    interleave: int = 4
+    block_elements: int = 1 << 12
+    smallest_block: int = 16
+    largest_block: int = 1024
+    prefetch_distance: int = 32
+
+    def lanes(self, bits: int) -> int:
+        """Elements of a vector."""
+        return self.vector_bytes * 8 // bits
