@@ -89,8 +89,10 @@ def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:
 def read_file(path: Path) -> dict[str | None, Any]:
     """The arrays and matrices in a file by name; None is the name of one that has none.
 
-    Raises: Refusal if it is not there or cannot be understood.
+    Raises: Refusal if it is not there or cannot be understood, and for a device or a pipe, which may never end.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise Refusal(f"{path}: this is no regular file", "write the data to a file first")
     try:
         match path.suffix:
             case ".npy":

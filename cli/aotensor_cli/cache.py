@@ -13,7 +13,7 @@ from aotensor.driver.cache import store
 from aotensor.driver.store import KINDS, Entry, Store
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option
-from aotensor_cli.render import show_json, show_table, size_text
+from aotensor_cli.terminal.render import show_json, show_table, size_text
 
 _ACTIONS: Final = ("show", "list", "prune", "clear")
 _AGES: Final = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))

@@ -1,4 +1,4 @@
-"""`aotensor compile`: a model to a library and its header, or to any form on the way there."""
+"""`aotensor compile`: models to a library and its header, or to any form on the way there."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from typing import Any
 
 import click
 
-from aotensor.codegen.files import write_files
+from aotensor.codegen.files import write_file, write_files
 from aotensor.driver.build import FORMS, TEXTS, Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import Model, is_library, load_model, split_name
-from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option, machine_options
-from aotensor_cli.render import progress, show_json, show_table
+from aotensor_cli.options import CONTEXT, Refusal, Session, debug_option, json_option, machine_options
+from aotensor_cli.reading.opened import opened_files
+from aotensor_cli.reproducer.record import Recording, leave_reproducer
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["compile"])
-@click.argument("model", metavar="MODEL")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @click.option(
     "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
 )
@@ -41,52 +44,71 @@ from aotensor_cli.render import progress, show_json, show_table
 @click.option("--dump-ir", metavar="DIR", type=click.Path(path_type=Path), help="Write the IR after every pass.")
 @click.option("--time-passes", is_flag=True, help="Show on stderr what every step took.")
 @click.option(
-    "--depfile", metavar="FILE", type=click.Path(path_type=Path), help="Write a Makefile rule of what was read."
-)
+    "--depfile", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write a Makefile rule of what was read: models, what they import, the files that they open.",
+)  # fmt: skip
+@click.option(
+    "--reproducer", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write all that is needed to repeat this, also if it fails: `python FILE` runs it.",
+)  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what was read and what every step took.")
 @json_option
 @debug_option
-def command(
-    model: str,
-    folder: Path | None,
-    forms: tuple[str, ...],
-    grad: str | None,
-    hvp: str | None,
-    dump_ir: Path | None,
-    time_passes: bool,
-    depfile: Path | None,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+@click.pass_obj
+def command(session: Session, /, models: tuple[str, ...], reproducer: Path | None, **flags: Any) -> None:
     """Compile the functions of a model to a library and a header.
 
-    Writes lib<name>.so and <name>.h, and prints one line per file. Nothing is written if anything fails.
+    Writes lib<name>.so and <name>.h, and prints one line per file. Several MODELs make one library of all their
+    functions. Nothing is written if anything fails; after a bug of aotensor, a reproducer is left among the temporary
+    files.
     """
-    if is_library(split_name(model)[0]):
-        raise Refusal(f"{model}: this is compiled already", "give a model, such as model.py")
+    recording = Recording(session.arguments, models)
+    try:
+        with opened_files() as recording.opened:
+            _compile(models, flags)
+    except Exception as error:
+        leave_reproducer(recording, reproducer, error)
+        raise
+    if reproducer is not None:
+        write_file(reproducer, recording.content(None))
+
+
+def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
+    forms, folder = flags["forms"], flags["folder"]
+    for model in models:
+        if is_library(split_name(model)[0]):
+            raise Refusal(f"{model}: this is compiled already", "give a model, such as model.py")
     start = time.perf_counter()
-    source = load_model(model)
-    functions = [*source.functions]
-    functions += with_gradients(source.functions, _names("--grad", grad)) if grad is not None else []
-    functions += with_hessian_products(source.functions, _names("--hvp", hvp)) if hvp is not None else []
-    if dump_ir is not None:
-        os.environ["AOTENSOR_DUMP"] = str(dump_ir)
-    build = Build(functions, _library_name(flags["name"]), _options(flags))
+    sources = [load_model(model) for model in models]
+    functions = [f for source in sources for f in source.functions]
+    grad, hvp = ((_names(f"--{name}", flags[name]) if flags[name] is not None else None) for name in ("grad", "hvp"))
+    derived = with_gradients(functions, grad) if grad is not None else []
+    derived += with_hessian_products(functions, hvp) if hvp is not None else []
+    if flags["dump_ir"] is not None:
+        os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
+    build = Build([*functions, *derived], _library_name(flags["name"]), _options(flags))
     build.seconds["load the model"] = time.perf_counter() - start
     wanted = list(dict.fromkeys(forms)) or ["lib", "header"]
-    with progress(f"compiling {build.name}"):
+    with progress(f"compiling {build.name}", is_quiet=flags["quiet"]) as build.begin, without_remarks():
         contents = {form: build.content(form) for form in wanted}
     printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
-    written = _write(
-        build, folder or Path(), {form: x for form, x in contents.items() if form not in printed}, depfile, source
-    )
-    if as_json:
+    kept = {form: x for form, x in contents.items() if form not in printed}
+    written = _write(build, folder or Path(), kept, flags["depfile"], sources)
+    if flags["as_json"]:
         texts = {form: contents[form].decode() for form in printed}
         show_json({"files": [str(path) for path in written], "texts": texts, "steps": _steps(build)})
     else:
-        click.echo(
-            "".join([*(contents[form].decode() for form in printed), *(f"{path}\n" for path in written)]), nl=False
-        )
-    if time_passes:
+        show("".join(contents[form].decode() for form in printed), nl=False)
+        if not flags["quiet"]:
+            show("".join(f"{path}\n" for path in written), nl=False)
+    if flags["verbose"]:
+        for source in sources:
+            talk(f"read {source.path}: {', '.join(f.name for f in source.functions)}")
+            for path in source.opened:
+                talk(f"read {path}")
+        talk(f"target {build.lowered.machine.triple}, {build.lowered.machine.cpu}")
+    if flags["time_passes"] or flags["verbose"]:
         show_table(("step", "seconds", "operations"), _step_rows(build), err=True)
 
 
@@ -122,14 +144,17 @@ def _names(option: str, text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _write(build: Build, folder: Path, contents: dict[str, bytes], depfile: Path | None, model: Model) -> list[Path]:
+def _write(
+    build: Build, folder: Path, contents: dict[str, bytes], depfile: Path | None, models: Sequence[Model]
+) -> list[Path]:
     """Write the files, all of them or none."""
     files = {folder / build.file_name(form): content for form, content in contents.items()}
     targets = list(files)
     if depfile is not None:
         if not targets:
             raise Refusal("--depfile needs files to depend on the model", "give -o")
-        files[depfile] = dependency_rule(targets, [model.path, *model.imported]).encode()
+        sources = [*(model.path for model in models), *(path for model in models for path in model.opened)]
+        files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(models)).encode()
     made = _make_folder(folder) if targets else []
     try:
         write_files(files)
@@ -147,10 +172,13 @@ def _make_folder(folder: Path) -> list[Path]:
     return missing
 
 
-def dependency_rule(targets: Sequence[Path], sources: Sequence[Path]) -> str:
-    """`targets: sources` in the syntax of make, and an empty rule per imported module, so that it may disappear."""
+def dependency_rule(targets: Sequence[Path], sources: Sequence[Path], models: int = 1) -> str:
+    """`targets: sources` in the syntax of make, and an empty rule per source that is no model: it may disappear.
+
+    models: how many of the sources are, at the beginning.
+    """
     left, right = (" ".join(map(_escaped, paths)) for paths in (targets, sources))
-    return f"{left}: {right}\n" + "".join(f"\n{_escaped(path)}:\n" for path in sources[1:])
+    return f"{left}: {right}\n" + "".join(f"\n{_escaped(path)}:\n" for path in sources[models:])
 
 
 def _escaped(path: Path) -> str:

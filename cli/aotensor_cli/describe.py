@@ -3,47 +3,61 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from aotensor.driver.linkage import read_linkage
-from aotensor.passes.estimate import Estimate, Polynomial, count_flops_in_text
+from aotensor.driver.linkage import Linkage, read_linkage
+from aotensor.passes.estimate import Polynomial
+from aotensor_cli.reading.work import flops_of
 from aotensor_runtime.abi import DTYPE_SIZES
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
+from aotensor_runtime.errors import DamagedLibrary, LibraryError
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Description:
-    """A library in plain values. work: function → formulas of flops and bytes; passes: what each did to the IR."""
+    """A library in plain values.
+
+    work: function → formulas of flops and bytes; passes: what each did to the IR; linkage: what the dynamic loader
+    reads; damages: what is wrong with the file, where that does not keep the rest from being shown.
+    """
 
     container: Container
+    manifest: Manifest
     size: int
+    linkage: Linkage
     work: dict[str, dict[str, str]]
     passes: list[dict[str, Any]]
+    damages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON values."""
-        manifest, linkage = self.container.manifest(), read_linkage(self.container.elf)
-        tree = asdict(manifest)
+        tree = asdict(self.manifest)
         for function in tree["functions"]:
             function["estimate"] = self.work.get(function["name"], {})
         return tree | {
             "size": self.size,
-            "symbols": linkage.exported,
-            "needed": linkage.needed,
-            "undefined": linkage.undefined,
+            "symbols": self.linkage.exported,
+            "needed": self.linkage.needed,
+            "undefined": self.linkage.undefined,
             "passes": self.passes,
+            "damages": self.damages,
         }
 
     def rows(self) -> list[tuple[str, str]]:
         """The library as a whole, for people."""
-        manifest, linkage = self.container.manifest(), read_linkage(self.container.elf)
+        manifest, linkage = self.manifest, self.linkage
         origin = f"aotensor {manifest.aotensor}, LLVM {manifest.llvm}, ABI {manifest.abi}"
         is_linked = self.container.elf.kind == SHARED
         return [
             ("library", manifest.name),
+            *(("DAMAGED", text) for text in self.damages),
             ("made by", origin),
             ("target", f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}"),
             ("size", f"{self.size} bytes" if is_linked else f"{self.size} bytes of object code, not linked"),
@@ -54,24 +68,70 @@ class Description:
         ]
 
 
-def describe(data: bytes, passes: list[dict[str, Any]] | None = None) -> Description:
-    """Read a library or object file.   Raises: LibraryError"""
+def describe(
+    data: bytes, passes: list[dict[str, Any]] | None = None, flops: Mapping[str, str] | None = None
+) -> Description:
+    """Read a library or object file. What is damaged in it is noted, and the rest is read all the same.
+
+    passes, flops: what passes did and the work of a call by function, if that is known; else the file is asked.
+
+    Raises: LibraryError if there is no manifest that can be read.
+    """
     container = Container(data)
     manifest = container.manifest()
+    damages: list[str] = []
+
+    def attempt(read: Callable[[], _T], otherwise: _T) -> _T:
+        try:
+            return read()
+        except LibraryError as error:
+            damages.append(error.diagnostic.title)
+            return otherwise
+
+    if container.elf.kind == SHARED:
+        attempt(container.check, None)
+    linkage = attempt(lambda: read_linkage(container.elf), Linkage((), (), ()))
+    for name in manifest.sections:
+        attempt(partial(_look_into, container, name), None)
+    no_passes: list[dict[str, Any]] = []
+    no_flops: dict[str, str] = {}
+    own = attempt(lambda: _recorded_passes(container), no_passes) if passes is None else passes
+    formulas = attempt(lambda: flops_of(container), no_flops) if flops is None else flops
     work = {spec.name: {"bytes": argument_bytes(spec)} for spec in manifest.functions}
-    if "ir.loops" in container.extra_names():
-        text = container.extra("ir.loops").decode(errors="replace")
-        for spec in manifest.functions:
-            found = count_flops_in_text(text, f"{spec.name}.kernel", [value.shape for value in spec.values])
-            if found is not None:
-                work[spec.name]["flops"] = _flops_text(found)
-    recorded = json.loads(container.extra("passes")) if "passes" in container.extra_names() else []
-    own = [{"name": name, "before": before, "after": after} for name, before, after in recorded]
-    return Description(container, len(data), work, own if passes is None else passes)
+    for function, formula in formulas.items():
+        work[function]["flops"] = formula
+    return Description(container, manifest, len(data), linkage, work, own, tuple(dict.fromkeys(damages)))
 
 
-def _flops_text(found: Estimate) -> str:
-    return str(found.flops) if found.is_exact else f"at least {found.flops}"
+def _look_into(container: Container, name: str) -> None:
+    """Can a section be unpacked, and is it text where it has to be?   Raises: DamagedLibrary"""
+    if name not in container.extra_names():
+        raise DamagedLibrary(f"section {name} of the manifest is missing")
+    if name.startswith("ir."):
+        section_text(container, name)
+    else:
+        container.extra(name)
+
+
+def section_text(container: Container, name: str) -> str:
+    """A section that is text.   Raises: DamagedLibrary, KeyError"""
+    try:
+        return container.extra(name).decode()
+    except UnicodeDecodeError as error:
+        raise DamagedLibrary(f"section {name} is damaged: it is no UTF-8 ({error.reason})") from error
+
+
+def _recorded_passes(container: Container) -> list[dict[str, Any]]:
+    """Name, and operations before and after, of every pass.   Raises: DamagedLibrary"""
+    if "passes" not in container.extra_names():
+        return []
+    try:
+        rows = [(name, before, after) for name, before, after in json.loads(section_text(container, "passes"))]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DamagedLibrary("section passes is damaged: it is no list of passes") from error
+    if not all(type(name) is str and type(before) is type(after) is int for name, before, after in rows):
+        raise DamagedLibrary("section passes is damaged: it is no list of passes")
+    return [{"name": name, "before": before, "after": after} for name, before, after in rows]
 
 
 def argument_bytes(spec: FunctionSpec) -> str:

@@ -17,7 +17,7 @@ from aotensor.codegen.link import find_linkers
 from aotensor.driver.cache import store
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
-from aotensor_cli.render import show_json, show_table, size_text
+from aotensor_cli.terminal.render import show_json, show_table, size_text
 from aotensor_cli.version import abi_version, installed
 from aotensor_runtime.abi import Blas
 from aotensor_runtime.blas import blas_table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from dataclasses import dataclass
 from typing import Final
 
 from aotensor import errors
@@ -17,19 +19,32 @@ _CODES: Final[tuple[tuple[type[errors.AotensorError], Exit], ...]] = (
 )
 
 
-def explain(error: Exception) -> tuple[str, str | None, Exit]:
-    """First line, hint and exit code of any exception; what nobody foresaw is a bug of aotensor."""
+@dataclass(frozen=True)
+class Failure:
+    """An error for people: its first line, further lines, what to try, and the exit code."""
+
+    title: str
+    hint: str | None
+    code: Exit
+    lines: tuple[str, ...] = ()
+
+
+def explain(error: BaseException) -> Failure:
+    """What to say of any exception; one that nobody foresaw is a bug of aotensor."""
     for kind, code in _CODES:
         if isinstance(error, kind):
             found = error.diagnostic
             hint = found.hint or (_REPORT if code is Exit.BUG else None)
-            return _first_line(found.title), hint, code
+            return Failure(_first_line(found.title), hint, code, found.lines)
     if isinstance(error, OSError):
-        return _os_error(error), None, Exit.USAGE
+        return Failure(_os_error(error), None, Exit.TOOL if error.errno in _MACHINE else Exit.USAGE)
     if isinstance(error, MemoryError):
-        return "out of memory", None, Exit.TOOL
-    return f"internal error: {_first_line(f'{type(error).__name__}: {error}')}", _REPORT, Exit.BUG
+        return Failure("out of memory", None, Exit.TOOL)
+    return Failure(f"internal error: {_first_line(f'{type(error).__name__}: {error}')}", _REPORT, Exit.BUG)
 
+
+_MACHINE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Errors of the machine, not of what the user asked for."""
 
 _REPORT: Final = "this is a bug of aotensor: run again with --debug and report what it prints"
 

@@ -13,14 +13,18 @@ from aotensor import Function
 from aotensor.driver.build import Build
 from aotensor.driver.function import STAGES
 from aotensor.driver.recipe import IR_SECTIONS, Options
-from aotensor.errors import ToolError
-from aotensor_cli.describe import Description, describe, signature
+from aotensor.errors import LibraryError, ToolError
+from aotensor.passes.estimate import count_flops_in_text
+from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.dot import graph_dot
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import is_library, load_model, naming, read_library, split_name
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
-from aotensor_cli.render import progress, show_json, show_table, talk
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
+from aotensor_cli.reading.work import flops_text
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
 from aotensor_runtime.container import Container
+from aotensor_runtime.elf import SHARED
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
@@ -35,11 +39,12 @@ from aotensor_runtime.container import Container
 )  # fmt: skip
 @json_option
 @debug_option
-def command(subject: str, stage: str | None, name: str | None, form: str, as_json: bool) -> None:
+def command(subject: str, stage: str | None, name: str | None, form: str, as_json: bool) -> int:
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
-    call, and what each pass did to the number of operations. A library is read, never executed.
+    call, and what each pass did to the number of operations. A library is read, never executed. What is damaged in it
+    is named, the rest is shown, and the exit code is 2.
     """
     form = "json" if as_json else form
     path, chosen = split_name(subject)
@@ -47,9 +52,10 @@ def command(subject: str, stage: str | None, name: str | None, form: str, as_jso
         _show_dot(subject, path, stage, name)
     elif is_library(path):
         with naming(path):
-            _inspect_library(path, stage, _one_name(chosen, name), form)
+            return _inspect_library(path, stage, _one_name(chosen, name), form)
     else:
         _inspect_model(_functions(subject, name), stage, form)
+    return Exit.DONE
 
 
 def _one_name(chosen: str | None, name: str | None) -> str | None:
@@ -62,13 +68,14 @@ def _functions(subject: str, name: str | None) -> Sequence[Function]:
     functions = load_model(subject).functions
     chosen = [f for f in functions if name in (None, f.name)]
     if not chosen:
-        raise Refusal(f"{subject}: there is no Function {name}", f"it has {', '.join(f.name for f in functions)}")
+        names = [f.name for f in functions]
+        raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or _has(names))
     return chosen
 
 
 def _inspect_model(functions: Sequence[Function], stage: str | None, form: str) -> None:
     build = Build(functions, None, Options())
-    with progress(f"compiling {build.name}"):
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
         if stage is not None:
             text = build.content(stage).decode()
         else:
@@ -79,7 +86,13 @@ def _inspect_model(functions: Sequence[Function], stage: str | None, form: str) 
     passes = [
         {"name": x.name, "before": x.before, "after": x.after, "seconds": x.seconds} for x in build.lowered.records
     ]
-    _show_description(describe(data, passes), [f.name for f in functions], form)
+    manifest, loops = build.library.manifest, build.lowered.texts["loops"]
+    flops = {
+        spec.name: flops_text(found)
+        for spec in manifest.functions
+        if (found := count_flops_in_text(loops, f"{spec.name}.kernel", [value.shape for value in spec.values]))
+    }
+    _show_description(describe(data, passes, flops), [f.name for f in functions], form)
 
 
 def _library_bytes(build: Build) -> bytes:
@@ -91,18 +104,37 @@ def _library_bytes(build: Build) -> bytes:
         return build.library.object_code
 
 
-def _inspect_library(path: Path, stage: str | None, name: str | None, form: str) -> None:
+def _inspect_library(path: Path, stage: str | None, name: str | None, form: str) -> int:
+    """Show a library; USAGE if something in it is damaged, after all that could be read."""
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     if name is not None and name not in functions:
-        raise Refusal(f"{path}: there is no function {name}", f"it has {', '.join(functions)}")
+        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or _has(functions))
     if stage is None:
-        _show_description(describe(container.elf.data), [name] if name else functions, form)
-        return
+        found = describe(container.elf.data)
+        _show_description(found, [name] if name else functions, form)
+        return _report(path, found.damages)
     if stage not in IR_SECTIONS or f"ir.{stage}" not in container.extra_names():
         raise Refusal(f"{path}: stage {stage} does not travel in a library", "inspect the model instead")
-    text = container.extra(f"ir.{stage}").decode()
+    text = section_text(container, f"ir.{stage}")
     _show_text(stage, text if name is None else function_text(text, stage, name), form)
+    try:
+        if container.elf.kind == SHARED:
+            container.check()
+    except LibraryError as error:
+        return _report(path, [error.diagnostic.title])
+    return Exit.DONE
+
+
+def _report(path: Path, damages: Sequence[str]) -> int:
+    for text in damages:
+        talk(f"error: {path}: {text}")
+    return Exit.USAGE if damages else Exit.DONE
+
+
+def _has(names: Sequence[str]) -> str:
+    """What there is, in one line."""
+    return f"it has {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
 
 
 def function_text(text: str, stage: str, name: str) -> str:
@@ -125,20 +157,21 @@ def _show_text(stage: str, text: str, form: str) -> None:
     if form == "json":
         show_json({"stage": stage, "text": text})
     else:
-        click.echo(text, nl=not text.endswith("\n"))
+        show(text, nl=not text.endswith("\n"))
 
 
 def _show_description(description: Description, names: Sequence[str], form: str) -> None:
     if form == "json":
         tree = description.to_json()
-        tree["functions"] = [x for x in tree["functions"] if x["name"] in names]
+        tree["functions"] = [x for x in tree["functions"] if x["name"] in set(names)]
         show_json(tree)
         return
     show_table(("", ""), description.rows())
-    for spec in description.container.manifest().functions:
-        if spec.name in names:
+    chosen = set(names)
+    for spec in description.manifest.functions:
+        if spec.name in chosen:
             work = description.work[spec.name]
-            click.echo(f"\n{signature(spec)}")
+            show(f"\n{signature(spec)}")
             details = [("dims", ", ".join(spec.workspace_dims) or "none"), *_work_rows(work)]
             details += [("needs", f"{', '.join(spec.lapack)} of BLAS and LAPACK")] if spec.lapack else []
             details += [("check", x.static_text()) for x in spec.checks]
@@ -161,4 +194,4 @@ def _pass_row(row: dict[str, Any]) -> tuple[str, str, str]:
 def _show_dot(subject: str, path: Path, stage: str | None, name: str | None) -> None:
     if stage not in (None, "graph") or is_library(path):
         raise Refusal("--format dot draws the graph stage of a model", code=Exit.USAGE)
-    click.echo(graph_dot(_functions(subject, name)), nl=False)
+    show(graph_dot(_functions(subject, name)), nl=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import re
 import signal
 import sys
 import traceback
@@ -12,7 +15,11 @@ from typing import Any, Final
 
 import click
 
-from aotensor_cli.options import CONTEXT, Exit, Refusal, Session, debug_option
+from aotensor_cli.options import CONTEXT, Exit, Refusal, Session, debug_option, similar
+from aotensor_cli.terminal.plain import is_plain, printable
+
+_LONGEST: Final = 1000
+"""Characters of an error that are shown: names may be very long."""
 
 COMMANDS: Final = {
     "compile": "Compile the functions of a model to a library and a header.",
@@ -30,6 +37,15 @@ class CommandGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            meant = similar(args[0], COMMANDS)
+            title = f"no such command '{args[0]}'" + (f" ({meant})" if meant else "")
+            raise Refusal(title, f"see {ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -61,7 +77,11 @@ def group(context: click.Context) -> None:
     MODEL is a Python file that defines functions with aotensor.function (file.py), or one of them (file.py:name).
 
     Exit codes: 0 done; 1 checked and wrong; 2 wrong usage or unreadable input; 3 the program cannot be compiled;
-    4 a tool is missing or failed; 70 a bug of aotensor.
+    4 a tool is missing or failed, or the disk is full; 70 a bug of aotensor; 130 interrupted. With --json, an error is
+    also on stdout, as {"error": {"title", "lines", "hint", "code"}}.
+
+    Completion of commands and options: eval "$(_AOTENSOR_COMPLETE=bash_source aotensor)" in ~/.bashrc, with zsh_source
+    in ~/.zshrc; in fish, _AOTENSOR_COMPLETE=fish_source aotensor | source.
     """
     if context.invoked_subcommand is None:
         raise click.UsageError("a command is missing", context)
@@ -69,49 +89,95 @@ def group(context: click.Context) -> None:
 
 def main() -> None:
     """Run the command line on `sys.argv` and end the process with its exit code."""
+    _open_standard_streams()
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `aotensor inspect ... | head` ends quietly
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        _say_error(f"stdout: {error}", None)
+        code = code or Exit.TOOL
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer cannot be written at the exit either
+    sys.exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Streams that the caller has closed lead to nowhere, so that no file of ours gets their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            handle = os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code. Errors are printed, never raised."""
-    session = Session()
+    session = Session(is_json="--json" in arguments, arguments=tuple(arguments))
     try:
         code = group.main(list(arguments), prog_name="aotensor", standalone_mode=False, obj=session)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
+        _say_error("interrupted", None)
         return Exit.INTERRUPTED
     except click.ClickException as error:
-        _say_error(*_from_click(error))
-        return Exit.USAGE
+        title, hint = _from_click(error)
+        return _report(session, title, hint, Exit.USAGE)
     except Refusal as error:
-        _say_details(session)
-        _say_error(error.title, error.hint)
-        return error.code
-    except Exception as error:
-        _say_details(session)
-        title, hint, code = import_module("aotensor_cli.failure").explain(error)
-        _say_error(title, hint)
-        return int(code)
+        return _report(session, error.title, error.hint, error.code)
+    except SystemExit as error:
+        if any(name.startswith("_AOTENSOR_COMPLETE") for name in os.environ):
+            raise  # click has answered a shell that completes a word
+        return _report(session, f"the program ends the process with exit({error.code!r})", None, Exit.PROGRAM)
+    except BaseException as error:
+        failure = import_module("aotensor_cli.failure").explain(error)
+        return _report(session, failure.title, failure.hint, failure.code, failure.lines)
     return code if isinstance(code, int) else Exit.DONE
 
 
 def _from_click(error: click.ClickException) -> tuple[str, str | None]:
-    """Click's message in our voice: lower case, no full stop."""
-    message = " ".join(error.format_message().split()).rstrip(".")
+    """Click's message in our voice: lower case, no full stop, with what may have been meant."""
+    message = " ".join(error.format_message().split()).rstrip(".").replace("...'", "'")
     context: Any = getattr(error, "ctx", None)
-    hint = f"see {context.command_path} --help" if context is not None else None
-    return message[:1].lower() + message[1:], hint
+    guess = re.search(r"[. (]*(?:Possible options:|Did you mean(?: one of:)?) (.*?)[?)]*$", message)
+    if guess is not None:
+        meant = guess[1].replace("'", "").replace(", ", " or ")
+        message = f"{message[: guess.start()]} (did you mean {meant}?)"
+    elif (given := re.search(r"'([^']*)' is not one of (.*)$", message)) is not None:
+        meant = similar(given[1], re.findall(r"'([^']*)'", given[2]))
+        message = f"{message} ({meant})" if meant else message
+    return message[:1].lower() + message[1:], f"see {context.command_path} --help" if context is not None else None
 
 
-def _say_details(session: Session) -> None:
+def _report(session: Session, title: str, hint: str | None, code: int, lines: Sequence[str] = ()) -> int:
+    """Say an error on stderr, and under --json as data on stdout; gives the exit code."""
     if session.debug:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+    _say_error(title, hint)
+    if session.is_json:
+        tree = {"title": title, "lines": list(lines), "hint": hint, "code": int(code)}
+        with contextlib.suppress(OSError):
+            click.echo(json.dumps({"error": tree}, indent=2))
+    return int(code)
 
 
 def _say_error(title: str, hint: str | None) -> None:
-    """The two lines of an error on stderr."""
-    plain = bool(os.environ.get("NO_COLOR")) or not sys.stderr.isatty()
-    for word, text, colour in (("error", title, "red"), ("hint", hint, "cyan")):
-        if text:
-            click.echo(f"{word if plain else click.style(word, fg=colour, bold=True)}: {text}", err=True)
+    """The two lines of an error on stderr; a stderr that nobody reads does not change the exit code."""
+    if hasattr(signal, "SIGPIPE"):
+        before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        for word, text, colour in (("error", title, "red"), ("hint", hint, "cyan")):
+            if text:
+                marked = word if is_plain(sys.stderr) else click.style(word, fg=colour, bold=True)
+                shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+                click.echo(f"{marked}: {printable(shown)}", err=True)
+    except (OSError, ValueError):
+        pass
+    finally:
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, before)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -15,22 +17,27 @@ from aotensor import Function
 from aotensor.driver.naming import c_name
 from aotensor.errors import LibraryError
 from aotensor_cli.failure import explain
-from aotensor_cli.options import Exit, Refusal
+from aotensor_cli.options import Exit, Refusal, similar
+from aotensor_cli.reading.kinds import refuse_other_kinds
+from aotensor_cli.reading.opened import opened_files
+from aotensor_runtime.library import read_file
 
 _MODULE: Final = "__aotensor_model__"
 _LIBRARY_SUFFIXES: Final = (".so", ".o", ".dylib", ".dll")
+_MAX_SOURCE: Final = 1 << 24
+"""Longest model, in bytes: a pipe or a device may never end."""
 
 
 @dataclass(frozen=True)
 class Model:
     """The functions of a model file, in order of definition.
 
-    imported: modules from the model's own folder that it imported, for dependency files.
+    opened: the user's own files that it opened or imported while it was loaded, itself left out.
     """
 
     path: Path
     functions: tuple[Function, ...]
-    imported: tuple[Path, ...]
+    opened: tuple[Path, ...]
 
 
 def split_name(text: str) -> tuple[Path, str | None]:
@@ -43,17 +50,20 @@ def split_name(text: str) -> tuple[Path, str | None]:
 
 def is_library(path: Path) -> bool:
     """Is it a compiled file, judged by its first bytes and then by its name?"""
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-    except OSError:
-        start = b""
+    start = b""
+    with contextlib.suppress(OSError, ValueError):
+        if stat.S_ISREG(path.stat().st_mode):  # looking into a pipe would take away what is in it
+            with path.open("rb") as file:
+                start = file.read(4)
     return start == b"\x7fELF" or path.suffix in _LIBRARY_SUFFIXES
 
 
 def read_library(path: Path) -> bytes:
     """The bytes of a compiled file.   Raises: Refusal if it cannot be read"""
-    return _read(path)
+    try:
+        return read_file(path)
+    except LibraryError as error:
+        raise Refusal(error.diagnostic.title) from error
 
 
 @contextlib.contextmanager
@@ -72,8 +82,9 @@ def load_model(text: str) -> Model:
     """
     path, name = split_name(text)
     source = _read(path)
-    before = set(sys.modules)
-    namespace = _execute(path, source)
+    refuse_other_kinds(path, source)
+    with opened_files() as opened:
+        namespace = _execute(path, source)
     functions = _collect(namespace)
     if not functions:
         raise Refusal(
@@ -82,18 +93,24 @@ def load_model(text: str) -> Model:
         )  # fmt: skip
     if name is not None:
         functions = _chosen(path, functions, namespace, name)
-    return Model(path, functions, _imported(path, before))
+    return Model(path, functions, tuple(file for file in opened if file != path.absolute()))
 
 
 def _read(path: Path) -> bytes:
-    if path.is_dir():
-        raise Refusal(f"{path}: this is a folder, not a file")
+    """A model's text, also from a pipe, up to a limit."""
     try:
-        return path.read_bytes()
+        if path.is_dir():
+            raise Refusal(f"{path}: this is a folder, not a file")
+        with path.open("rb") as file:
+            source = file.read(_MAX_SOURCE + 1)
     except FileNotFoundError:
         raise Refusal(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+        raise Refusal(f"{path}: cannot be read ({reason})") from error
+    if len(source) > _MAX_SOURCE:
+        raise Refusal(f"{path}: more than {_MAX_SOURCE} bytes, so this is no model")
+    return source
 
 
 def _execute(path: Path, source: bytes) -> dict[str, object]:
@@ -112,22 +129,63 @@ def _execute(path: Path, source: bytes) -> dict[str, object]:
             raise _refusal(path, error) from error
         except SystemExit as error:
             raise Refusal(f"{path}: the model ends the process with exit({error.code!r})", code=Exit.PROGRAM) from error
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise _refusal(path, error) from error
     return vars(module)
 
 
 @contextlib.contextmanager
 def _environment(path: Path, module: ModuleType) -> Iterator[None]:
-    """What a script finds: its folder first in the search path, itself in `sys.modules` and `sys.argv`."""
-    argv, search_path = sys.argv, sys.path[:]
+    """What a script finds: its folder first in the search path, itself in `sys.modules` and `sys.argv`.
+
+    What it changes of the process is put back: search path, arguments, streams, current folder.
+    """
+    argv, search_path, folder = sys.argv, sys.path[:], _current_folder()
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[_MODULE], sys.argv = module, [str(path)]
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with _stdout_to_stderr():
             yield
     finally:
         sys.argv, sys.path[:] = argv, search_path
+        if folder is not None:
+            os.chdir(folder)
+
+
+def _current_folder() -> str | None:
+    """None where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """stdout is for results: what is printed within goes to stderr, also by child processes and C libraries.
+
+    Afterwards both streams are what they were, even if they were closed within.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    saved = [os.dup(1), os.dup(2)]
+    talk, streams = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace"), (sys.stdout, sys.stderr)
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(talk):
+            yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            talk.close()
+        for number, handle in enumerate(saved, 1):
+            os.dup2(handle, number)
+            os.close(handle)
+        for number, (name, stream) in enumerate(zip(("stdout", "stderr"), streams, strict=True), 1):
+            is_closed = stream is not None and stream.closed
+            setattr(sys, name, os.fdopen(os.dup(number), "w", buffering=1) if is_closed else stream)
 
 
 def _place(error: SyntaxError, path: Path) -> str:
@@ -135,15 +193,15 @@ def _place(error: SyntaxError, path: Path) -> str:
     return f"{error.filename or path}:{error.lineno}" if error.lineno else str(error.filename or path)
 
 
-def _refusal(path: Path, error: Exception) -> Refusal:
+def _refusal(path: Path, error: BaseException) -> Refusal:
     """An exception of the model: the innermost line of the user's own code, and what it says."""
     folder = str(path.resolve().parent)
     frames = [x for x in traceback.extract_tb(error.__traceback__) if x.filename == str(path) or _is_own(x, folder)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(path)
-    title, hint, code = explain(error)
-    if code is Exit.BUG and not title.startswith("pass "):
-        return Refusal(f"{place}: {title.removeprefix('internal error: ')}", code=Exit.PROGRAM)
-    return Refusal(f"{place}: {title}", hint, Exit.PROGRAM if code is Exit.USAGE else code)
+    found = explain(error)
+    if found.code is Exit.BUG and not found.title.startswith("pass "):
+        return Refusal(f"{place}: {found.title.removeprefix('internal error: ')}", code=Exit.PROGRAM)
+    return Refusal(f"{place}: {found.title}", found.hint, Exit.PROGRAM if found.code is Exit.USAGE else found.code)
 
 
 def _is_own(frame: traceback.FrameSummary, folder: str) -> bool:
@@ -168,11 +226,5 @@ def _chosen(path: Path, functions: Sequence[Function], namespace: dict[str, obje
     for f in functions:
         if f.name == name:
             return (f,)
-    raise Refusal(f"{path}: there is no Function {name}", f"it has {', '.join(f.name for f in functions)}")
-
-
-def _imported(path: Path, before: set[str]) -> tuple[Path, ...]:
-    folder = path.resolve().parent
-    files = [getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - before - {_MODULE})]
-    own = [Path(file) for file in files if file and Path(file).resolve().is_relative_to(folder)]
-    return tuple(file for file in own if "site-packages" not in file.parts)
+    names = [f.name for f in functions]
+    raise Refusal(f"{path}: there is no Function {name}", similar(name, names) or f"it has {', '.join(names)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, TypeVar
@@ -28,9 +29,20 @@ class Exit(IntEnum):
 
 @dataclass
 class Session:
-    """One run of the command line.   debug: errors come with their traceback and all details"""
+    """One run of the command line.   debug: errors come with their traceback and all details. is_json: also as data.
+
+    arguments: the whole command line
+    """
 
     debug: bool = False
+    is_json: bool = False
+    arguments: tuple[str, ...] = ()
+
+
+def similar(name: str, known: Iterable[str]) -> str | None:
+    """The hint for a name that is none, if it looks like one that is: `did you mean logistic?`"""
+    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}?" if close else None
 
 
 class Refusal(Exception):

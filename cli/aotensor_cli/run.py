@@ -14,9 +14,10 @@ from aotensor.driver.checks.agreement import absolute_tolerance, disagreement
 from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.matrices import is_matrix, stored_values, text_of, tree_of
-from aotensor_cli.model import split_name
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
-from aotensor_cli.render import show_json
+from aotensor_cli.model import is_library, split_name
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
+from aotensor_cli.reading.kinds import refuse_other_kinds
+from aotensor_cli.terminal.render import show, show_json
 from aotensor_runtime import LibraryFunction, load
 from aotensor_runtime.manifest import SparseValue
 
@@ -56,12 +57,12 @@ def command(
     outputs = _outputs(function, function(**arguments))
     if output is not None:
         write_file(output, file_content(output, outputs))
-        click.echo(str(output))
+        show(str(output))
     elif as_json:
         show_json({key: tree_of(x) for key, x in outputs.items()})
     elif expect is None:
         for key, x in outputs.items():
-            click.echo(_text(key, x))
+            show(_text(key, x))
     if expect is None:
         return Exit.DONE
     return _compare(outputs, expect, rtol)
@@ -71,12 +72,15 @@ def _function(subject: str) -> LibraryFunction:
     path, name = split_name(subject)
     if path.suffix == ".py":
         raise Refusal(f"{path}: this is a model, not a library", f"compile it first: aotensor compile {path}")
+    if path.is_file() and not is_library(path):
+        with path.open("rb") as file:
+            refuse_other_kinds(path, file.read(1 << 16))
     library = load(path)
     names = list(library.functions)
     if name is None and len(names) != 1:
         raise Refusal(f"{path}: which function?", f"it has {', '.join(names)}: write {path}:{names[0]}")
     if name is not None and name not in names:
-        raise Refusal(f"{path}: there is no function {name}", f"it has {', '.join(names)}")
+        raise Refusal(f"{path}: there is no function {name}", similar(name, names) or f"it has {', '.join(names)}")
     return library.functions[name or names[0]]
 
 
@@ -88,7 +92,8 @@ def _arguments(function: LibraryFunction, inputs: Sequence[str]) -> dict[str, An
         if not equals or not name:
             raise Refusal(f"{text!r} is not understood", "write inputs as NAME=FILE or NAME=3.0")
         if name not in specs:
-            raise Refusal(f"{function.spec.name} has no input {name}", f"its inputs are {', '.join(specs) or 'none'}")
+            known = f"its inputs are {', '.join(specs) or 'none'}"
+            raise Refusal(f"{function.spec.name} has no input {name}", similar(name, specs) or known)
         if name in arguments:
             raise Refusal(f"input {name} is given twice")
         spec = specs[name]
@@ -139,7 +144,7 @@ def _compare(outputs: Mapping[str, Any], path: Path, rtol: float | None) -> int:
         if key in expected:
             problem = _difference(x, expected[key], path, rtol)
             is_right = is_right and problem is None
-            click.echo(f"{key}: {problem or 'as expected'}", err=True)
+            show(f"{key}: {problem or 'as expected'}", err=True)
     return Exit.DONE if is_right else Exit.WRONG
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import click
@@ -10,7 +11,8 @@ from aotensor.driver.verify import Report, verify_function, verify_library
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import is_library, load_model, naming, read_library, split_name
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
-from aotensor_cli.render import progress, show_json, show_table
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress, show, show_json, show_table
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["verify"])
@@ -40,7 +42,7 @@ def command(subject: str, samples: int, seed: int, rtol: float | None, gradients
     else:
         reports = []
         for f in load_model(subject).functions:
-            with progress(f"verifying {f.name}"):
+            with progress(f"verifying {f.name}"), without_remarks():
                 reports.append(verify_function(f, samples, seed, rtol, gradients))
     _show(reports, as_json)
     return Exit.DONE if all(reports) else Exit.WRONG
@@ -51,7 +53,7 @@ def _show(reports: Sequence[Report], as_json: bool) -> None:
         show_json({"ok": all(reports), "reports": [report.to_json() for report in reports]})
         return
     for number, report in enumerate(reports):
-        click.echo(f"{'' if number == 0 else chr(10)}{report.subject}: {report.summary()}")
+        show(f"{'' if number == 0 else chr(10)}{report.subject}: {report.summary()}")
         rows = [(f"  {x.name}", x.verdict, x.detail, f"{x.seconds:.2f} s") for x in report.checks]
         rows += [(f"  {what}", verdict, detail, "") for what, verdict, detail in report.gradient_rows()]
-        show_table(("  check", "verdict", "detail", "time"), rows)
+        show_table(("  check", "verdict", "detail", "time"), rows, wrap=sys.stdout.isatty())

@@ -9,7 +9,7 @@ from aotensor_runtime.errors import LibraryError
 
 _T = TypeVar("_T")
 _MAX_EXTENT: Final = (1 << 63) - 1
-_MAX_NAME: Final = 1000
+MAX_NAME: Final = 1000
 """Characters of a name, or of the formula of an extent."""
 
 
@@ -39,7 +39,7 @@ class Node:
 
     def name(self) -> str:
         text = self.text()
-        require(0 < len(text) <= _MAX_NAME and text.isprintable(), self.path, "expected a name")
+        require(0 < len(text) <= MAX_NAME and text.isprintable(), self.path, "expected a name")
         return text
 
     def boolean(self) -> bool:

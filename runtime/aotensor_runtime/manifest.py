@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, get_args
 
 from aotensor_runtime.abi import BLAS_FUNCTIONS, DTYPE_SIZES, LAPACK_FUNCTIONS, Status
-from aotensor_runtime.json_node import ManifestError, Node, require
+from aotensor_runtime.json_node import MAX_NAME, ManifestError, Node, require
 from aotensor_runtime.signature import (
     SPARSE_PARTS,
     ArgumentSpec,
@@ -32,8 +32,8 @@ from aotensor_runtime.signature import (
 )
 
 __all__ = [
-    "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest", "ManifestError", "OutputKind",
-    "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version",
+    "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest",
+    "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version",
     "signature_text", "validate",
 ]  # fmt: skip
 
@@ -41,9 +41,14 @@ SCHEMA: Final = 1
 MAX_BYTES: Final = 16 << 20
 """Longest manifest that is read, in bytes."""
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+MAX_IDENTIFIER: Final = 200
+"""Characters of a function's name."""
+_IDENTIFIER: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{MAX_IDENTIFIER - 1}}}")
 _MAX_RANK: Final = 64
 _MAX_SECTIONS: Final = 64
+_MAX_FUNCTIONS: Final = 4096
+_MAX_VALUES: Final = 1 << 14
+"""Inputs and outputs of a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +184,7 @@ def validate(spec: FunctionSpec) -> None:
     require(states == sorted(states), where, "an input without a default follows one with")
     used = dict.fromkeys(n for value in spec.inputs for n in value.shape if isinstance(n, str))
     require(tuple(used) == spec.dims, where, f"dims {spec.dims} are not those of the inputs, {tuple(used)}")
+    require(len(spec.values) <= _MAX_VALUES, where, f"more than {_MAX_VALUES} inputs and outputs")
     for value in spec.values:
         require(value.dtype in DTYPE_SIZES, where, f"{value.name} has the unknown dtype {value.dtype!r}")
         require(len(value.shape) <= _MAX_RANK, where, f"{value.name} has more than {_MAX_RANK} dims")
@@ -314,6 +320,7 @@ def _manifest(node: Node) -> Manifest:
         *names, "schema"
     )
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
+    require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
     return Manifest(
         name=name.name(),

@@ -106,7 +106,7 @@ def test_interrupt_is_130(call: Call, model: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_out_of_memory_is_no_bug() -> None:
-    assert failure.explain(MemoryError())[2] == options.Exit.TOOL
+    assert failure.explain(MemoryError()).code == options.Exit.TOOL
 
 
 def test_module_runs_like_the_command(spawn: Call) -> None:

@@ -72,6 +72,8 @@ def layer_of(module: str) -> str:
     if package == "aotensor_cli":
         return "cli"
     inner = rest.split(".")[0]
+    if inner == "__main__":  # `python -m aotensor` is the command line
+        return "cli"
     return "base" if inner in ("errors", "config") else inner or "top"
 
 

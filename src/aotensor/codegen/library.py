@@ -95,7 +95,11 @@ class Library:
 
         Those that every library has are weak there, so that one program may link several.
         """
-        return self.machine.object_code(self.optimised)
+        return self.object_of(self.optimised)
+
+    def object_of(self, module: ModuleRef) -> bytes:
+        """The object file of `optimised`."""
+        return self.machine.object_code(module)
 
     def header(self) -> str:
         """Text of the header."""
@@ -106,11 +110,19 @@ class Library:
 
         Raises: ToolError if no linker is there or it fails.
         """
-        return seal(link(self.objects, triple=self.manifest.target, soname=self.soname, exported=self.exported))
+        return self.linked(self.objects)
+
+    def linked(self, objects: Sequence[bytes]) -> bytes:
+        """The shared library of `objects`.   Raises: as `shared`"""
+        return seal(link(objects, triple=self.manifest.target, soname=self.soname, exported=self.exported))
 
     def static(self) -> bytes:
         """The static archive."""
-        return archive(self.object_code, member=f"{self.manifest.name}.o", exported=self.exported)
+        return self.archive_of(self.object_code)
+
+    def archive_of(self, code: bytes) -> bytes:
+        """The static archive of `object_code`."""
+        return archive(code, member=f"{self.manifest.name}.o", exported=self.exported)
 
 
 def build_library(module: Module, blueprint: Blueprint, store: PartStore = compile_part) -> Library:

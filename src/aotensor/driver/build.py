@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from aotensor.codegen.library import Library
+from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.function import Function
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 
@@ -37,6 +38,7 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
+    begin: is told the name of each step when it starts.
     """
 
     def __init__(self, functions: Sequence[Function], name: str | None, options: Options) -> None:
@@ -44,6 +46,7 @@ class Build:
         self.name = name or self.functions[0].name
         self.options = options
         self.seconds: dict[str, float] = {}
+        self.begin: Callable[[str], None] = lambda step: None
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -55,15 +58,24 @@ class Build:
     def library(self) -> Library:
         """As object code in memory.   Raises: as `recipe.make_library`."""
         lowered = self.lowered
-        with self._timed("generate code"):
+        with self._timed("emit LLVM IR"):
             return make_library(lowered, self.name)
+
+    @cached_property
+    def optimised(self) -> ModuleRef:
+        """All of the library as one module, optimised.   Raises: as `Library.optimised`"""
+        library = self.library
+        with self._timed("optimise one module"):
+            return library.optimised
 
     @cached_property
     def shared(self) -> bytes:
         """The shared library.   Raises: ToolError without a linker, or if it fails."""
         library = self.library
+        with self._timed("optimise and generate code"):
+            objects = library.objects
         with self._timed("link"):
-            return library.shared()
+            return library.linked(objects)
 
     def file_name(self, form: str) -> str:
         """The name of the file that holds `form`."""
@@ -75,18 +87,26 @@ class Build:
             return self.lowered.texts[form].encode()
         makers: dict[str, Callable[[], bytes]] = {
             "lib": lambda: self.shared,
-            "static": lambda: self.library.static(),
-            "obj": lambda: self.library.object_code,
-            "asm": lambda: self.lowered.machine.assembly(self.library.optimised).encode(),
+            "static": lambda: self.library.archive_of(self._one_object),
+            "obj": lambda: self._one_object,
+            "asm": lambda: self.lowered.machine.assembly(self.optimised).encode(),
             "llvm": lambda: str(emit(self.lowered)).encode(),
-            "llvm-opt": lambda: str(self.library.optimised).encode(),
+            "llvm-opt": lambda: str(self.optimised).encode(),
             "header": lambda: self.library.header().encode(),
             "manifest": lambda: (json.dumps(json.loads(self.library.manifest.to_json()), indent=2) + "\n").encode(),
         }
         return makers[form]()
 
+    @cached_property
+    def _one_object(self) -> bytes:
+        """Code of the library as one module."""
+        module = self.optimised
+        with self._timed("generate code of one module"):
+            return self.library.object_of(module)
+
     @contextmanager
     def _timed(self, step: str) -> Iterator[None]:
+        self.begin(step)
         start = time.perf_counter()
         yield
-        self.seconds[step] = time.perf_counter() - start
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start

@@ -12,6 +12,9 @@ from aotensor_runtime.errors import DamagedLibrary
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _ENTRY: Final = struct.Struct("<qQ")
 _NEEDED, _UNDEFINED, _LOCAL = 1, 0, 0
+_MAX_SYMBOLS: Final = 20_000
+_MAX_NAME: Final = 4096
+"""Bytes of a symbol's name."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +29,12 @@ class Linkage:
 def read_linkage(elf: ElfFile) -> Linkage:
     """Dynamic symbols and needed libraries.   Raises: DamagedLibrary"""
     texts = elf.section(".dynstr") or b""
+    table, dynamic = elf.section(".dynsym") or b"", elf.section(".dynamic") or b""
+    if max(len(table) // _SYMBOL.size, len(dynamic) // _ENTRY.size) > _MAX_SYMBOLS:
+        raise DamagedLibrary(f"there are more than {_MAX_SYMBOLS} dynamic symbols")
     try:
-        symbols = list(_SYMBOL.iter_unpack(elf.section(".dynsym") or b""))
-        entries = list(_ENTRY.iter_unpack(elf.section(".dynamic") or b""))
+        symbols = list(_SYMBOL.iter_unpack(table))
+        entries = list(_ENTRY.iter_unpack(dynamic))
     except struct.error as error:
         raise DamagedLibrary("a dynamic table has a broken entry") from error
     outside = [(name, section) for name, info, _, section, _, _ in symbols if info >> 4 != _LOCAL]
@@ -40,7 +46,7 @@ def read_linkage(elf: ElfFile) -> Linkage:
 
 
 def _text(texts: bytes, offset: int) -> str:
-    end = texts.find(b"\0", offset)
+    end = texts.find(b"\0", offset, offset + _MAX_NAME)
     if end < 0:
-        raise DamagedLibrary("a dynamic symbol has no name")
+        raise DamagedLibrary("a dynamic symbol has no name, or a very long one")
     return texts[offset:end].decode("latin-1")

@@ -34,6 +34,8 @@ from aotensor.passes.target import Target
 from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
+    MAX_IDENTIFIER,
+    MAX_NAME,
     SPARSE_PARTS,
     ArgumentSpec,
     Check,
@@ -102,6 +104,8 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     """
     if options.fp not in FP_POLICIES:
         raise GraphValueError(f"fp policy {options.fp!r} is unknown", hint=f"one of {', '.join(FP_POLICIES)}")
+    for f in functions:
+        _check_lengths(f)
     names = [f.name for f in functions]
     doubles = sorted({name for name in names if names.count(name) > 1})
     if doubles:
@@ -131,6 +135,18 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     return result
 
 
+def _check_lengths(f: Function) -> None:
+    """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
+    dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
+    kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
+    for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
+        for name in names:
+            if len(name) > limit:
+                raise GraphValueError(
+                    f"the name of the {kind} {name[:40]}... is too long: {len(name)} characters, at most {limit}"
+                )
+
+
 def _add_bounds_checks(lowered: Lowered) -> None:
     numbers: dict[str, int] = {}
     for position, built in enumerate(lowered.built):
@@ -154,7 +170,13 @@ def emit(lowered: Lowered) -> Module:
 
 
 def make_library(lowered: Lowered, name: str) -> Library:
-    """Loop level to a library in memory, with its IR texts, test vectors and a record of the passes inside."""
+    """Loop level to a library in memory, with its IR texts, test vectors and a record of the passes inside.
+
+    Raises: GraphValueError for a name that is no file name.
+    """
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name) is None or len(name) > MAX_IDENTIFIER:
+        hint = f"use letters, digits, _ and -, at most {MAX_IDENTIFIER} of them"
+        raise GraphValueError(f"{name[:60]!r} cannot name a library", hint=hint)
     pool = _SharedValues()
     specs = [_signature(f, b, pool, lowered) for f, b in zip(lowered.functions, lowered.built, strict=True)]
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_SECTIONS if stage in lowered.texts}

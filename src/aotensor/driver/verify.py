@@ -82,7 +82,9 @@ def _check_manifest(container: Container, manifest: Manifest) -> str:
     if missing:
         raise CheckFailed(f"section {missing[0]} is missing")
     for name in manifest.sections:
-        container.extra(name)
+        content = container.extra(name)
+        if name.startswith("ir."):
+            content.decode()
     count = len(manifest.functions)
     return f"{count} function{'s' * (count != 1)}, {len(manifest.sections)} sections"
 

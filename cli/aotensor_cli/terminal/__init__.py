@@ -1,0 +1,1 @@
+"""How results and errors look, on a terminal and in a pipe."""

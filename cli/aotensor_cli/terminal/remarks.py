@@ -1,0 +1,34 @@
+"""LLVM talks to stderr by itself, about loops that it did not vectorise and the like: that is kept from the user."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_REMARK: Final = re.compile(rb"(remark|warning): .*:\d+:\d+: .*(loop|vectori|unroll|interleav|inlin)", re.IGNORECASE)
+
+
+@contextmanager
+def without_remarks() -> Iterator[None]:
+    """Within: what is written to the process's stderr waits in a file; all but LLVM's remarks is written at the end."""
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    with tempfile.TemporaryFile() as kept:
+        real = os.dup(2)
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        finally:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+            os.dup2(real, 2)
+            os.close(real)
+            kept.seek(0)
+            for line in kept.read().splitlines(keepends=True):
+                if _REMARK.match(line.rstrip()) is None:
+                    os.write(2, line)
