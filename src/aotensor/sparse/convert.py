@@ -136,7 +136,7 @@ class SparseFromDense(SparseOp):
         data = TakeAt()(ravel(x), rows * as_tensor(extents[1]) + columns)
         counts = sum_over(cast_dense(mask, type.index_dtype), axis=1 if is_csr else 0, dtype=type.index_dtype)
         indices = cast_dense(minor, type.index_dtype)
-        return [matrix_of(Parts(self.format, data, indices, starts(counts), *extents, dims))]
+        return [matrix_of(Parts(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -214,7 +214,7 @@ class StoredEverywhere(SparseOp):
         wide = SparseTensorType(format, x.dtype, dims).index_dtype
         indices = tile(arange(minor, dtype=wide), major)
         indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
-        return [matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims))]
+        return [matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims, is_canonical=True))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -268,8 +268,7 @@ class Transpose(SparseOp):
         return x.T
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        p = parts_of(inputs[0])
-        return [matrix_of(Parts(OTHER[p.format], p.data, p.indices, p.indptr, p.columns, p.rows, p.dims[::-1]))]
+        return [matrix_of(parts_of(inputs[0]).turned)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

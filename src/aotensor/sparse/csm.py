@@ -155,7 +155,8 @@ CSR: Final = CSM("csr")
 class CSMProperties(SparseOp):
     """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements.
 
-    indices, indptr and shape are of the matrix's index dtype. Gradient: that of data, at the pattern of x.
+    indices, indptr and shape are of the matrix's index dtype. Gradient: that of data, at the pattern of x; as a matrix
+    has one slope at a place, entries for one place share it: x gets the mean of theirs (of a CSM each has its own).
     """
 
     name: ClassVar[str] = "csm_properties"
@@ -194,7 +195,7 @@ class CSMProperties(SparseOp):
             return [disconnected()]
         if dtypes.is_discrete(outputs[0].dtype):
             return [zero_gradient(inputs[0])]
-        return [like(inputs[0], cotangents[0])]
+        return [lookup("from_entries")(inputs[0], cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -202,7 +203,7 @@ class CSMProperties(SparseOp):
         none = [disconnected()] * 3
         if is_disconnected(tangents[0]):
             return [disconnected(), *none]
-        return [lookup("sample_at")(tangents[0], inputs[0]), *none]
+        return [lookup("to_entries")(tangents[0], inputs[0]), *none]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False, False, False]]

@@ -109,7 +109,7 @@ class Parts:
     rows: SymbolicExtent
     columns: SymbolicExtent
     dims: tuple[Dim, Dim]
-    is_canonical: bool = True
+    is_canonical: bool
 
     @property
     def turned(self) -> Parts:

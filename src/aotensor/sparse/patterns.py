@@ -276,6 +276,12 @@ def _ranks(flags: Variable, dtype: str) -> Variable:
     return concatenate([zeros([1], dtype=dtype), cumsum(cast(flags, dtype), dtype=dtype)])
 
 
+def may_repeat(p: Parts) -> bool:
+    """May a place come twice?"""
+    made_by = p.indices.owner
+    return not p.is_canonical and not (made_by is not None and isinstance(made_by.op, UnsortedMatrix))
+
+
 def canonical(p: Parts) -> Parts:
     """The same matrix with sorted slices, the entries for one place added up; p itself where it is known to be so."""
     if p.is_canonical:

@@ -19,16 +19,17 @@ from aotensor.ops.shape.extents import product, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
 from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.fitting import as_matrix
-from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
 from aotensor.sparse.patterns import canonical, positions_in, take_present
+from aotensor.sparse.shares import entries_of, own_entries
 
 
 @dataclass(frozen=True)
 class Sample(SparseOp):
     """(g, x) → g at the stored positions of the sparse matrix x, in the order of its data.
 
-    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0. A g of
-    the pattern of x gives its data as they are: entries of x for one place each have the whole gradient there.
+    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0; entries
+    for one place each have the whole element of g.
 
     Gradient with respect to g: regular, the cotangent at the pattern of x; x itself is disconnected.
     """
@@ -46,8 +47,6 @@ class Sample(SparseOp):
     def reference(self, g: Any, x: Any) -> Array:
         if g.shape != x.shape:
             raise GraphValueError(f"{self.name}: shapes {g.shape} and {x.shape} differ")
-        if not isinstance(g, np.ndarray) and _store_the_same(g, x):
-            return g.data  # type: ignore[no-any-return]
         coordinates = x.tocoo(copy=False)
         dense = g if isinstance(g, np.ndarray) else g.toarray()
         found: Array = dense[coordinates.row, coordinates.col]
@@ -57,10 +56,10 @@ class Sample(SparseOp):
         g, x = inputs
         p = parts_of(x)
         if isinstance(g.type, SparseTensorType):
-            q = parts_of(g)
-            if have_same_pattern(p, q):  # entry by entry, also where several entries have one place
-                return [q.data]
-            q = canonical(q)
+            own = own_entries(g, x)
+            if own is not None:
+                return [own]
+            q = canonical(parts_of(g))
             return [take_present(q.data, positions_in(p, q))]
         return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
@@ -81,16 +80,11 @@ class Sample(SparseOp):
         return [[True], [False]]
 
 
-def _store_the_same(g: Any, x: Any) -> bool:
-    """Do two SciPy matrices store the same places in the same order?"""
-    pairs = ((g.indptr, x.indptr), (g.indices, x.indices))
-    return g.format == x.format and all(np.array_equal(a, b) for a, b in pairs)
-
-
 @public
 def sample_at(g: Variable, x: Variable) -> Variable:
     """The values of a dense or sparse matrix at the stored positions of the sparse matrix x; see Sample."""
-    return Sample()(g, x)  # type: ignore[no-any-return]
+    own = entries_of(g, x)
+    return Sample()(g, x) if own is None else own
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:

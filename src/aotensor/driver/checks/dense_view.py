@@ -105,5 +105,14 @@ def _matrix(kind: SparseTensorType, leaves: Sequence[Variable]) -> SparseVariabl
     pattern, data, indices, indptr = leaves
     rows, columns = kind.shape
     return matrix_of(
-        Parts(kind.format, data, indices, indptr, extent_of(pattern, 0), extent_of(pattern, 1), (rows, columns))
+        Parts(
+            kind.format,
+            data,
+            indices,
+            indptr,
+            extent_of(pattern, 0),
+            extent_of(pattern, 1),
+            (rows, columns),
+            is_canonical=True,
+        )
     )

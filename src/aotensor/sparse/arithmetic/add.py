@@ -39,6 +39,7 @@ from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import on_union
 from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
+from aotensor.sparse.shares import sum_of_entries
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,8 @@ def sparse_add(x: Any, y: Any) -> Variable:
             return other
     first, second = operands([x, y])
     if first.is_sparse and second.is_sparse:
-        return add_s_s(first, second)  # type: ignore[no-any-return]
+        by_entry = sum_of_entries(first, second)
+        return add_s_s(first, second) if by_entry is None else by_entry
     if not first.is_sparse and not second.is_sparse:
         raise both_dense("add", first, second)
     return add_s_d(first, second) if first.is_sparse else add_s_d(second, first)  # type: ignore[no-any-return]

@@ -23,8 +23,9 @@ from aotensor.ops.shape.extents import product
 from aotensor.sparse.arithmetic.operands import CanonicalOp
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import as_dense, stored_everywhere
-from aotensor.sparse.csm import like, parts_of
+from aotensor.sparse.csm import parts_of
 from aotensor.sparse.op import Parts, as_sparse, need_sparse
+from aotensor.sparse.shares import from_entries
 
 Axis = int | Sequence[int] | None
 
@@ -83,7 +84,7 @@ class SpSum(CanonicalOp):
             return [zero_gradient(x)]
         p = parts_of(x)
         if self.sparse_grad:
-            return [like(x, at_entries(self.axis, p, ct))]
+            return [from_entries(as_sparse(x), at_entries(self.axis, p, ct))]
         axes = (0, 1) if self.axis is None else (self.axis,)
         everywhere = alloc(reexpand(ct, axes, 2), [p.rows, p.columns])
         return [stored_everywhere(everywhere, as_sparse(x).format)]

@@ -100,7 +100,7 @@ def on_diagonal(v: Variable, p: Parts, offset: int) -> SparseVariable:
     indices = arange(length, dtype=wide) + constant(shift, dtype=wide)
     below = arange(as_tensor(p.major) + 1, dtype=wide) - constant(first, dtype=wide)
     indptr = minimum(maximum(below, 0), cast(as_tensor(length), wide))
-    return matrix_of(Parts(p.format, v, indices, indptr, p.rows, p.columns, p.dims))
+    return matrix_of(Parts(p.format, v, indices, indptr, p.rows, p.columns, p.dims, is_canonical=True))
 
 
 def diagonal_of(x: Variable, offset: int) -> Variable:
@@ -152,7 +152,7 @@ class SquareDiagonal(SparseOp):
         wide = SparseTensorType(self.format, v.dtype, v.tensor_type.shape * 2).index_dtype
         extent, dim = extent_of(v, 0), v.tensor_type.shape[0]
         indices, indptr = arange(extent, dtype=wide), arange(as_tensor(extent) + 1, dtype=wide)
-        return [matrix_of(Parts(self.format, v, indices, indptr, extent, extent, (dim, dim)))]
+        return [matrix_of(Parts(self.format, v, indices, indptr, extent, extent, (dim, dim), is_canonical=True))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -141,7 +141,7 @@ class PlacedElements(WindowOp):
         dims[major] = z.tensor_type.shape[0]
         indptr = arange(count + 1, dtype=self.index_dtype)
         indices = cast(places[1 - major], self.index_dtype)
-        p = Parts(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]))
+        p = Parts(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
         return [matrix_of(placed(p, places[major], extents[major], self.dims[major]))]
 
     def pullback(

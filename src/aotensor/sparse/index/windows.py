@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.sparse_type import scipy_sparse
+from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import full, zeros
 from aotensor.ops.elementwise.compare import cast, ge
@@ -24,9 +24,10 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.sparse.compressed import ExpandSlices, TakeAt, sum_at
-from aotensor.sparse.csm import like, matrix_extent, matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, have_same_pattern, need_sparse, type_error
+from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
 from aotensor.sparse.patterns import canonical, compress, other_format
+from aotensor.sparse.shares import from_entries, own_entries
 
 
 class WindowOp(SparseOp):
@@ -116,18 +117,19 @@ class Submatrix(WindowOp):
         rest = [disconnected() for _ in positions]
         if not ct.is_sparse:
             return [inc_subtensor(dense_window(zeros(extents, ct.dtype), self._along(positions)), ct), *rest]
-        p, q = parts_of(ct), parts_of(outputs[0])
-        if have_same_pattern(p, q):
-            return [self._at_entries(x, p.data, positions), *rest]
+        own = own_entries(ct, outputs[0])
+        if own is not None:
+            return [self._at_entries(x, own, positions), *rest]
         op = PlacedMatrix(x.tensor_type.shape, self.axes, self.rises)
         return [op(ct, *map(as_tensor, extents), *positions), *rest]
 
     def _at_entries(self, x: Variable, ct: Variable, positions: Sequence[Variable]) -> Variable:
         """The cotangent on the pattern of x, from that of each entry of the window."""
+        assert isinstance(x, SparseVariable)
         p = parts_of(x)
         count = extent_of(p.indices, 0)
         numbers = self._window(replace(p, data=arange(count)), positions).data
-        return like(x, sum_at(ct, numbers, count))
+        return from_entries(x, sum_at(ct, numbers, count))
 
 
 @dataclass(frozen=True)

@@ -125,5 +125,5 @@ class UsmmCscDense(Op):
         shape = MatrixShape()(rows, as_tensor(extent_of(y, 0)))
         data, indices, indptr = CheckedStructure("csc")(data, indices, indptr, shape)
         extents = as_extent(rows), extent_of(y, 0)
-        p = Parts("csc", data, indices, indptr, *extents, (dim_of(extents[0]), dim_of(extents[1])))
+        p = Parts("csc", data, indices, indptr, *extents, (dim_of(extents[0]), dim_of(extents[1])), is_canonical=False)
         return [add(mul(_number(alpha), times(p, y, self.name)), z)]

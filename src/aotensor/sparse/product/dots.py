@@ -18,7 +18,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
-from aotensor.graph.sparse_type import SparseTensorType, is_matrix
+from aotensor.graph.sparse_type import SparseTensorType, canonical_matrix, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -224,10 +224,10 @@ def are_sparse(*types: TensorType) -> bool:
 def structural_product(product: Any, x: Any, y: Any) -> Any:
     """A SciPy product x @ y with an entry wherever the patterns make one, in the order in which `SparseProduct` does.
 
-    SciPy may leave out what is 0.
+    SciPy may leave out what is 0. The order is part of the meaning: what derivatives give entry by entry follows it.
     """
     y = y.asformat(x.format)
-    left, right = (x, y) if x.format == "csr" else (y, x)
+    left, right = (x, canonical_matrix(y)) if x.format == "csr" else (y, canonical_matrix(x))
     p, q = triples(left.indices, left.indptr, right.indptr)
     rows = slices_of(left.indptr)[p]
     indices, indptr, _ = places_by_first_term(rows, right.indices[q], len(left.indptr) - 1)

@@ -19,9 +19,10 @@ from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.shape.extents import dim_of, extent_of
 from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.compressed import at_columns, at_rows
-from aotensor.sparse.csm import MatrixShape, like, parts_of
+from aotensor.sparse.csm import MatrixShape, like, matrix_of, parts_of
 from aotensor.sparse.fitting import as_column, fitting
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.patterns import canonical
 from aotensor.sparse.product.dots import sum_of_products
 
 
@@ -118,7 +119,9 @@ class StructuredDotGrad(Op):
         rows, columns = extent_of(ct, 0), extent_of(d, 0)
         shape = MatrixShape()(as_tensor(rows), as_tensor(columns))
         _, indices, indptr = CheckedStructure(self.format)(indices, indices, indptr, shape)
-        p = Parts(self.format, indices, indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)))
+        p = Parts(
+            self.format, indices, indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)), is_canonical=False
+        )
         return [products_at(p, ct, d, self.name)]
 
 
@@ -144,10 +147,10 @@ sdg_csc: Final = StructuredDotGradCSC()
 def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
     """P(A)∘(ḡ·Bᵀ): the gradient of structured_dot(A, B) with respect to A, sparse, in its format.
 
-    A: (m, n), B: (n, k), ḡ: (m, k).   Raises: as StructuredDotGrad.
+    A: (m, n), B: (n, k), ḡ: (m, k). A place that A stores several times is there once.   Raises: as StructuredDotGrad.
     """
     A = as_sparse(sparse_A)
-    p = parts_of(A)
     d, ct = as_tensor(dense_B), as_tensor(ga)
     _check_pair("structured_dot_grad", ct.tensor_type, d.tensor_type, *A.static_shape)
-    return like(A, products_at(replace(p, data=p.indices), ct, d, "structured_dot_grad"))
+    p = canonical(parts_of(A))
+    return matrix_of(replace(p, data=products_at(replace(p, data=p.indices), ct, d, "structured_dot_grad")))

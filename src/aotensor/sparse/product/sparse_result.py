@@ -119,7 +119,9 @@ def full_pattern(dense: Variable, format: str, dtype: str) -> Parts:
     indices = ravel(alloc(arange(minor, dtype=dtype), major, minor))
     indptr = mul(arange(major + 1, dtype=dtype), cast(as_tensor(minor), dtype))
     rows, columns = extents_of(dense)
-    return Parts(format, ravel(values), indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)))
+    return Parts(
+        format, ravel(values), indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)), is_canonical=True
+    )
 
 
 @public

@@ -70,7 +70,9 @@ class Binomial:
         each = sum_at(ones((extent_of(positions, 0),), "int64"), slices, extents[major], dims[major])
         indptr = indptr_of(each, index)
         return following, matrix_of(
-            Parts(self.format, cast(counts, self.dtype), indices, indptr, extents[0], extents[1], dims)
+            Parts(
+                self.format, cast(counts, self.dtype), indices, indptr, extents[0], extents[1], dims, is_canonical=True
+            )
         )
 
 

@@ -1,0 +1,116 @@
+"""Derivatives between a matrix and its data, where entries for one place add up.
+
+A cotangent is a matrix like any other: its element at a place is the slope there. A function of the matrix gives every
+entry for a place that slope, c, whole. So c at the entries is the matrix that stores c/k in each of the k entries for a
+place, and a tangent of the matrix is one of its data where each entry has its share:
+
+    from_entries(x, c)    the cotangent of x from that of its data    Σ over the entries of a place of c/k
+    to_entries(t, x)      the tangent of its data from that of x      t/k at each of the entries of a place
+
+The two are transposes. Where c came from the entries of x itself, `entries_of` gives it back as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.public import lookup, public
+from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.variable import Variable
+from aotensor.ops.create import ones_like
+from aotensor.ops.elementwise.arithmetic import true_div
+from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.csm import CSM, like, parts_of
+from aotensor.sparse.op import SparseOp, have_same_pattern, is_canonical, need_sparse
+from aotensor.sparse.patterns import canonical, may_repeat, positions_in, slices_of
+
+
+@dataclass(frozen=True)
+class Shared(SparseOp):
+    """(c, x) → c divided by the number of entries that x stores for the place of each.   c: (nnz,) → (nnz,)
+
+    Linear in c, and its own transpose; x lends its pattern alone.
+    """
+
+    name: ClassVar[str] = "shared_entries"
+
+    def infer_type(self, c: TensorType, x: TensorType) -> TensorType:
+        need_sparse(self, x)
+        return TensorType(c.dtype, c.shape)
+
+    def reference(self, c: Array, x: Any) -> Array:
+        if len(c) != len(x.data):
+            raise GraphValueError(f"{self.name}: {len(c)} values for {len(x.data)} entries")
+        minor = x.shape[1 if x.format == "csr" else 0]
+        places = slices_of(x.indptr).astype(np.int64) * minor + x.indices
+        _, at, counts = np.unique(places, return_inverse=True, return_counts=True)
+        return np.asarray(c / counts[at].astype(c.dtype))
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        c, x = inputs
+        p = parts_of(x)
+        if not may_repeat(p):
+            return [c]
+        whole = canonical(replace(p, data=ones_like(p.data, c.dtype)))
+        return [true_div(c, TakeAt()(whole.data, positions_in(p, whole)))]
+
+
+@public
+def from_entries(x: SparseVariable, c: Variable) -> SparseVariable:
+    """The cotangent of a matrix from that of its data: the mean of c over the entries for a place.   c: (nnz,)"""
+    return like(x, c if is_canonical(x) else Shared()(c, x))
+
+
+@public
+def to_entries(t: Variable, x: Variable) -> Variable:
+    """A tangent of the data of x from one of x, dense or sparse: equal shares for the entries for a place.  → (nnz,)"""
+    if isinstance(t, SparseVariable):
+        p = parts_of(t)
+        if have_same_pattern(p, parts_of(x)):
+            return p.data
+    found: Variable = lookup("sample_at")(t, x)
+    return found if is_canonical(x) else Shared()(found, x)
+
+
+def entries_of(g: Variable, x: Variable) -> Variable | None:
+    """The c of which g is `from_entries(x, c)`, if it is."""
+    made = _shares(g)
+    if made is None:
+        return None
+    c, source = made
+    return c if source is x or have_same_pattern(parts_of(source), parts_of(x)) else None
+
+
+def own_entries(g: Variable, x: Variable) -> Variable | None:
+    """The cotangent at each entry of x, if g has its pattern and it is known what each entry has of it."""
+    made = entries_of(g, x)
+    if made is not None:
+        return made
+    p, q = parts_of(g), parts_of(x)
+    return p.data if have_same_pattern(p, q) and not may_repeat(q) else None
+
+
+def sum_of_entries(a: Variable, b: Variable) -> Variable | None:
+    """a + b of two cotangents of one matrix that come from its entries, entry by entry; None for others."""
+    made = _shares(a)
+    other = entries_of(b, made[1]) if made is not None else None
+    if made is None or other is None or other.dtype != made[0].dtype:
+        return None
+    return from_entries(made[1], made[0] + other)
+
+
+def _shares(g: Variable) -> tuple[Variable, SparseVariable] | None:
+    """The c and x of a matrix `from_entries(x, c)` in which places may repeat."""
+    if g.owner is None or not isinstance(g.owner.op, CSM):
+        return None
+    made = g.owner.inputs[0].owner
+    if made is None or not isinstance(made.op, Shared):
+        return None
+    c, x = made.inputs
+    return (c, x) if c.ndim == 1 and isinstance(x, SparseVariable) else None
