@@ -15,7 +15,7 @@ from aotensor.graph.op import Apply, Op
 from aotensor.graph.sparse_type import is_matrix
 from aotensor.graph.subgraph import Subgraph, with_bodies
 from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import leaves, toposort
+from aotensor.graph.walk import compute_all, leaves, toposort
 
 
 def nearby(
@@ -29,13 +29,14 @@ def nearby(
     if not only_leaves:
         targets = with_bodies(targets, known, partial(_noisy, rng=rng))
     known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
-    nodes = toposort(targets, stop=known)
-    compared = _compared(nodes)
+    compared = _compared(toposort(targets, stop=known))
+
+    def off_by_one(node: Apply, inputs: list[Array]) -> list[Array]:
+        results = zip(node.outputs, node.op.evaluate(node, inputs), strict=True)
+        return [value if only_leaves or x in compared else _nudged(value, rng) for x, value in results]
+
     with np.errstate(all="ignore"):
-        for node in nodes:
-            results = node.op.evaluate(node, [known[x] for x in node.inputs])
-            for x, value in zip(node.outputs, results, strict=True):
-                known[x] = value if only_leaves or x in compared else _nudged(value, rng)
+        compute_all(targets, known, off_by_one)
     return [known[x] for x in targets]
 
 

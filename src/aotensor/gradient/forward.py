@@ -34,7 +34,7 @@ from aotensor.graph.op import (
 )
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace, toposort
-from aotensor.ops.create import zeros_like
+from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
@@ -97,13 +97,23 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
         known[x] if x in known and any(row) else disconnected() for x, row in zip(node.inputs, pattern, strict=True)
     ]
     results = [disconnected() for _ in node.outputs]
-    clean = [disconnected() if is_null(tangent) else tangent for tangent in given]
-    if not all(map(is_disconnected, clean)):
-        results = _by_rule(node, pattern, clean)
+    real = [disconnected() if is_null(tangent) else tangent for tangent in given]
+    # zeros, as discrete values send them, add nothing, also where the slope is infinite
+    moving = [disconnected() if node.op.is_faithful() and _is_zeros(tangent) else tangent for tangent in real]
+    if not all(map(is_disconnected, moving)):
+        results = _by_rule(node, pattern, moving)
+    still = [not is_disconnected(one) and is_disconnected(other) for one, other in zip(real, moving, strict=True)]
+    for k, x in enumerate(node.outputs):
+        if is_disconnected(results[k]) and any(on and row[k] for on, row in zip(still, pattern, strict=True)):
+            results[k] = zero_gradient(x)
     for tangent, row in zip(given, pattern, strict=True):
         if is_null(tangent):
             results = [tangent if on else result for on, result in zip(row, results, strict=True)]
     return [_as_output(tangent, x) for tangent, x in zip(results, node.outputs, strict=True)]
+
+
+def _is_zeros(tangent: Variable) -> bool:
+    return not is_disconnected(tangent) and is_zeros(tangent)
 
 
 def push_through(

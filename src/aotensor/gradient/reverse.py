@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from aotensor.errors import GraphTypeError, GraphValueError, NullTypeGradError
+from aotensor.gradient.guards import Guarded, Guards, carried, pull_choice, pull_elements, shared_guards, total
 from aotensor.gradient.options import (
     as_constants,
     as_variables,
@@ -33,9 +34,12 @@ from aotensor.graph.op import (
 )
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.walk import leaves, toposort
+from aotensor.ops.create import is_zeros
 from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.index_sum import join_windows
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.scan.branch import IfElse
 from aotensor.sparse.convert import beneath, everywhere_as
 from aotensor.sparse.op import as_sparse_or_tensor
 
@@ -64,10 +68,11 @@ class Sweep:
         self._patterns: dict[Apply, Pattern] = {node: connection_pattern(node) for node in self._order}
         reached = self._reached(x for x in sources if not (x in known and is_disconnected(known[x])))
         self._connected = reached & self._useful(wrt)
+        self._guarded: dict[Variable, Guarded] = {}
         self._totals: dict[Variable, Variable] = {}
-        self._terms: dict[Variable, list[Variable]] = {}
+        self._terms: dict[Variable, list[Guarded]] = {}
         for x, cotangent in seeds:
-            self._terms.setdefault(x, []).append(cotangent)
+            self._terms.setdefault(x, []).append(Guarded((), cotangent))
         self._cost_name = cost.name if cost is not None else None
         self._unnamed = {cost} - set(wrt)
         self._own = self._existing() if self._cost_name else set()
@@ -99,12 +104,24 @@ class Sweep:
         if x not in self._connected:
             return disconnected()
         if x not in self._totals:
-            total = self._known[x] if x in self._known else sum_terms(join_windows(self._terms.pop(x, [])), add)
-            if is_float(x) and not is_null(total) and not is_disconnected(total) and total.dtype != x.dtype:
-                total = cast(total, x.dtype)
-            self._name(total, x)
-            self._totals[x] = total
+            found = self._total(x).within(0, x).term
+            self._name(found, x)
+            self._totals[x] = found
         return self._totals[x]
+
+    def _total(self, x: Variable) -> Guarded:
+        """The cotangent of x under the guards that all ways to it have in common."""
+        if x not in self._connected:
+            return Guarded((), disconnected())
+        if x not in self._guarded:
+            found = Guarded((), self._known[x]) if x in self._known else total(self._terms.pop(x, []), x)
+            term = found.term
+            if is_float(x) and not is_null(term) and not is_disconnected(term) and term.dtype != x.dtype:
+                found = Guarded(found.guards, cast(term, x.dtype))
+            if not found.guards:
+                self._name(found.term, x)
+            self._guarded[x] = found
+        return self._guarded[x]
 
     def _reached(self, sources: Iterable[Variable]) -> set[Variable]:
         """Variables that influence a source."""
@@ -129,22 +146,45 @@ class Sweep:
 
     def _pull(self, node: Apply) -> None:
         """Add the terms of one node to its inputs."""
-        given = [disconnected() if x in self._stop else self.total(x) for x in node.outputs]
-        live = [not is_disconnected(cotangent) for cotangent in given]
+        given = [Guarded((), disconnected()) if x in self._stop else self._total(x) for x in node.outputs]
+        live = [not is_disconnected(one.term) for one in given]
         if not any(live):
             return
         pattern = self._patterns[node]
-        null = next((cotangent for cotangent in given if is_null(cotangent)), None)
-        is_poisoned = [is_null(cotangent) for cotangent in given]
+        null = next((one.term for one in given if is_null(one.term)), None)
+        is_poisoned = [is_null(one.term) for one in given]
         live = [on and not poison for on, poison in zip(live, is_poisoned, strict=True)]
-        terms = self._pullback(node, pattern, given, live) if any(live) else [disconnected() for _ in node.inputs]
-        for x, row, term in zip(node.inputs, pattern, terms, strict=True):
+        given = [one if on else Guarded((), disconnected()) for one, on in zip(given, live, strict=True)]
+        terms = self._guarded_terms(node, pattern, given, live) if any(live) else []
+        for position, (x, row) in enumerate(zip(node.inputs, pattern, strict=True)):
             if x not in self._connected:
                 continue
             if null is not None and _meets(row, is_poisoned):
-                self._terms.setdefault(x, []).append(null)
+                self._terms.setdefault(x, []).append(Guarded((), null))
             elif _meets(row, live):
-                self._terms.setdefault(x, []).append(term)
+                self._terms.setdefault(x, []).append(terms[position])
+
+    def _guarded_terms(
+        self, node: Apply, pattern: Pattern, given: Sequence[Guarded], live: Sequence[bool]
+    ) -> list[Guarded]:
+        """The cotangents of the inputs, with guards that the op adds and those that it passes on."""
+        if node.op.is_faithful() and all(is_zeros(one.term) for one, on in zip(given, live, strict=True) if on):
+            return [Guarded((), zero_gradient(x) if _meets(row, live) else disconnected())
+                    for x, row in zip(node.inputs, pattern, strict=True)]  # fmt: skip
+        if isinstance(node.op, IfElse):
+            return pull_choice(node, [one.by_whole(y) for one, y in zip(given, node.outputs, strict=True)])
+        if isinstance(node.op, Elementwise) and (node.op.row.routes or not _are_whole(given[0].guards)):
+            return pull_elements(node, given[0])
+        count = len(shared_guards([one for one, on in zip(given, live, strict=True) if on]))
+        cut = [one.within(count, y) for one, y in zip(given, node.outputs, strict=True)]
+        guards = next(one.guards for one, on in zip(cut, live, strict=True) if on)
+        passed = [carried(guards, node, k) if any(row) else () for k, row in enumerate(pattern)]
+        if any(found is None for found in passed):
+            cut = [one.by_whole(y) for one, y in zip(cut, node.outputs, strict=True)]
+            whole = next(one.guards for one, on in zip(cut, live, strict=True) if on)
+            passed = [whole if found is None else found for found in passed]
+        terms = self._pullback(node, pattern, [one.term for one in cut], live)
+        return [Guarded(found or (), term) for found, term in zip(passed, terms, strict=True)]
 
     def _pullback(
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
@@ -192,6 +232,10 @@ def pull_through(
     sweep = Sweep([(x, slot) for x, slot, _ in live], {}, graph.slots, ())
     sweep.run()
     return graph.outside([sweep.total(x) for x in graph.slots], inputs, outputs, ((slot, ct) for _, slot, ct in live))
+
+
+def _are_whole(guards: Guards) -> bool:
+    return all(guard.is_whole for guard in guards)
 
 
 def _meets(row: Sequence[bool], live: Sequence[bool]) -> bool:

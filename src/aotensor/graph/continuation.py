@@ -11,7 +11,7 @@ from aotensor.core.types import Array
 from aotensor.errors import UnsupportedError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, SharedVariable, Variable
-from aotensor.graph.walk import leaves, toposort
+from aotensor.graph.walk import compute_all, leaves
 
 
 def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) -> list[Array]:
@@ -26,8 +26,7 @@ def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) 
         elif isinstance(x, SharedVariable):
             known[x] = x.get_value(borrow=True)
     with np.errstate(all="ignore"):
-        for node in toposort(outputs, stop=known):
-            known.update(zip(node.outputs, continued(node, [known[x] for x in node.inputs]), strict=True))
+        compute_all(outputs, known, continued)
     return [known[x] for x in outputs]
 
 
@@ -36,7 +35,7 @@ def continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
 
     Raises: UnsupportedError if the op is not analytic and a complex input matters.
     """
-    is_complex = [x.dtype.kind == "c" for x in inputs]
+    is_complex = [x is not None and x.dtype.kind == "c" for x in inputs]  # None is what the op has not demanded
     pattern = node.op.connection_pattern(node) if any(is_complex) else []
     is_constant = all(is_discrete(y.dtype) for y in node.outputs)
     if is_constant or not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):
@@ -46,5 +45,6 @@ def continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         if expanded is not None:
             return tuple(continue_all(expanded, dict(zip(node.inputs, inputs, strict=True))))
         raise UnsupportedError(f"{node.op.name} is not analytic, or has no complex reference", lines=[repr(node)])
-    results = node.op.continued(*(x.astype("complex128") if x.dtype.kind == "f" else x for x in inputs))
+    floats = [x is not None and x.dtype.kind == "f" for x in inputs]
+    results = node.op.continued(*(x.astype("complex128") if on else x for x, on in zip(inputs, floats, strict=True)))
     return tuple(np.asarray(x) for x in (results if isinstance(results, tuple) else (results,)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from typing import Any, ClassVar, Final
@@ -17,6 +19,21 @@ from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable, as_tensor
 
+_TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
+
+
+@contextmanager
+def tracing() -> Iterator[list[Apply]]:
+    """The nodes that are made inside, in order; those of inner traces among them."""
+    outer, made = _TRACE.get(), list[Apply]()
+    token = _TRACE.set(made)
+    try:
+        yield made
+    finally:
+        _TRACE.reset(token)
+        if outer is not None:
+            outer.extend(made)
+
 
 class Apply:
     """One use of an op: `op(inputs) → outputs`. Immutable."""
@@ -27,6 +44,9 @@ class Apply:
         self.op = op
         self.inputs = tuple(inputs)
         self.outputs = tuple(Variable(type, self, index) for index, type in enumerate(output_types))
+        trace = _TRACE.get()
+        if trace is not None:
+            trace.append(self)
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(map(str, self.inputs))})"
@@ -162,6 +182,10 @@ class Op(ABC):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""
         return [[True] * len(node.outputs) for _ in node.inputs]
+
+    def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:
+        """Inputs of `node` that its reference wants next, with the values so far; all, unless the op chooses."""
+        return node.inputs
 
     def is_faithful(self) -> bool:
         """Are the derivatives those of the value? Not where they are meant to differ: cut, scaled or clipped."""

@@ -13,7 +13,7 @@ from aotensor.errors import MissingInputError
 from aotensor.graph.continuation import continued
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Constant, Variable, made_at
-from aotensor.graph.walk import leaves, replace, toposort
+from aotensor.graph.walk import compute_all, leaves, replace, toposort
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +59,9 @@ class Subgraph:
         known: dict[Variable, Array] = {x: x.data for x in self.constants}
         known.update(zip(self.inputs, arrays, strict=True))
         is_complex = any(x.dtype.kind == "c" for x in arrays)
-        for node in self.nodes:
-            values = [known[x] for x in node.inputs]
-            results = continued(node, values) if is_complex else node.op.evaluate(node, values)
-            known.update((x, y) for x, y in zip(node.outputs, results, strict=True) if x not in known)
+        compute_all(
+            self.outputs, known, continued if is_complex else lambda node, values: node.op.evaluate(node, values)
+        )
         return [known[x] for x in self.outputs]
 
     def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:

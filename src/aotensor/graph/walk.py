@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from aotensor.core.types import Array
 from aotensor.errors import AotensorError, GraphValueError, MissingInputError
@@ -83,10 +84,33 @@ def evaluate_all(outputs: Sequence[Variable], values: Mapping[Variable, object])
             known.setdefault(x, x.get_value(borrow=True))
         elif x not in known:
             raise MissingInputError(f"no value is given for {x}", lines=[x.describe()])
-    for node in toposort(outputs, stop=known):
-        results = node.op.evaluate(node, [known[x] for x in node.inputs])
-        known.update(zip(node.outputs, results, strict=True))
+    compute_all(outputs, known, lambda node, inputs: node.op.evaluate(node, inputs))
     return [known[x] for x in outputs]
+
+
+def compute_all(
+    outputs: Sequence[Variable],
+    known: dict[Variable, Any],
+    compute: Callable[[Apply, list[Any]], Sequence[Any]],
+) -> None:
+    """Add to `known`, which holds all leaves, what `outputs` need: compute(node, inputs) for each node, once.
+
+    A node comes after what its op demands; in the place of other inputs stands None.
+    """
+    stack = list(reversed(outputs))
+    while stack:
+        x = stack[-1]
+        if x in known:
+            stack.pop()
+            continue
+        assert x.owner is not None
+        missing = [y for y in x.owner.op.demanded(x.owner, known) if y not in known]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        results = compute(x.owner, [known.get(y) for y in x.owner.inputs])
+        for y, value in zip(x.owner.outputs, results, strict=True):
+            known.setdefault(y, value)
 
 
 @public

@@ -14,7 +14,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
+from aotensor.ops.elementwise.base import Elementwise, Routes, Row, elementwise, routed
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, isnan, le, or_, switch
 from aotensor.ops.elementwise.elementary import log
 from aotensor.ops.elementwise.signatures import counting, floating, last, numeric, quotient, signed
@@ -339,10 +339,15 @@ sign: Elementwise = elementwise(
 sgn = sign
 
 
-def _first_wins(better: Elementwise, a: Variable, b: Variable) -> Variable:
-    """Where the slope goes to a: ties do, and so does a nan in a."""
-    leads = better(a, b)
-    return or_(leads, isnan(a)) if dtypes.is_float(a.dtype) else leads
+def _by(better: Elementwise) -> Routes:
+    """The routes to two operands of which the better one is taken: a tie goes to the first, and so does its nan."""
+
+    def routes(a: Variable, b: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
+        leads = better(a, b)
+        leads = or_(leads, isnan(a)) if dtypes.is_float(a.dtype) else leads
+        return (leads, True), (leads, False)
+
+    return routes
 
 
 maximum = elementwise(
@@ -350,22 +355,18 @@ maximum = elementwise(
     "The larger one, nan if either is nan. A tie sends the slope to x, a nan sends it to the nan.",
     np.maximum,
     lambda s, x, y: s.maximum(x, y),
-    (
-        lambda g, a, b, y: switch(_first_wins(ge, a, b), g, 0),
-        lambda g, a, b, y: switch(_first_wins(ge, a, b), 0, g),
-    ),
+    routed(_by(ge), 2),
     numeric,
+    routes=_by(ge),
 )
 minimum = elementwise(
     "minimum",
     "The smaller one, nan if either is nan. A tie sends the slope to x, a nan sends it to the nan.",
     np.minimum,
     lambda s, x, y: s.minimum(x, y),
-    (
-        lambda g, a, b, y: switch(_first_wins(le, a, b), g, 0),
-        lambda g, a, b, y: switch(_first_wins(le, a, b), 0, g),
-    ),
+    routed(_by(le), 2),
     numeric,
+    routes=_by(le),
 )
 
 

@@ -27,6 +27,9 @@ from aotensor.ops.linear import zero_gradient
 Partial: TypeAlias = Callable[..., Variable] | None
 """g ↦ ∂f/∂xᵢ·g as `lambda g, *inputs, y: ...`, the map that both modes apply; None is zero."""
 
+Routes: TypeAlias = Callable[..., tuple[tuple[Variable, bool] | None, ...]]
+"""(*inputs) ↦ for each operand the condition under which y is that operand, and whether it holds or fails; or None."""
+
 ELEMENTWISE: Final[dict[str, Elementwise]] = {}
 """The public elementwise ops by name."""
 
@@ -47,6 +50,7 @@ class Row:
     weak_from: position of the first operand that decides the dtype of Python literals.
     unread: positions of operands that lend only their extents; no gradient flows to them.
     analytic: NumPy on complex operands, for the complex step; None where f is not analytic or has no such function.
+    routes: of a function that is always one of its operands, instead of the partials.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Row:
     weak_from: int = field(default=0, compare=False)
     unread: frozenset[int] = field(default=frozenset(), compare=False)
     analytic: Callable[..., Any] | None = field(default=None, compare=False)
+    routes: Routes | None = field(default=None, compare=False)
 
     @property
     def arity(self) -> int | None:
@@ -140,7 +145,7 @@ class Elementwise(Op):
             if position in self.row.unread or is_disconnected(g):
                 terms.append(disconnected())
             else:
-                scaled = self._scaled(g, position, inputs, y)
+                scaled = self.scaled(g, position, inputs, y)
                 terms.append(zero_gradient(x) if scaled is None else unbroadcast(scaled, x))
         return terms
 
@@ -155,12 +160,12 @@ class Elementwise(Op):
         ]
         if not varying:
             return [disconnected()]
-        scaled = [self._scaled(tangent, position, inputs, y) for position, tangent in varying]
+        scaled = [self.scaled(tangent, position, inputs, y) for position, tangent in varying]
         total = sum_terms([_expanded(term, y) for term in scaled if term is not None], lookup("add"))
         return [zero_gradient(y) if is_disconnected(total) else total]
 
-    def _scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
-        """∂y/∂inputs[position]·g, or None where that is exactly zero."""
+    def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
+        """∂y/∂inputs[position]·g, of the shape of y, or None where that is exactly zero."""
         if dtypes.is_discrete(y.dtype):
             return None
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
@@ -187,6 +192,22 @@ class Elementwise(Op):
             return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
 
         return b.map(body, *inputs, dtype=result)  # type: ignore[no-any-return]
+
+
+def routed(routes: Routes, count: int) -> tuple[Partial, ...]:
+    """The partials of a function of `count` operands that is always one of them: g where it is that one, else 0."""
+
+    def partial(position: int) -> Partial:
+        def scaled(g: Variable, *inputs_and_y: Variable) -> Variable:
+            route = routes(*inputs_and_y[:-1])[position]
+            assert route is not None
+            condition, holds = route
+            found: Variable = lookup("switch")(condition, g, 0) if holds else lookup("switch")(condition, 0, g)
+            return found
+
+        return scaled
+
+    return tuple(partial(position) for position in range(count))
 
 
 def elementwise(

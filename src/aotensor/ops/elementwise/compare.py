@@ -14,7 +14,7 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
+from aotensor.ops.elementwise.base import Elementwise, Row, elementwise, routed
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
 
 # --- conversion ------------------------------------------------------------------------------------------------------
@@ -150,17 +150,33 @@ bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
 
 # --- choice ----------------------------------------------------------------------------------------------------------
 
+
+def _sides(condition: Variable, a: Variable, b: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
+    return None, (condition, True), (condition, False)
+
+
 switch: Elementwise = elementwise(
     "switch",
-    "a where the condition holds (is not 0), else b. The branch that is not taken gets slope 0, even "
-    "where its own slope is infinite.",
+    "a where the condition holds (is not 0), else b. The side that is not taken gets slope 0, even where its own slope "
+    "is infinite.",
     np.where,
     lambda s, condition, a, b: s.select(condition, a, b),
-    (None, lambda g, c, a, b, y: switch(c, g, 0), lambda g, c, a, b, y: switch(c, 0, g)),
+    (None, *routed(_sides, 3)[1:]),
     choice,
     weak_from=1,
     analytic=np.where,
+    routes=_sides,
 )
+
+
+def _parts(x: Variable, lower: Variable, upper: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
+    """Where clip is x, the lower and the upper bound; nowhere beside a nan."""
+    return (
+        (and_(le(lower, x), le(x, upper)), True),
+        (and_(lt(x, lower), le(lower, upper)), True),
+        (or_(gt(x, upper), gt(lower, upper)), True),
+    )
+
 
 clip = elementwise(
     "clip",
@@ -168,12 +184,9 @@ clip = elementwise(
     "upper and so is the slope.",
     lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
     lambda s, x, lower, upper: s.minimum(s.maximum(x, lower), upper),
-    (
-        lambda g, x, lower, upper, y: switch(and_(le(lower, x), le(x, upper)), g, 0),
-        lambda g, x, lower, upper, y: switch(and_(lt(x, lower), le(lower, upper)), g, 0),
-        lambda g, x, lower, upper, y: switch(or_(gt(x, upper), gt(lower, upper)), g, 0),
-    ),
+    routed(_parts, 3),
     numeric,
+    routes=_parts,
 )
 
 

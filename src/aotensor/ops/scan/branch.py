@@ -5,9 +5,9 @@ Programs are built and differentiated with IfElse; the compiler makes it a Branc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
@@ -81,7 +81,8 @@ class Branch(Op):
 class IfElse(Op):
     """condition, a₁ … aₙ, b₁ … bₙ → a₁ … aₙ where the condition, a bool scalar, holds, else b₁ … bₙ.
 
-    The cotangents go to the values that were taken, exact zeros to the others; the condition is not differentiated.
+    The cotangents go to the values that were taken, exact zeros to the others; the condition is not differentiated. A
+    sweep carries them on behind the condition, so that nothing of the other side reaches a gradient (gradient/guards).
     """
 
     name: ClassVar[str] = "ifelse"
@@ -95,6 +96,13 @@ class IfElse(Op):
 
     def reference(self, condition: Array, *values: Array) -> tuple[Array, ...]:
         return tuple(values[: self.count] if condition else values[self.count :])
+
+    def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:
+        """The condition, then the values on its side."""
+        condition, *values = node.inputs
+        if condition not in known:
+            return [condition]
+        return values[: self.count] if known[condition].real else values[self.count :]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         places = range(self.count)

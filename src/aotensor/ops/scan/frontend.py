@@ -9,6 +9,7 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, tracing
 from aotensor.graph.public import lookup, public
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import SharedVariable, Variable, constant
@@ -88,6 +89,7 @@ class Loop:
         self._states = read_outputs(outputs_info)
         self._constants = [lookup("as_sparse_or_tensor")(x) for x in as_list(non_sequences)]
         self._n_steps = step_count(n_steps, lengths)
+        self._made: list[Apply] = []
 
     def run(
         self, truncate: int, label: str, keep_last: bool = False, frugal: bool = False
@@ -120,7 +122,7 @@ class Loop:
         """The op and its inputs: what the step reads from outside becomes a non-sequence."""
         taps = [state.by_lag() for state in states]
         slots = [*(row.slot for row in self._rows), *(slot for _, found in taps for slot in found)]
-        outer = captured(made.flat(), [*slots, *carried])
+        outer = captured(made.flat(), [*slots, *carried], set(self._made))
         if self._strict:
             check_strict(outer, [*self._constants, *(row.rows for row in self._rows)])
         operands = [dense_values(x) for x in outer]
@@ -152,7 +154,8 @@ class Loop:
 
     def _call(self) -> StepResult:
         taps = [slot for state in self._states if state is not None for slot in state.slots]
-        return parse(self._fn(*(row.slot for row in self._rows), *taps, *self._constants))
+        with tracing() as self._made:
+            return parse(self._fn(*(row.slot for row in self._rows), *taps, *self._constants))
 
     def _matched(self, result: StepResult) -> list[State | None]:
         """One entry per output.   Raises: GraphValueError if outputs_info has another number of them."""

@@ -1,9 +1,13 @@
-"""Values of a loop's forward steps inside of its backward steps: stored where they are expensive, else made again."""
+"""Values of a loop's forward steps inside of its backward steps: stored where they are expensive, else made again.
+
+What only one side of a choice needs is made again on that side: stored, it would be computed on the other one too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -14,6 +18,7 @@ from aotensor.graph.walk import replace, toposort
 from aotensor.ops.create import FullLike, alloc
 from aotensor.ops.scan.cost import is_cheap
 from aotensor.ops.scan.extents import Axis, Sources, rebuilt
+from aotensor.ops.scan.sides import sides_of
 from aotensor.ops.shape.extents import ShapeI, SymbolicExtent
 
 _MANY = 16  # roots; a value that is made from more of them is stored itself
@@ -61,7 +66,9 @@ def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[V
     nodes = toposort(lifted, stop=[*forward.inputs, *replacements, *symbols])
     dependent = _dependents(nodes, replacements)
     demanded = _demanded(nodes, lifted, dependent)
-    chosen = _choose(forward, [node for node in nodes if node.outputs[0] not in dependent], demanded, symbols)
+    sides = sides_of(nodes, lifted)
+    sided = {x for node in nodes if sides[node] for x in node.outputs}
+    chosen = _choose(forward, [node for node in nodes if node.outputs[0] not in dependent], demanded, symbols, sided)
     rows = {x: Variable(x.tensor_type, name=x.name) for x in chosen}
     result.saved = {origins.get(x, x): row for x, row in rows.items()}
     result.terms = replace(lifted, {**replacements, **rows})
@@ -125,17 +132,24 @@ def _demanded(nodes: Sequence[Apply], terms: Sequence[Variable], dependent: Coll
 
 
 def _choose(
-    forward: Forward, nodes: Sequence[Apply], demanded: Sequence[Variable], symbols: Collection[Variable]
+    forward: Forward,
+    nodes: Sequence[Apply],
+    demanded: Sequence[Variable],
+    symbols: Collection[Variable],
+    sided: Collection[Variable],
 ) -> list[Variable]:
-    """The values to store: those demanded that are expensive, and what the others are made from."""
+    """The values to store: those demanded that are expensive, and what the others are made from.
+
+    sided: values that are made again at any cost.
+    """
     steady = _Steadiness(forward, nodes, symbols)
-    roots = _roots(forward, nodes, symbols, steady)
+    roots = _roots(forward, nodes, symbols, steady, sided)
     order = [*forward.inputs, *(x for node in nodes for x in node.outputs)]
     chosen = {x: None for x in demanded if roots[x] == frozenset([x])}
     for x in demanded:
         needed = roots[x]
         missing = [x] if needed is None else [root for root in needed if root not in chosen]
-        if needed is not None and (forward.is_frugal or not steady(x)):
+        if needed is not None and (forward.is_frugal or x in sided or not steady(x)):
             chosen.update((root, None) for root in order if root in missing)
         elif len(missing) == 1 and _is_no_larger(missing[0], x):
             chosen[missing[0]] = None
@@ -176,10 +190,16 @@ class _Steadiness:
         return not isinstance(source, tuple) or source[0] in self._inputs or source[0] in self._fixed
 
 
-def _roots(forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable], steady: _Steadiness) -> Roots:
+def _roots(
+    forward: Forward,
+    nodes: Sequence[Apply],
+    symbols: Collection[Variable],
+    steady: _Steadiness,
+    sided: Collection[Variable],
+) -> Roots:
     """For each value those that have to be stored before it can be made again by cheap ops; None for many.
 
-    What changes its extents from step to step cannot be stored, so it is made again at any cost.
+    What changes its extents from step to step cannot be stored, so it is made again at any cost; so is what is sided.
     """
     roots: Roots = {x: frozenset() for x in (*forward.constants, *symbols, *forward.rows, *forward.stored)}
     for x in forward.inputs:
@@ -189,16 +209,20 @@ def _roots(forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variabl
             if steady.is_fixed(x):
                 roots[x] = frozenset()
             elif x not in roots:
-                is_made_again = forward.is_frugal or is_cheap(node.op) or not steady(x)
-                roots[x] = _union(roots, node.inputs) if is_made_again else frozenset([x])
+                at_any_cost = forward.is_frugal or x in sided or not steady(x)
+                limit = inf if x in sided else _MANY
+                is_made_again = at_any_cost or is_cheap(node.op)
+                roots[x] = _union(roots, node.inputs, limit) if is_made_again else frozenset([x])
     return roots
 
 
-def _union(roots: Roots, inputs: Iterable[Variable]) -> frozenset[Variable] | None:
+def _union(roots: Roots, inputs: Iterable[Variable], limit: float) -> frozenset[Variable] | None:
     total: frozenset[Variable] = frozenset()
     for x in inputs:
         found = frozenset[Variable]() if isinstance(x, Constant) else roots[x]
-        if found is None or len(total | found) > _MANY:
+        if found is None and limit == inf:
+            found = frozenset([x])
+        if found is None or len(total | found) > limit:
             return None
         total |= found
     return total

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
 from aotensor.graph.walk import leaves, toposort
+from aotensor.ops.scan.sides import sides_of
 
 Updates = dict[SharedVariable, Variable]
 
@@ -84,14 +86,21 @@ def _output(x: Any) -> Variable:
     raise GraphTypeError(f"a step returns variables, updates and until, not {type(x).__name__} {x!r:.60}")
 
 
-def captured(outputs: Sequence[Variable], slots: Collection[Variable]) -> list[Variable]:
-    """What a step reads from outside: the values next to it that depend on none of its slots, without constants."""
-    inside = set(slots)
-    found: dict[Variable, None] = {}
-    for node in toposort(outputs, stop=inside):
+def captured(outputs: Sequence[Variable], slots: Collection[Variable], made: Collection[Apply] = ()) -> list[Variable]:
+    """What a step reads from outside: the values next to it that depend on none of its slots, without constants.
+
+    made: nodes that the step function made. Those on one side of a choice stay in the step: the choice is made there.
+    """
+    nodes, inside = toposort(outputs, stop=slots), set(slots)
+    for node in nodes:
         if any(x in inside for x in node.inputs):
             inside.update(node.outputs)
-    for node in toposort(outputs, stop=slots):
+    sides = sides_of(nodes, outputs, inside)
+    for node in nodes:
+        if node in made and sides[node]:
+            inside.update(node.outputs)
+    found: dict[Variable, None] = {}
+    for node in nodes:
         if node.outputs[0] in inside:
             found.update((x, None) for x in node.inputs if x not in inside and not isinstance(x, Constant))
     found.update((x, None) for x in outputs if x not in inside and not isinstance(x, Constant))

@@ -1,22 +1,27 @@
 """Choices between values become branches that compute the chosen values alone.
 
 ifelse(c, f(x), g(x))     →     branch(c, x ↦ f(x), x ↦ g(x), x)
+
+What several choices by one condition need on one side, as a value and its gradient do, the first of them computes and
+hands on; its other side hands on something empty, which nobody reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable, made_at
 from aotensor.graph.walk import replace, toposort
+from aotensor.ops.create import zeros
 from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
 
 Place: TypeAlias = "tuple[Apply, bool] | None"
-"""The choice, and the side of it, that alone needs a node; None for one that is needed in any case."""
+"""The choice, and the side of it, that a node goes into; None for one that is computed in any case."""
 
 
 def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
@@ -24,55 +29,121 @@ def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) 
 
     Choices inside of branches stay as they are: they are rewritten with the bodies.
     """
+    outputs = _decided(outputs, stop)
     nodes = toposort(outputs, stop=stop)
     places = _places(nodes, outputs)
+    exports = _exports(nodes, places)
     known: dict[Variable, Variable] = {}
     for node in nodes:
         if places[node] is not None:
             continue
         if isinstance(node.op, IfElse):
             with made_at(node.outputs[0].site):
-                known.update(zip(node.outputs, _branch(node, places, known), strict=True))
+                known.update(_Sinking(node, places, exports, known).made())
+        else:
+            known.update(rebuilt(node, known))
+    return [known.get(x, x) for x in outputs]
+
+
+def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The graph without choices that a choice around them has made already, by the same condition."""
+    nodes = toposort(outputs, stop=stop)
+    places = _places(nodes, outputs)
+    known: dict[Variable, Variable] = {}
+    for node in nodes:
+        place = places[node]
+        if place is not None and isinstance(node.op, IfElse) and node.inputs[0] is place[0].inputs[0]:
+            values = node.inputs[1 : 1 + node.op.count] if place[1] else node.inputs[1 + node.op.count :]
+            known.update(zip(node.outputs, (known.get(x, x) for x in values), strict=True))
         else:
             known.update(rebuilt(node, known))
     return [known.get(x, x) for x in outputs]
 
 
 def _places(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply, Place]:
+    """Where every node goes: where all that needs it is on one side of one condition, to the first such choice."""
+    order = {node: k for k, node in enumerate(nodes)}
     needed: dict[Variable, set[Place]] = {x: {None} for x in outputs}
     places: dict[Apply, Place] = {}
     for node in reversed(nodes):
         found = set[Place]().union(*(needed.get(x, set()) for x in node.outputs))
-        places[node] = found.pop() if len(found) == 1 else None
+        inside = [place for place in found if place is not None]
+        sides = {(choice.inputs[0], is_then) for choice, is_then in inside}
+        is_sunk = len(inside) == len(found) and len(sides) == 1
+        places[node] = min(inside, key=lambda place: order[place[0]]) if is_sunk else None
         for position, x in enumerate(node.inputs):
-            inner = places[node]
-            if inner is None and isinstance(node.op, IfElse) and position > 0:
-                inner = (node, position <= node.op.count)
-            needed.setdefault(x, set()).add(inner)
+            needed.setdefault(x, set()).add(_place_of_input(node, position, places))
     return places
 
 
-def _branch(node: Apply, places: dict[Apply, Place], known: dict[Variable, Variable]) -> Sequence[Variable]:
-    """The branch for a choice."""
-    assert isinstance(node.op, IfElse)
-    condition, *values = node.inputs
-    sides = [(values[: node.op.count], True), (values[node.op.count :], False)]
-    read = [x for side, is_then in sides for x in _captured(side, (node, is_then), places)]
-    slots = {x: Variable(x.tensor_type, name=x.name) for x in dict.fromkeys(read)}
-    bodies = [Subgraph(tuple(slots.values()), tuple(replace(side, slots))) for side, _ in sides]
-    return Branch(*bodies).apply(known.get(condition, condition), *(known.get(x, x) for x in slots)).outputs
+def _place_of_input(node: Apply, position: int, places: dict[Apply, Place]) -> Place:
+    """Where a node needs its input."""
+    place = places[node]
+    if place is None and isinstance(node.op, IfElse) and position > 0:
+        return node, position <= node.op.count
+    return place
 
 
-def _captured(values: Sequence[Variable], place: Place, places: dict[Apply, Place]) -> list[Variable]:
-    """What the nodes of one side read from outside, and values that are made outside."""
-    pending, found, done = list(values), dict[Variable, None](), set[Variable]()
-    while pending:
-        x = pending.pop()
-        if x in done or isinstance(x, Constant):
-            continue
-        done.add(x)
-        if x.owner is not None and places.get(x.owner) == place:
-            pending.extend(x.owner.inputs)
-        else:
-            found[x] = None
-    return list(found)
+def _exports(nodes: Sequence[Apply], places: dict[Apply, Place]) -> dict[tuple[Apply, bool], list[Variable]]:
+    """What the sides of a choice compute that is needed elsewhere."""
+    found: dict[tuple[Apply, bool], dict[Variable, None]] = {}
+    for node in nodes:
+        for position, x in enumerate(node.inputs):
+            home = places.get(x.owner) if x.owner is not None else None
+            if home is not None and home != _place_of_input(node, position, places):
+                found.setdefault(home, {})[x] = None
+    return {place: list(values) for place, values in found.items()}
+
+
+@dataclass
+class _Sinking:
+    """The branch that a choice becomes."""
+
+    node: Apply
+    places: dict[Apply, Place]
+    exports: dict[tuple[Apply, bool], list[Variable]]
+    known: dict[Variable, Variable]
+    count: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.node.op, IfElse)
+        self.count = self.node.op.count
+
+    def made(self) -> dict[Variable, Variable]:
+        """The outputs of the choice, and what its sides hand on, as outputs of the branch."""
+        condition, *values = self.node.inputs
+        then, otherwise = (self.exports.get((self.node, is_then), []) for is_then in (True, False))
+        sides = [[*values[: self.count], *then], [*values[self.count :], *otherwise]]
+        read = [x for side, is_then in zip(sides, (True, False), strict=True) for x in self._captured(side, is_then)]
+        slots = {x: Variable(self._now(x).tensor_type, name=x.name) for x in dict.fromkeys(read)}
+        inside, outside = (replace(side, slots) for side in sides)
+        bodies = (
+            [*inside, *map(_empty, otherwise)],
+            [*outside[: self.count], *map(_empty, then), *outside[self.count :]],
+        )
+        one, other = (Subgraph(tuple(slots.values()), tuple(body)) for body in bodies)
+        branch = Branch(one, other)
+        found = branch.apply(self._now(condition), *map(self._now, slots)).outputs
+        return dict(zip([*self.node.outputs, *then, *otherwise], found, strict=True))
+
+    def _now(self, x: Variable) -> Variable:
+        return self.known.get(x, x)
+
+    def _captured(self, values: Sequence[Variable], is_then: bool) -> list[Variable]:
+        """What the nodes of one side read from outside, and values that are made outside."""
+        pending, found, done = list(values), dict[Variable, None](), set[Variable]()
+        while pending:
+            x = pending.pop()
+            if x in done or isinstance(x, Constant):
+                continue
+            done.add(x)
+            if x.owner is not None and self.places.get(x.owner) == (self.node, is_then):
+                pending.extend(x.owner.inputs)
+            else:
+                found[x] = None
+        return list(found)
+
+
+def _empty(x: Variable) -> Variable:
+    """Something of the dtype and rank of x, as small as its type allows."""
+    return zeros([dim if isinstance(dim, int) else 0 for dim in x.tensor_type.shape], x.dtype)

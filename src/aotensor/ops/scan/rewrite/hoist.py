@@ -27,6 +27,7 @@ from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.scan.rewrite.product import as_products
 from aotensor.ops.scan.rewrite.sums import accumulators, is_product, product_node
 from aotensor.ops.scan.rows import FirstRows
+from aotensor.ops.scan.sides import must_stay
 from aotensor.ops.shape.extents import Shape, ShapeI
 
 _MADE_IN_PLACE: Final = (Alloc, Band, FullLike, Shape, ShapeI)
@@ -93,12 +94,12 @@ def _fixed_parts(draft: Draft) -> list[Variable]:
     slots = set(draft.slots.constants)
     fixed = depends_only_on(nodes, slots)
     wanted = set(draft.made.flat()) | {x for node in nodes if node.outputs[0] not in fixed for x in node.inputs}
-    real = _dependents(nodes, slots)
+    real, sided = _dependents(nodes, slots), must_stay(nodes, draft.made.flat())
     parts: list[Variable] = []
     for node in reversed(nodes):
         if node.outputs[0] not in fixed or not any(x in wanted for x in node.outputs):
             continue
-        if isinstance(node.op, _MADE_IN_PLACE) or node.outputs[0] not in real:
+        if isinstance(node.op, _MADE_IN_PLACE) or node.outputs[0] not in real or node.outputs[0] in sided:
             wanted.update(node.inputs)
         else:
             parts += [x for x in node.outputs if x in wanted]
@@ -137,7 +138,10 @@ def _pushable(draft: Draft, nodes: Sequence[Apply]) -> set[Variable]:
     rows = depends_only_on(nodes, [*draft.slots.sequences, *draft.slots.constants])
     real = _dependents(nodes, draft.slots.sequences) & rows
     found, limit = set(draft.slots.sequences), highest_rank(draft)
+    sided = must_stay(nodes, draft.made.flat())
     for node in nodes:
+        if not sided.isdisjoint((*node.inputs, *node.outputs)):
+            continue
         moving = [x for x in node.inputs if x in real or x in draft.slots.sequences]
         if node.outputs[0] in real and all(x in found for x in moving) and can_be_batched(node, moving, limit):
             found.update(node.outputs)

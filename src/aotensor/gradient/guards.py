@@ -1,0 +1,248 @@
+"""Cotangents behind a choice: they count on one side of it only, and only there they are looked at.
+
+    y = choose(c, a, b)        ā = ȳ where c holds, b̄ = ȳ where it fails; x̄ = choose(c, x̄ by way of a, x̄ by way of b)
+
+A cotangent masked to 0 on the way is not enough: 0·f′(x) is nan where f′(x) is infinite. So the sweep carries ȳ as it
+is, beside the guards under which it counts, and chooses where the ways from both sides meet. Nothing of the side that
+is not taken reaches the result, and behind a scalar condition nothing of it is computed.
+
+A guard on whole values (ifelse) is carried through any op. One on elements (switch, maximum, minimum, clip) goes
+through ops that keep elements apart: elementwise ones, transposes, sums, and products along the axes that they keep. In
+front of others it becomes a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aotensor.core import dtypes
+from aotensor.core.types import TensorType
+from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.public import lookup
+from aotensor.graph.variable import Variable
+from aotensor.ops.contract import Contract
+from aotensor.ops.create import Alloc, FullLike, is_zeros
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.base import Elementwise, unbroadcast
+from aotensor.ops.elementwise.compare import cast, switch
+from aotensor.ops.index_sum import join_windows
+from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.sums import Sum
+from aotensor.ops.scan.branch import IfElse, chosen
+from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import extents_of
+from aotensor.sparse.convert import as_dense
+from aotensor.sparse.reformat import in_format
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition, and the side of it on which a cotangent counts.
+
+    is_whole: the condition is a scalar for all of the value, as in ifelse; else it broadcasts to the value.
+    """
+
+    condition: Variable
+    holds: bool
+    is_whole: bool
+
+
+Guards: TypeAlias = tuple[Guard, ...]
+"""From the outside in."""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A cotangent, real, null or disconnected, that counts under all of the guards."""
+
+    guards: Guards
+    term: Variable
+
+    def within(self, count: int, x: Variable) -> Guarded:
+        """The same of x under the first guards alone: 0 on the other side of the rest."""
+        if is_disconnected(self.term) or is_null(self.term):
+            return Guarded(self.guards[:count], self.term)
+        term = self.term
+        for guard in reversed(self.guards[count:]):
+            term = _choice(guard, term, None, x) if guard.holds else _choice(guard, None, term, x)
+        return Guarded(self.guards[:count], term)
+
+    def by_whole(self, x: Variable) -> Guarded:
+        """The same under guards on whole values alone."""
+        count = next((k for k, guard in enumerate(self.guards) if not guard.is_whole), len(self.guards))
+        return self.within(count, x)
+
+
+def total(terms: Sequence[Guarded], x: Variable) -> Guarded:
+    """The sum of cotangents of x, under the guards that all have in common. Null poisons, zeros add nothing."""
+    real = [one for one in terms if not is_disconnected(one.term)]
+    null = next((one for one in real if is_null(one.term)), None)
+    if null is not None or not real:
+        return Guarded((), disconnected() if null is None else null.term)
+    real = [one for one in real if not is_zeros(one.term)] or [Guarded((), real[0].term)]
+    common = len(shared_guards(real))
+    return Guarded(real[0].guards[:common], _collapsed(real, common, x))
+
+
+def shared_guards(terms: Sequence[Guarded]) -> Guards:
+    """The guards that all terms begin with."""
+    count = 0
+    for group in zip(*(one.guards for one in terms), strict=False):
+        if any(guard != group[0] for guard in group):
+            break
+        count += 1
+    return terms[0].guards[:count]
+
+
+def _collapsed(terms: Sequence[Guarded], depth: int, x: Variable) -> Variable:
+    """The sum of terms under the first `depth` guards, which they share."""
+    here = [one.term for one in terms if len(one.guards) == depth]
+    sides: dict[tuple[Variable, bool], dict[bool, list[Guarded]]] = {}
+    for one in terms:
+        if len(one.guards) > depth:
+            guard = one.guards[depth]
+            sides.setdefault((guard.condition, guard.is_whole), {}).setdefault(guard.holds, []).append(one)
+    for (condition, is_whole), found in sides.items():
+        then, otherwise = (_collapsed(found[on], depth + 1, x) if on in found else None for on in (True, False))
+        here.append(_choice(Guard(condition, True, is_whole), then, otherwise, x))
+    return sum_terms(join_windows(here), add)
+
+
+def _choice(
+    guard: Guard, then: Variable | None, otherwise: Variable | None, x: Variable, is_fitting: bool = True
+) -> Variable:
+    """`then` where the condition holds, else `otherwise`; None is zero. Cotangents of x, dense or sparse.
+
+    is_fitting: what is given has the extents of x, and is said to have them: those of a branch then follow from x.
+    """
+    if not guard.is_whole:
+        return switch(guard.condition, *(0 if side is None else side for side in (then, otherwise)))
+    sides = [side for side in (then, otherwise) if side is not None]
+    if not all(side.is_sparse for side in sides):
+        sides = [as_dense(side) for side in sides]
+    model, dtype = sides[0], dtypes.promote(*(side.dtype for side in sides))
+    pair = [_like(zero_gradient(x) if side is None else side, model, dtype) for side in (then, otherwise)]
+    if model.is_sparse:
+        return lookup("ifelse")(guard.condition, *pair)  # type: ignore[no-any-return]
+    if is_fitting and None in x.static_shape:
+        pair = [specify_shape(side, extents_of(x)) for side in pair]
+    return chosen(guard.condition, pair)[0]
+
+
+def _like(term: Variable, model: Variable, dtype: str) -> Variable:
+    """A cotangent in the form of another one: dense, or sparse in its format."""
+    term = in_format(term, model.format) if model.is_sparse else as_dense(term)  # type: ignore[attr-defined,arg-type]
+    return cast(term, dtype)
+
+
+# --- how ops pass guards on ------------------------------------------------------------------------------------------
+
+
+def pull_choice(node: Apply, given: Sequence[Guarded]) -> list[Guarded]:
+    """The cotangents of the inputs of an IfElse, each under its side of the condition."""
+    assert isinstance(node.op, IfElse)
+    count, (condition, *values) = node.op.count, node.inputs
+    found = [Guarded((), disconnected())]
+    for place, value in enumerate(values):
+        one, y = given[place % count], node.outputs[place % count]
+        if is_disconnected(one.term) or is_null(one.term):
+            found.append(one)
+        elif dtypes.is_discrete(y.dtype):
+            found.append(Guarded(one.guards, zero_gradient(value)))
+        else:
+            guard = Guard(condition, place < count, True)
+            term = one.term if _has_extents_of(value, y) else _choice(guard, *_on_side(one.term, guard), value, False)
+            found.append(Guarded((*one.guards, guard), term))
+    return found
+
+
+def _on_side(term: Variable, guard: Guard) -> tuple[Variable | None, Variable | None]:
+    return (term, None) if guard.holds else (None, term)
+
+
+def _has_extents_of(x: Variable, y: Variable) -> bool:
+    """Is x known to have the extents of y, so that the cotangent of y is one of x even if x is not y?"""
+    return all(
+        one is not None and one == other for one, other in zip(x.tensor_type.shape, y.tensor_type.shape, strict=True)
+    )
+
+
+def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
+    """The cotangents of the operands of an elementwise op."""
+    op, y = node.op, node.outputs[0]
+    assert isinstance(op, Elementwise)
+    routes = op.row.routes(*node.inputs) if op.row.routes is not None else (None,) * len(node.inputs)
+    found = []
+    for position, (x, route) in enumerate(zip(node.inputs, routes, strict=True)):
+        if position in op.row.unread:
+            found.append(Guarded((), disconnected()))
+            continue
+        guards, scaled = given.guards, given.term if route is not None else None
+        if route is not None:
+            guards = (*guards, Guard(cast(route[0], "bool"), route[1], False))
+        else:
+            scaled = op.scaled(given.term, position, node.inputs, y)
+        if scaled is None or dtypes.is_discrete(y.dtype):
+            found.append(Guarded(given.guards, zero_gradient(x)))
+        elif is_null(scaled):
+            found.append(Guarded((), scaled))
+        elif _is_repeated(x.tensor_type, y.tensor_type):
+            whole = Guarded(guards, scaled).by_whole(y)
+            found.append(Guarded(whole.guards, unbroadcast(whole.term, x)))
+        else:
+            found.append(Guarded(guards, cast(scaled, x.dtype) if dtypes.is_float(x.dtype) else scaled))
+    return found
+
+
+def _is_repeated(x: TensorType, y: TensorType) -> bool:
+    """Does x broadcast to y?"""
+    return x.rank != y.rank or any(dim == 1 != wide for dim, wide in zip(x.shape, y.shape, strict=True))
+
+
+def carried(guards: Guards, node: Apply, position: int) -> Guards | None:
+    """Guards on the output of an op as guards on one of its inputs: elements that reach only masked ones are masked."""
+    found = []
+    for guard in guards:
+        if guard.is_whole:
+            found.append(guard)
+            continue
+        mask = _mask_of_input(guard.condition, node, position)
+        if mask is None:
+            return None
+        found.append(Guard(mask, guard.holds, False))
+    return tuple(found)
+
+
+def _mask_of_input(mask: Variable, node: Apply, position: int) -> Variable | None:
+    """The condition on an input for one on the output; None where elements are mixed."""
+    y = node.outputs[0]
+    axes = _axes_of_input(node, position)
+    if axes is None:
+        return None
+    wide = dimshuffle(mask, [None] * (y.ndim - mask.ndim) + list(range(mask.ndim)))
+    lost = [axis for axis in range(y.ndim) if axis not in axes]
+    return None if any(wide.tensor_type.shape[axis] != 1 for axis in lost) else dimshuffle(wide, axes)
+
+
+def _axes_of_input(node: Apply, position: int) -> list[int | None] | None:
+    """The axis of the output that each axis of an input becomes, None where it is summed over; None if they mix."""
+    y, x = node.outputs[0], node.inputs[position]
+    match node.op:
+        case DimShuffle(pattern=pattern):
+            return [pattern.index(axis) if axis in pattern else None for axis in range(x.ndim)]
+        case Sum(axes=summed):
+            kept = iter(range(y.ndim))
+            return [None if axis in summed else next(kept) for axis in range(x.ndim)]
+        case Contract():
+            *sides, out = node.op.parts()
+            return [out.index(letter) if letter in out else None for letter in sides[position]]
+        case Alloc() | FullLike() if position == 0:
+            first, dims = y.ndim - x.ndim, x.tensor_type.shape
+            return [
+                first + k if dim != 1 or y.tensor_type.shape[first + k] == 1 else None for k, dim in enumerate(dims)
+            ]
+        case _:
+            return None
