@@ -164,10 +164,18 @@ erfc = elementwise(
     analytic=scipy_special("erfc"),
 )
 
+
+def _reference_gammaln(x: Array) -> Array:
+    """SciPy's; near the zeros 1 and 2 its principal branch, which keeps its digits there."""
+    near = np.abs(np.abs(x - 1.5) - 0.5) <= 0.2
+    principal = scipy_special("loggamma")(np.where(near, x, 1).astype(np.complex128)).real
+    return np.where(near, principal, scipy_special("gammaln")(x)).astype(x.dtype)
+
+
 gammaln = elementwise(
     "gammaln",
     "ln |Γ(x)|; +inf at 0, −1, −2, …",
-    scipy_special("gammaln"),
+    _reference_gammaln,
     lambda s, x: s.special("gammaln", x),
     (lambda g, x, y: g * psi(x),),
 )
