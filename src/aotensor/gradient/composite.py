@@ -13,8 +13,8 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.overrides import Override, filled, forward_rule, older_forward_rule, reverse_rule
-from aotensor.gradient.reverse import pull_through
 from aotensor.gradient.sampled import SampledRules
+from aotensor.gradient.sweep import pull_through
 from aotensor.gradient.terms import Pattern, graph_pattern
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null

@@ -17,7 +17,8 @@ from aotensor.gradient.options import (
     report_disconnection,
     stand_in,
 )
-from aotensor.gradient.reverse import Sweep, as_points, grad
+from aotensor.gradient.reverse import as_points, grad
+from aotensor.gradient.sweep import Sweep
 from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aotensor.gradient.forward import push
-from aotensor.gradient.reverse import Sweep
+from aotensor.gradient.sweep import Sweep
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 

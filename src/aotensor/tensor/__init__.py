@@ -14,7 +14,7 @@ from aotensor.gradient import grad, hessian, jacobian
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor, constant, shared
 from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.elementwise.arithmetic import (
-    abs, add, fill, floor_div, hypot, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg, pow, power,
+    abs, add, fill, floor_div, hypot, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg,
     reciprocal, relu, second, sgn, sign, sqr, square, sub, true_div,
 )
 from aotensor.ops.shape.axes import (
@@ -59,6 +59,7 @@ from aotensor.ops.linalg.pinv import pinv
 from aotensor.ops.linalg.qr import qr
 from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
+from aotensor.ops.elementwise.powers import pow, power
 from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
 from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
 from aotensor.ops.reduce.sums import all, any, mean, prod, sum

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.arithmetic import pow as power
 from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.compare import cast, ge, le, switch
 from aotensor.ops.elementwise.elementary import exp, expm1, log, sqrt, tan
+from aotensor.ops.elementwise.powers import pow as power
 from aotensor.ops.elementwise.special import logit
 from aotensor.ops.random.parameter import parameter
 from aotensor.ops.random.sizes import extents_for, noise, real, sampled

@@ -14,7 +14,7 @@ from aotensor.graph.op import Op
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Constant, Variable
-from aotensor.ops.elementwise import arithmetic
+from aotensor.ops.elementwise import arithmetic, powers
 from aotensor.sparse.arithmetic import compare, structured
 from aotensor.sparse.arithmetic.add import sparse_add, sparse_neg, sparse_sub
 from aotensor.sparse.arithmetic.multiply import DivSD, sparse_mul
@@ -47,7 +47,7 @@ def sparse_power(x: Any, exponent: Any) -> Variable:
     is_number = isinstance(value, int | float | np.number) or (isinstance(value, np.ndarray) and value.ndim == 0)
     if is_number and value > 0:
         return structured_pow(matrix, exponent)
-    return arithmetic.pow(_densified("pow", matrix), exponent)
+    return powers.pow(_densified("pow", matrix), exponent)
 
 
 def _densified(name: str, x: Variable) -> Variable:

@@ -11,7 +11,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import evaluate_all
-from aotensor.ops.elementwise import arithmetic, compare, elementary, special
+from aotensor.ops.elementwise import arithmetic, compare, elementary, powers, special
 from aotensor.sparse.arithmetic.operands import CanonicalOp, is_literal
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import as_sparse, need_sparse, scipy_matrix
@@ -102,7 +102,7 @@ structured_monoid = structured_elemwise
 structured_sigmoid: Final = structured(special.sigmoid, "structured_sigmoid")
 structured_exp: Final = structured(elementary.exp, "structured_exp")
 structured_log: Final = structured(elementary.log, "structured_log")
-structured_pow: Final = structured(arithmetic.pow, "structured_pow")
+structured_pow: Final = structured(powers.pow, "structured_pow")
 structured_minimum: Final = structured(arithmetic.minimum, "structured_minimum")
 structured_maximum: Final = structured(arithmetic.maximum, "structured_maximum")
 structured_add: Final = structured(arithmetic.add, "structured_add")

@@ -1,0 +1,146 @@
+"""Powers: of any numbers, and by multiplications where the exponent is a small literal."""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.types import Array
+from aotensor.errors import GraphValueError
+from aotensor.graph.public import public
+from aotensor.graph.sparse_type import is_sparse
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.elementwise.arithmetic import reciprocal, second, sqr
+from aotensor.ops.elementwise.base import Elementwise, Row
+from aotensor.ops.elementwise.compare import and_, cast, eq, ge, switch
+from aotensor.ops.elementwise.elementary import log
+from aotensor.ops.elementwise.signatures import counting, numeric
+
+_MAX_UNROLLED_POWER = 16
+"""Largest literal exponent that becomes multiplications, each of which rounds once."""
+
+
+def _reference_pow(x: Array, y: Array) -> Array:
+    if y.dtype.kind in "iu" and np.any(y < 0):
+        raise GraphValueError("pow: an integer to a negative integer power", hint="cast the base to a floating dtype")
+    return np.asarray(np.power(x, y))
+
+
+def _check_exponents(b: TensorBuilder, x: Tensor, y: Tensor) -> None:
+    _, common = counting(x.dtype, y.dtype)
+    if not dtypes.is_signed(common):
+        return
+    fine = b.map(lambda s, e: s.compare("ge", s.cast(e, common), s.constant(0, common)), y, dtype="bool")
+    b.check(b.item(b.reduce("and", fine, range(len(y.extents)))), "an integer to a negative integer power")
+
+
+def _emit_pow(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+    """xʸ; of integers by squaring, one step per bit of the exponent, so that the result wraps."""
+    if dtypes.is_float(x.dtype):
+        return s.math2("pow", x, y)
+    bits = 8 * dtypes.itemsize(x.dtype) - (1 if dtypes.is_signed(x.dtype) else 0)
+    zero, result, power = s.constant(0, x.dtype), s.constant(1, x.dtype), x
+    for bit in range(bits):
+        is_set = s.compare("ne", s.and_(y, s.constant(1 << bit, x.dtype)), zero)
+        result = s.select(is_set, s.mul(result, power), result)
+        power = s.mul(power, power)
+    return result
+
+
+def _pow_slope_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """b·aᵇ⁻¹, and 0 for b = 0 whatever a is."""
+    return switch(eq(b, 0), 0, g * b * _pow(a, b - 1))
+
+
+def _pow_slope_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """aᵇ·ln a, and 0 for a = 0 where aᵇ is constant."""
+    return switch(and_(eq(a, 0), ge(b, 0)), 0, g * y * log(a))
+
+
+_pow = Elementwise(
+    Row(
+        "pow",
+        "xʸ",
+        _reference_pow,
+        _emit_pow,
+        (_pow_slope_of_base, _pow_slope_of_exponent),
+        counting,
+        guard=_check_exponents,
+        analytic=np.power,
+    )
+)
+
+
+@cache
+def _integer_power(exponent: int) -> Elementwise:
+    """xⁿ for a literal n, by multiplications."""
+
+    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+        power = reduce(lambda low, bit: _times(s, s.mul(low, low), x, bit), f"{max(exponent, -exponent):b}"[1:], x)
+        return power if exponent > 0 else s.div(s.constant(1, x.dtype), power)
+
+    return Elementwise(
+        Row(
+            "int_pow",
+            "xⁿ for a literal n",
+            lambda x: np.power(x, np.asarray(exponent, x.dtype)),
+            emit,
+            (lambda g, x, y: exponent * g * pow(x, exponent - 1),),
+            numeric,
+            parameters=(("exponent", exponent),),
+            analytic=lambda x: np.power(x, exponent),
+        )
+    )
+
+
+def _times(s: ScalarVerbs, x: Any, y: Any, bit: str) -> Scalar:
+    return s.mul(x, y) if bit == "1" else x
+
+
+@public
+def pow(x: Any, y: Any) -> Variable:
+    """xʸ.   Integer literals up to ±16 as y use exact forms: x⁰ = 1, x² = x·x. Bool counts as int8.
+
+    Slopes: y·xʸ⁻¹ (0 for y = 0) and xʸ·ln x (0 for x = 0, y ≥ 0).
+
+    Raises: GraphValueError for an integer to a negative integer power, when built where y is a literal, else at run
+    time.
+    """
+    exponent = None if is_sparse(x) else _whole_literal(x, y)
+    if exponent is None:
+        return _pow(x, y)
+    base, _ = _pow.convert_inputs([x, y])
+    _, common = counting(base.dtype, as_tensor(exponent).dtype) if dtypes.is_discrete(base.dtype) else ((), base.dtype)
+    base = cast(base, common)
+    if exponent < 0 and dtypes.is_discrete(common):
+        raise GraphValueError(
+            f"pow: an integer to the power {exponent}",
+            lines=[base.describe()],
+            hint="cast the base to a floating dtype",
+        )
+    match exponent:
+        case 0:
+            return second(base, 1 if dtypes.is_float(common) else as_tensor(np.ones((), common)))
+        case 1:
+            return base
+        case 2:
+            return sqr(base)
+        case -1:
+            return reciprocal(base)
+    return _integer_power(exponent)(base)
+
+
+def _whole_literal(x: Any, y: Any) -> int | None:
+    """The exponent, if it is a literal for which multiplications serve and x is symbolic."""
+    if isinstance(y, bool | np.generic) or not isinstance(y, int | float) or not isinstance(x, Variable):
+        return None
+    if isinstance(y, float) and not (y.is_integer() and dtypes.is_float(x.dtype)):
+        return None
+    return int(y) if -_MAX_UNROLLED_POWER <= y <= _MAX_UNROLLED_POWER else None
+
+
+power = pow
