@@ -88,8 +88,8 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
         return np.array(value)
     is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
     try:
-        array = np.asarray(value)
-    except (ValueError, TypeError, OverflowError) as error:
+        array = np.asarray(_through_dlpack(value))
+    except Exception as error:  # whatever the object's own __array__ or __dlpack__ raises
         raise ArgumentTypeError(f"{spec.name}: {target.name} is no array ({error})") from error
     if array.dtype != dtype:
         array = _from_literal(spec, array, target) if is_literal else _cast(spec, array, target)
@@ -98,6 +98,18 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
     if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
         array = np.array(array, dtype=dtype, order="C")
     return array
+
+
+def _through_dlpack(value: object) -> object:
+    """What only DLPack can read, as an array on the same memory; anything else itself.
+
+    NumPy reads __array__, __array_interface__ and buffers by itself.
+    """
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return value
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return value
+    return np.from_dlpack(value)
 
 
 def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -145,13 +145,53 @@ def _output(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue)
             f"{spec.name}: output {target.name} is a sparse matrix, whose memory cannot be chosen",
             hint="its arrays stay the same from call to call: see .outputs",
         )
+    return _contiguous(spec, _writable(spec, value, target, "cannot be chosen"), target.name)
+
+
+Places: TypeAlias = dict[str, AnyArray]
+"""Outputs by name, and the arrays that they shall be written to."""
+
+
+def chosen_outputs(spec: FunctionSpec, results: Mapping[str, OutputSpec | SparseValue], out: object) -> Places | None:
+    """What a call was given as `out`: an array, or several in the form of the result; None chooses nothing.
+
+    results: what the function gives, by name.
+
+    Raises: ArgumentTypeError for another number, unknown names, other dtypes or ranks; ArgumentValueError for arrays
+    that are read-only. Extents and overlaps are checked by the library.
+    """
+    if out is None:
+        return None
+    if isinstance(out, Mapping):
+        unknown = [name for name in out if name not in results]
+        if unknown:
+            known = f"its outputs are {', '.join(results) or 'none'}"
+            raise ArgumentTypeError(f"{spec.name} has no output {unknown[0]!r}", hint=known)
+        given = {str(name): value for name, value in out.items()}
+    else:
+        values = out if isinstance(out, list | tuple) else [out]
+        if len(values) != len(results):
+            raise ArgumentTypeError(f"{spec.name} has {len(results)} outputs, out has {len(values)}")
+        given = dict(zip(results, values, strict=True))
+    return {
+        name: _writable(spec, value, results[name], "cannot be given") for name, value in given.items()
+        if value is not None
+    }  # fmt: skip
+
+
+def _writable(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue, how: str) -> AnyArray:
+    """An array for an output, of any layout.   how: what cannot be done with a sparse matrix"""
+    if isinstance(target, SparseValue):
+        raise ArgumentTypeError(f"{spec.name}: output {target.name} is a sparse matrix, whose memory {how}")
     if not isinstance(value, np.ndarray) or value.dtype != DTYPES[target.dtype] or value.ndim != len(target.shape):
         raise ArgumentTypeError(
             f"{spec.name}: output {target.name} needs an array of dtype {target.dtype} and rank {len(target.shape)}"
         )
     if not value.flags.writeable:
         raise ArgumentValueError(f"{spec.name}: output {target.name} is read-only")
-    return _contiguous(spec, value, target.name)
+    if not value.flags.aligned or any(stride % value.itemsize for stride in value.strides):
+        raise ArgumentValueError(f"{spec.name}: output {target.name} is not aligned for its dtype")
+    return value
 
 
 def _contiguous(spec: FunctionSpec, array: AnyArray, name: str) -> AnyArray:

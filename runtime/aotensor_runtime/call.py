@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from aotensor_runtime.abi import Context
 from aotensor_runtime.arguments import match_names
 from aotensor_runtime.blas import blas_table
-from aotensor_runtime.bound import BoundFunction, Given
-from aotensor_runtime.fast import fast_call
+from aotensor_runtime.bound import BoundFunction, Given, Places, chosen_outputs
+from aotensor_runtime.fast import Plan, fast_call, plan_of
 from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.layout import probe
 from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.signature import describe, function_html, python_signature
 from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_result_of
 from aotensor_runtime.sparse.values import Value, to_value
 from aotensor_runtime.state import Cell, State
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 class LibraryFunction:
     """A function of a library: call it with arrays, by position or by name.
 
-    `spec` is its signature, `state` its shared variables. Results are new arrays, 0-dimensional for scalars. Calls from
-    several threads run at the same time, except those of functions that update shared variables.
+    `spec` is its signature, `state` its shared variables. Results are new arrays, 0-dimensional for scalars, unless
+    `out=` says where to put them. Calls from several threads run at the same time, except those of functions that
+    update shared variables.
     """
 
     def __init__(
@@ -46,25 +48,50 @@ class LibraryFunction:
     ) -> None:
         self.spec, self.library, self.state = spec, library, State(spec, cells, lock)
         self.__name__ = self.__qualname__ = spec.name
-        self.__doc__ = spec.doc or None
         self._manifest, self._entries, self._cells, self._lock = manifest, entries, tuple(cells.values()), lock
         self._arguments = [value for value in spec.arguments if value.name not in cells]
+        self.__doc__ = describe(spec)
+        self.__signature__ = python_signature(spec)
         positions = {value.name: i for i, value in enumerate(spec.produced)}
         self._updates = tuple((cells[state], positions[output]) for state, output in spec.updates)
         self._result = sparse_result_of(spec) if spec.sparse_outputs else result_of(spec)
         self._context = Context(struct_size=ctypes.sizeof(Context))
         self._fast: SparseCall = self._first_call
+        names = tuple(value.name for value in self._arguments)
+        self._takers = tuple(_taker(names[k:]) for k in range(len(names)))
+        self._takes_out = "out" not in names
+        self._results = {value.name: value for value in spec.results}
+        self._plan: Plan | None = None
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """The outputs: an array, a list or a dict of arrays; [] where there are only updates.
 
+        out: an array for the result; where there are several a list, or a dict by name, of as many as shall be used.
+        They are checked for dtype, extents, overlap with inputs and each other, and for being writable, and returned in
+        place of new arrays. A function with an input of the name `out` does not have this option.
+
         Raises: ArgumentTypeError for number, names, dtypes and ranks of arguments; ArgumentValueError for sizes and
         values; ArgumentIndexError for indices; OutOfMemory.
         """
+        given: Places | None = None
+        if kwargs:
+            if self._takes_out and "out" in kwargs:
+                given = chosen_outputs(self.spec, self._results, kwargs.pop("out"))
+            args = self._by_position(args, kwargs)
         if self._cells:
-            return self._call_with_state(args, kwargs)
-        outputs = None if kwargs else self._fast(args)
-        return self._result(self._call_long(args, kwargs, ()) if outputs is None else outputs)
+            return self._call_with_state(args, given)
+        outputs = self._fast(args) if given is None else self._fast_into(args, given)
+        return self._result(self._call_long(args, (), given) if outputs is None else outputs)
+
+    def _by_position(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
+        """All arguments in their order; names that do not fit are left to the long way, which says what is wrong."""
+        first = len(args)
+        if kwargs and first + len(kwargs) == len(self._arguments):
+            try:
+                return args + self._takers[first](kwargs)
+            except KeyError:
+                pass
+        return tuple(match_names(self.spec.name, self._arguments, args, kwargs))
 
     def bind(self, **arrays: object) -> BoundFunction:
         """The function on fixed arrays: all inputs by name, and those outputs whose memory you want to choose.
@@ -94,30 +121,51 @@ class LibraryFunction:
         self._fast = make(self.spec, self._entries, self._context, probe())
         return self._fast(args)
 
-    def _call_with_state(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+    def _call_with_state(self, args: tuple[object, ...], given: Places | None) -> Any:
         if not self._updates:
             with self._lock:
                 state = tuple([cell.value for cell in self._cells])
-            return self._result(self._run(args, kwargs, state))
+            return self._result(self._run(args, state, given))
         with self._lock:
-            outputs = self._run(args, kwargs, tuple([cell.value for cell in self._cells]))
+            outputs = self._run(args, tuple([cell.value for cell in self._cells]), given)
             for cell, position in self._updates:
                 cell.value = outputs[position]
         return self._result(outputs)
 
-    def _run(
-        self, args: tuple[object, ...], kwargs: Mapping[str, object], state: tuple[Value, ...]
-    ) -> tuple[Value, ...]:
-        outputs = None if kwargs else self._fast(args + state)
-        return self._call_long(args, kwargs, state) if outputs is None else outputs
+    def _run(self, args: tuple[object, ...], state: tuple[Value, ...], given: Places | None) -> tuple[Value, ...]:
+        outputs = self._fast(args + state) if given is None else self._fast_into(args + state, given)
+        return self._call_long(args, state, given) if outputs is None else outputs
 
-    def _call_long(
-        self, args: tuple[object, ...], kwargs: Mapping[str, object], state: tuple[Value, ...]
-    ) -> tuple[Value, ...]:
+    def _call_long(self, args: tuple[object, ...], state: tuple[Value, ...], given: Places | None) -> tuple[Value, ...]:
         self._use_blas()
-        values = match_names(self.spec.name, self._arguments, args, kwargs)
+        values = match_names(self.spec.name, self._arguments, args, {})
         converted = (*(to_value(self.spec, x, value) for x, value in zip(values, self._arguments, strict=True)), *state)
-        outputs = self._fast(converted)
+        outputs = self._fast(converted) if given is None else None
         if outputs is None:
-            outputs = invoke_values(self._manifest, self.spec, self._entries.uniform, self._context, converted)
+            outputs = invoke_values(
+                self._manifest, self.spec, self._entries.uniform, self._context, converted, given or {}
+            )
         return outputs
+
+    def _fast_into(self, args: tuple[Any, ...], given: Places) -> tuple[Value, ...] | None:
+        """The short way to outputs that are all given; None if the long way has to be taken."""
+        layout = probe()
+        if layout is None or self.spec.is_sparse or len(given) != len(self.spec.outputs):
+            return None
+        if self._plan is None:
+            self._use_blas()
+            self._plan = plan_of(self.spec, self._entries, self._context, layout)
+        outputs = tuple([given[value.name] for value in self.spec.outputs])
+        return None if self._entries.call_python(self._plan, id(args), id(outputs)) else outputs
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table of inputs and outputs."""
+        return function_html(self.spec)
+
+
+def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
+    """From arguments by name to a tuple in this order.   Raises: KeyError for a missing one"""
+    if len(names) == 1:
+        (name,) = names
+        return lambda kwargs: (kwargs[name],)
+    return operator.itemgetter(*names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -132,9 +132,14 @@ def result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def invoke(
-    manifest: Manifest, spec: FunctionSpec, uniform: Callable[..., int], context: Context, inputs: Sequence[AnyArray]
+    manifest: Manifest,
+    spec: FunctionSpec,
+    uniform: Callable[..., int],
+    context: Context,
+    inputs: Sequence[AnyArray],
+    given: Mapping[str, AnyArray],
 ) -> tuple[AnyArray, ...]:
-    """Call a function on arrays of the right dtypes and ranks; gives new arrays.
+    """Call a function on arrays of the right dtypes and ranks; gives new arrays, or those that are given by name.
 
     context: it is copied, since the call needs a message buffer of its own.
 
@@ -144,7 +149,10 @@ def invoke(
     patterns = {group.first for group in spec.sparse_outputs}
     for i, value in enumerate(spec.outputs):
         sources = None if i in patterns else shape_sources(spec, value)
-        outputs.append(None if sources is None else new_array(shape_of(sources, inputs), DTYPES[value.dtype]))
+        if value.name in given:
+            outputs.append(given[value.name])
+        else:
+            outputs.append(None if sources is None else new_array(shape_of(sources, inputs), DTYPES[value.dtype]))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(uniform, context, call)
     if status == Status.OUTPUTS_NEEDED:

@@ -27,6 +27,7 @@ from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.machine import check_architecture, check_features
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
 from aotensor_runtime.mapping import map_library
+from aotensor_runtime.signature import html_table, typed_line
 from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
 
@@ -114,6 +115,17 @@ class Library:
 
     def __repr__(self) -> str:
         return f"<library {self.manifest.name}: {', '.join(self.functions)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the functions and their signatures."""
+        target = f"{self.manifest.target}, {self.manifest.cpu}"
+        rows = [(name, typed_line(f.spec)) for name, f in self.functions.items()]
+        return html_table(f"library {self.manifest.name}", target, rows)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file, as they were judged and loaded."""
+        return self._data
 
     def section(self, name: str) -> bytes:
         """Content of an extra section, see `manifest.sections`.

@@ -1,9 +1,14 @@
-"""What a manifest says about one function: its arrays, sparse matrices, dims and checks, as the C entries have them."""
+"""What a manifest says about one function: its arrays, sparse matrices, dims and checks, as the C entries have them.
+
+At the end: how that looks to people and tools, in docstrings, `inspect.signature` and notebooks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
+from inspect import Parameter, Signature
 from typing import Final, Literal, TypeVar
 
 OutputKind = Literal["single", "list", "dict", "none"]
@@ -209,3 +214,54 @@ def _grouped(values: Sequence[_Spec], groups: Sequence[SparseSpec]) -> tuple[_Sp
         whole = SparseValue(group.name, group.format, data.dtype, indices.dtype, pattern.shape, group.first, default)
         found[group.first : group.first + 4] = [whole]
     return tuple(found)
+
+
+# --- for people ------------------------------------------------------------------------------------------------------
+
+
+def kind_of(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
+    """`float64[n, p]`, `csr float32[n, 5]`, `int64`"""
+    name = f"{value.format} {value.dtype}" if isinstance(value, SparseValue) else value.dtype
+    extents = ", ".join("?" if n is None else str(n) for n in value.shape)
+    return f"{name}[{extents}]" if value.shape else name
+
+
+def describe(spec: FunctionSpec) -> str:
+    """A docstring: what the user has said about the function, else its signature with types."""
+    return spec.doc or typed_line(spec)
+
+
+def typed_line(spec: FunctionSpec) -> str:
+    """`logistic(X: float64[n, p], w: float64[p]) -> loss: float64`, without shared variables"""
+    inputs = ", ".join(f"{value.name}: {kind_of(value)}" for value in spec.arguments if value.default is None)
+    results = ", ".join(f"{value.name}: {kind_of(value)}" for value in spec.results)
+    return f"{spec.name}({inputs}) -> {results or 'nothing'}"
+
+
+def python_signature(spec: FunctionSpec) -> Signature:
+    """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
+    names = [value.name for value in spec.arguments if value.default is None]
+    if not all(name.isidentifier() for name in names):
+        return Signature([Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD)])
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    if "out" not in names:
+        parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None))
+    return Signature(parameters)
+
+
+def function_html(spec: FunctionSpec) -> str:
+    """A table of inputs and outputs."""
+    rows = [("input", value.name, kind_of(value), _note(value)) for value in spec.arguments]
+    rows += [("output", value.name, kind_of(value), "") for value in spec.results]
+    return html_table(spec.name, spec.doc, rows)
+
+
+def html_table(title: str, note: str, rows: Sequence[Sequence[str]]) -> str:
+    """A title, a line, and a table, with every text escaped."""
+    cells = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    line = f"<p>{escape(note)}</p>" if note else ""
+    return f"<div><b>{escape(title)}</b>{line}<table>{cells}</table></div>"
+
+
+def _note(value: ArgumentSpec | SparseValue) -> str:
+    return "" if value.default is None else "shared variable"

@@ -59,7 +59,7 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors",),
     "codegen": ("abi", "manifest", "container"),
     "driver": (
-        "", "abi", "container", "elf", "errors", "library", "machine", "manifest", "vectors",
+        "", "abi", "container", "elf", "errors", "library", "machine", "manifest", "signature", "vectors",
     ),
 }  # fmt: skip
 

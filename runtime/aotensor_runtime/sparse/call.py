@@ -7,7 +7,7 @@ memory while it runs, through a callback, so that nothing is checked, sorted or 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from threading import local
 from typing import Any, Final, TypeAlias
@@ -47,10 +47,15 @@ def sparse_call(spec: FunctionSpec, entries: Entries, context: Context, layout: 
 
 
 def invoke_values(
-    manifest: Manifest, spec: FunctionSpec, uniform: Callable[..., int], context: Context, values: Sequence[Value]
+    manifest: Manifest,
+    spec: FunctionSpec,
+    uniform: Callable[..., int],
+    context: Context,
+    values: Sequence[Value],
+    given: Mapping[str, AnyArray],
 ) -> tuple[Value, ...]:
-    """The long way: converted inputs to outputs.   Raises: as `invoke`"""
-    return joiner(spec)(invoke(manifest, spec, uniform, context, flat(values)), values)
+    """The long way: converted inputs to outputs, to those that are given where there are some.   Raises: as `invoke`"""
+    return joiner(spec)(invoke(manifest, spec, uniform, context, flat(values), given), values)
 
 
 def flat(values: Sequence[Value]) -> list[AnyArray]:

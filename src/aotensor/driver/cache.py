@@ -57,6 +57,11 @@ def load_compiled(f: Function) -> LibraryFunction:
     return Library(data, path)[f.name]
 
 
+def loaded(library: bytes) -> Library:
+    """A library from its bytes.   Raises: LibraryError"""
+    return Library(library)
+
+
 def _key(f: Function) -> str:
     digest = hashlib.sha256()
     graph = graph_text(f.name, list(f.flat.arguments.values()), f.flat.results)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cached_property
+from inspect import Parameter, Signature
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.cache import load_compiled
+from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.modes import Profile, checked_mode
 from aotensor.driver.naming import c_name
 from aotensor.driver.prepare import prepare
@@ -26,13 +28,15 @@ from aotensor.driver.signature import (
     named_outputs,
     shared_leaves,
 )
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
+from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.public import public
 from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all, replace
 from aotensor.sparse.boundary import Flat, flatten
+from aotensor_runtime.signature import html_table
 
 if TYPE_CHECKING:
     from aotensor.driver.verify import Report
@@ -182,25 +186,53 @@ class Function:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.
 
+        out: where to put the results, as for a function of a library.
+
         Raises: GraphTypeError and GraphValueError by argument name for values that do not fit.
         """
         if self._direct is not None:
             return self._direct(*args, **kwargs)
+        if kwargs and "out" in kwargs and "out" not in self.arguments:
+            return self._run_into(args, kwargs)
         return self.run_compiled(args, kwargs) if self._is_plain else self._run(args, kwargs)
 
     def run_compiled(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """A compiled call in any mode.   Raises: as a call."""
         compiled = self._compiled
         if compiled is None:
-            compiled = self._compiled = load_compiled(self)
-            if self._is_plain and not self.state and all(key == shown for key, shown in self.keys.items()):
-                self._direct = compiled
+            compiled = self._use(load_compiled(self))
         for name, x in self.state.items():
             compiled.state.lend(name, x.get_value(borrow=True))
         result = compiled(*args, **kwargs)
         for name in self.updates:
             self.state[name].set_value(compiled.state.borrow(name), borrow=True)
         return self._renamed(result)
+
+    def _run_into(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+        """A call with `out`.   Raises: GraphValueError in a mode that runs the reference"""
+        if self.mode != "compiled":
+            raise GraphValueError(
+                f"{self.name}: out is for compiled calls, and this mode runs the reference", hint="copy the result"
+            )
+        out, rest = kwargs["out"], {key: x for key, x in kwargs.items() if key != "out"}
+        if isinstance(out, Mapping):
+            names = {key: name for name, key in self.keys.items()}
+            out = {names.get(key, key): x for key, x in out.items()}
+        if self._wishes:
+            args, rest = [array for _, array in self.bind_arguments(args, rest)], {}
+        with self.profile.timed() if self.profile is not None else nullcontext():
+            return self.run_compiled(args, {**rest, "out": out})
+
+    def adopt(self, library: bytes) -> None:
+        """Take a library that was compiled from this function elsewhere, unless this machine cannot run it."""
+        with suppress(UnsupportedMachine):
+            self._use(loaded(library)[self.name])
+
+    def _use(self, compiled: LibraryFunction) -> LibraryFunction:
+        self._compiled = compiled
+        if self._is_plain and not self.state and all(key == shown for key, shown in self.keys.items()):
+            self._direct = compiled
+        return compiled
 
     def _run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """A call in another mode, with a profile, or with inputs that have wishes."""
@@ -285,10 +317,46 @@ class Function:
         """Dict results under the user's own keys."""
         return {self.keys[key]: x for key, x in result.items()} if isinstance(result, dict) else result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the graph, the values of shared variables, and the compiled library if there is one.
+
+        Variables that several functions share are not shared by their copies.
+
+        Raises: PicklingError for an op or a value that cannot be pickled, such as one of a class in a function.
+        """
+        state = {key: value for key, value in vars(self).items() if key not in ("flat", "_compiled", "_direct")}
+        try:
+            graph = to_portable(state)
+        except Exception as error:  # whatever an op of the user raises
+            raise PicklingError(f"{self.name} cannot be pickled: {error}") from error
+        return _restored, (graph, None if self._compiled is None else self._compiled.library.data)
+
+    @property
+    def __signature__(self) -> Signature:
+        """For `inspect.signature`: the inputs by name, and `out`."""
+        names = [key for key, x in self.arguments.items() if not isinstance(x, SharedVariable)]
+        out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
+        return Signature([*(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names), *out])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table of inputs and outputs."""
+        rows = [("input", key, str(x.type)) for key, x in self.arguments.items()]
+        rows += [("output", self.keys.get(key, key), str(x.type)) for key, x in self.results.items()]
+        return html_table(self.name, "", rows)
+
     def __repr__(self) -> str:
         inputs = ", ".join(f"{key}: {x.type}" for key, x in self.arguments.items())
         outputs = ", ".join(f"{key}: {x.type}" for key, x in self.results.items())
         return f"<Function {self.name}({inputs}) -> {outputs}>"
+
+
+def _restored(graph: Portable, library: bytes | None) -> Function:
+    """Unpickle: a function that is compiled if the other one was, and runs here."""
+    f = Function.__new__(Function)
+    vars(f).update(from_portable(graph), _compiled=None, _direct=None)
+    if library is not None:
+        f.adopt(library)
+    return f
 
 
 def _doors() -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from aotensor.driver.derivatives.verdict import Gradient, Verdict
 from aotensor.errors import AotensorError
+from aotensor_runtime.signature import html_table
 
 
 class CheckFailed(Exception):
@@ -45,6 +46,11 @@ class Report:
         widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
         lines = [f"{name:<{widths[0]}}  {verdict:<{widths[1]}}  {detail}".rstrip() for name, verdict, detail in rows]
         return "\n".join([f"{self.subject}: {self.summary()}", *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table."""
+        rows = [*((x.name, x.verdict, x.detail) for x in self.checks), *self.gradient_rows()]
+        return html_table(self.subject, self.summary(), rows)
 
     def gradient_rows(self) -> list[tuple[str, str, str]]:
         """(what, verdict, detail), one per output for the inputs of which the same is to be said."""

@@ -33,6 +33,12 @@ Routes: TypeAlias = Callable[..., tuple[tuple[Variable, bool] | None, ...]]
 ELEMENTWISE: Final[dict[str, Elementwise]] = {}
 """The public elementwise ops by name."""
 
+MAKERS: Final[dict[str, Callable[..., Elementwise]]] = {}
+"""By name, what makes an op of the values of its row's parameters."""
+
+_KNOWN: Final[dict[tuple[str, tuple[tuple[str, Any], ...]], Elementwise]] = {}
+"""All elementwise ops that were made, by name and parameters, which is what makes two of them equal."""
+
 
 def not_implemented(*_: Variable) -> Variable:
     """The partial derivative of a function whose derivative is unknown here; using it is an error that says so."""
@@ -84,6 +90,11 @@ class Elementwise(Op):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.row.doc)
+        _KNOWN.setdefault((self.row.name, self.row.parameters), self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name and parameters: the functions of a row stay where they are written."""
+        return (known_elementwise, (self.row.name, self.row.parameters))
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -208,6 +219,16 @@ def routed(routes: Routes, count: int) -> tuple[Partial, ...]:
         return scaled
 
     return tuple(partial(position) for position in range(count))
+
+
+def known_elementwise(name: str, parameters: tuple[tuple[str, Any], ...]) -> Elementwise:
+    """The op of that name and parameters.   Raises: GraphValueError if the module that defines it was not imported"""
+    found = _KNOWN.get((name, parameters))
+    if found is None and name in MAKERS:
+        return MAKERS[name](*(value for _, value in parameters))
+    if found is None:
+        raise GraphValueError(f"the op {name} is unknown here", hint="import the module that defines it")
+    return found
 
 
 def elementwise(

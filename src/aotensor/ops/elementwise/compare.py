@@ -14,7 +14,7 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.elementwise.base import Elementwise, Row, elementwise, routed
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, routed
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
 
 # --- conversion ------------------------------------------------------------------------------------------------------
@@ -44,6 +44,9 @@ def _cast(dtype: str) -> Elementwise:
             parameters=(("dtype", dtype),),
         )
     )
+
+
+MAKERS["cast"] = _cast
 
 
 @public

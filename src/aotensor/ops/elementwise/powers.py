@@ -15,7 +15,7 @@ from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import reciprocal, second, sqr
-from aotensor.ops.elementwise.base import Elementwise, Row
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, switch
 from aotensor.ops.elementwise.elementary import log
 from aotensor.ops.elementwise.signatures import counting, numeric
@@ -95,6 +95,9 @@ def _integer_power(exponent: int) -> Elementwise:
             analytic=lambda x: np.power(x, exponent),
         )
     )
+
+
+MAKERS["int_pow"] = _integer_power
 
 
 def _times(s: ScalarVerbs, x: Any, y: Any, bit: str) -> Scalar:
