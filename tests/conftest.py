@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: threads that wait for each other spin
 
 import numpy as np
 import pytest
@@ -11,6 +14,16 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what tests find into their golden files")
+    parser.addoption("--all", action="store_true", help="run also what shows again what other tests show")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked `again` wait for --all."""
+    if config.getoption("--all"):
+        return
+    waiting = [item for item in items if item.get_closest_marker("again")]
+    config.hook.pytest_deselected(items=waiting)
+    items[:] = [item for item in items if not item.get_closest_marker("again")]
 
 
 @pytest.fixture

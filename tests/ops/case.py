@@ -1,6 +1,7 @@
 """One row of the case tables: a program, its inputs, and how exactly its results must agree.
 
-`cases_*.py` beside this file hold lists named CASES; test_rules.py runs every row against every rule.
+`cases_*.py` beside this file hold lists named CASES; tables.py has them all, test_rules.py runs every row against
+every rule.
 """
 
 from __future__ import annotations

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from case import Case
-from compiled_cases import CompiledCases
+from row_programs import CompiledRows
+from tables import CASES, COMPILED, DIFFERENTIABLE, over
 
-import aotensor.tensor  # noqa: F401  (loads all ops)
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.gradient import Lop, Rop
@@ -19,19 +17,19 @@ from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import evaluate_all
 
-MODULES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
-CASES: list[Case] = [case for module in MODULES for case in importlib.import_module(module).CASES]
-DIFFERENTIABLE = [case for case in CASES if case.wrt != ()]
-ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-SMOOTH = pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda case: case.id)
+ALL, SMOOTH = over(CASES), over(DIFFERENTIABLE)
 
 STEERED = {"reshape-vector", "scan-until", "scan-condition"}
 """Rows where an extent, or a number of steps, would differ from sample to sample: refused."""
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> CompiledCases:
-    return CompiledCases([case for case in CASES if case.compiles], tmp_path_factory.mktemp("rows"))
+def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
+    """The rows that this run compiles; with `-k` these are few, and one library is quickly made."""
+    items = [item for item in request.session.items if item.name.startswith(test_compiled_is_reference.__name__)]
+    wanted = {item.callspec.params["case"].id for item in items if isinstance(item, pytest.Function)}
+    tables = {module: [case for case in table if case.id in wanted] for module, table in COMPILED.items()}
+    return CompiledRows.of(tables, tmp_path_factory.mktemp("rows"))
 
 
 def test_ids_are_unique() -> None:
@@ -103,7 +101,7 @@ def test_slopes_agree_with_differences(case: Case, rng: np.random.Generator) -> 
 
 
 @pytest.mark.shows("gradient/11-choose-kink")
-@pytest.mark.parametrize("case", [case for case in CASES if case.specials], ids=lambda case: case.id)
+@over(case for case in CASES if case.specials)
 def test_slopes_at_special_points(case: Case, rng: np.random.Generator) -> None:
     """Documented subgradients and limits: ȳᵀ·J for ȳ of ones, and the same slopes in forward mode."""
     arrays = case.draw(rng)
@@ -153,9 +151,8 @@ def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Genera
     _check_batch(case, Rop(outputs, wrt, list(tangents)), values, tangents)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case.compiles], ids=lambda case: case.id)
-def test_compiled_is_reference(case: Case, compiled: CompiledCases) -> None:
+@over((case for table in COMPILED.values() for case in table), are_all_needed=False)
+def test_compiled_is_reference(case: Case, compiled: CompiledRows) -> None:
     """Values and derivatives of the library against the reference, dtypes included."""
     dtypes = {array.dtype.name for array in case.draw(np.random.default_rng(7))}
     for found, expected in compiled.results(case):

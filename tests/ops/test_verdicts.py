@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from case import Case
-from test_rules import DIFFERENTIABLE
+from tables import DIFFERENTIABLE, over
 
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
@@ -46,7 +46,7 @@ def _findings(case: Case, rng: np.random.Generator) -> list[Finding]:
     return [x for x in findings_at(point, reference, reference) if (x.output, x.input) not in changed]
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=lambda case: case.id)
+@over(DIFFERENTIABLE, are_all_needed=False)
 def test_no_row_is_called_wrong(case: Case, rng: np.random.Generator) -> None:
     with np.errstate(all="ignore"):
         found = _findings(case, rng)

@@ -1,8 +1,11 @@
-"""The case tables as compiled libraries: some rows per library, values and both derivatives of each row."""
+"""Rows of the case tables as programs, and the libraries that these are compiled in.
+
+A program gives the values and both derivatives of a row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +23,7 @@ _ROWS = 24
 
 
 @dataclass(frozen=True)
-class Program:
+class RowProgram:
     """A row as a function of its inputs, ȳ and ẋ; it gives the outputs, every Jᵀ·ȳ and every J·ẋ."""
 
     function: aot.Function
@@ -28,13 +31,19 @@ class Program:
 
 
 @dataclass
-class CompiledCases:
-    """Compiled functions of the rows, made when the first row of a library is asked for."""
+class CompiledRows:
+    """Compiled programs of some rows, each library made when its first row is asked for."""
 
-    cases: Sequence[Case]
+    libraries: Sequence[Sequence[Case]]
     folder: Path
-    _compiled: dict[str, tuple[Program, Callable[..., list[Array]]]] = field(default_factory=dict)
-    _broken: set[int] = field(default_factory=set)
+    _compiled: dict[str, tuple[RowProgram, Callable[..., list[Array]]]] = field(default_factory=dict)
+    _broken: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def of(tables: Mapping[str, Sequence[Case]], folder: Path) -> CompiledRows:
+        """Libraries of rows that stand in one table together."""
+        libraries = [table[k : k + _ROWS] for table in tables.values() for k in range(0, len(table), _ROWS)]
+        return CompiledRows(libraries, folder)
 
     def results(self, case: Case) -> list[tuple[Array, Array]]:
         """(compiled, reference) of the outputs and the derivatives."""
@@ -45,18 +54,18 @@ class CompiledCases:
 
     def _compile_neighbours(self, case: Case) -> None:
         """The library that the row is in; the row alone if another one breaks that."""
-        start = [one.id for one in self.cases].index(case.id) // _ROWS * _ROWS
-        if start not in self._broken:
+        neighbours = next(library for library in self.libraries if any(one.id == case.id for one in library))
+        if neighbours[0].id not in self._broken:
             try:
-                self._compile(self.cases[start : start + _ROWS])
+                self._compile(neighbours)
             except Exception:  # the row that is to blame raises it again, alone
-                self._broken.add(start)
+                self._broken.add(neighbours[0].id)
         if case.id not in self._compiled:
             self._compile([case])
 
     def _compile(self, cases: Sequence[Case]) -> None:
         name = f"rows_{_identifier(cases[0].id)}_{len(cases)}"
-        programs = {case.id: _program(case) for case in cases}
+        programs = {case.id: row_program(case) for case in cases}
         functions = [program.function for program in programs.values()]
         library = aot.compile(functions, self.folder / name, name=name, opt_level=1).load()
         for id, program in programs.items():
@@ -67,7 +76,8 @@ def _identifier(id: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in id)
 
 
-def _program(case: Case) -> Program:
+def row_program(case: Case) -> RowProgram:
+    """The program of a row, with values for its inputs."""
     arrays = case.draw(np.random.default_rng(7))
     variables = case.variables(arrays)
     outputs = case.outputs(variables)
@@ -83,7 +93,7 @@ def _program(case: Case) -> Program:
         results += [*Lop(outputs, wrt, cotangents), *Rop(outputs, wrt, tangents)]
         variables, arrays = [*variables, *cotangents, *tangents], [*arrays, *weights, *directions]
     name = f"row_{_identifier(case.id)}"
-    return Program(aot.function(variables, results, name=name, on_unused_input="ignore"), arrays)
+    return RowProgram(aot.function(variables, results, name=name, on_unused_input="ignore"), arrays)
 
 
 def _like(xs: Sequence[Variable], name: str) -> list[Variable]:
