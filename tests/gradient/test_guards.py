@@ -253,3 +253,31 @@ def test_a_choice_of_finite_things_costs_one_choice() -> None:
     x = at.dvector("x")
     slope = grad(at.switch(x > 0, at.sin(x), at.cos(x)).sum(), x)
     assert _through(slope).count("switch") == 2, "the value, which lends its extents, and the slope"
+
+
+def test_a_long_chain_of_choices_stays_linear() -> None:
+    """Each step reads a scalar, whose cotangent is a sum behind all choices so far."""
+    x, b = at.dvector("x"), at.dscalar("b")
+
+    def steps(count: int) -> Variable:
+        y = x
+        for _ in range(count):
+            y = at.maximum(y * b, 0.5 * y)
+        return grad(y.sum(), b)  # type: ignore[no-any-return]
+
+    sizes = [len(toposort([steps(count)])) for count in (20, 40, 80)]
+    assert sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
+    values = {x: np.array([1.0, -1.0]), b: 2.0}
+    np.testing.assert_allclose(both([steps(5)], values)[0], 5 * 2.0**4)  # 0.5 is the larger one of −2 and −0.5 …
+
+
+@pytest.mark.parametrize("sparse_grad", [True, False])
+def test_regular_slopes_of_sparse_values(sparse_grad: bool) -> None:
+    A, c = sp.csr_matrix("A", "float64"), at.dscalar("c")
+    y = aot.ifelse(c > 0, sp.sp_sum(sp.sqr(A), sparse_grad=sparse_grad), sp.sp_sum(A, sparse_grad=sparse_grad))
+    f = aot.function([A, c], grad(y, A))
+    value = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    for run in (f, f.reference):
+        np.testing.assert_allclose(run(value, 1.0).toarray(), 2 * value.toarray())
+        wanted = (value.toarray() != 0) if sparse_grad else np.ones((2, 2))
+        np.testing.assert_allclose(run(value, -1.0).toarray(), wanted)

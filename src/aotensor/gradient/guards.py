@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import reduce
+from typing import Final, TypeAlias
 
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
@@ -26,7 +27,7 @@ from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike, is_zeros
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import Elementwise, unbroadcast
-from aotensor.ops.elementwise.compare import cast, switch
+from aotensor.ops.elementwise.compare import and_, cast, invert, switch
 from aotensor.ops.index_sum import join_windows
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import Sum
@@ -34,7 +35,7 @@ from aotensor.ops.scan.branch import IfElse, chosen
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import extents_of
-from aotensor.sparse.convert import as_dense
+from aotensor.sparse.convert import as_dense, beneath, everywhere_as
 from aotensor.sparse.reformat import in_format
 
 
@@ -49,6 +50,9 @@ class Guard:
     holds: bool
     is_whole: bool
 
+
+_SEPARATE_MASKS: Final = 8
+"""Masks in a row that ways to one variable may share; what comes after them each way masks for itself."""
 
 Guards: TypeAlias = tuple[Guard, ...]
 """From the outside in."""
@@ -120,6 +124,7 @@ def _choice(
     """
     if not guard.is_whole:
         return switch(guard.condition, *(0 if side is None else side for side in (then, otherwise)))
+    then, otherwise = (None if side is None else beneath(side) for side in (then, otherwise))
     sides = [side for side in (then, otherwise) if side is not None]
     if not all(side.is_sparse for side in sides):
         sides = [as_dense(side) for side in sides]
@@ -127,9 +132,9 @@ def _choice(
     pair = [_like(zero_gradient(x) if side is None else side, model, dtype) for side in (then, otherwise)]
     if model.is_sparse:
         return lookup("ifelse")(guard.condition, *pair)  # type: ignore[no-any-return]
-    if is_fitting and None in x.static_shape:
+    if is_fitting and None in x.static_shape and not x.is_sparse:
         pair = [specify_shape(side, extents_of(x)) for side in pair]
-    return chosen(guard.condition, pair)[0]
+    return everywhere_as(x, chosen(guard.condition, pair)[0])
 
 
 def _like(term: Variable, model: Variable, dtype: str) -> Variable:
@@ -175,6 +180,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
     op, y = node.op, node.outputs[0]
     assert isinstance(op, Elementwise)
     routes = op.row.routes(*node.inputs) if op.row.routes is not None else (None,) * len(node.inputs)
+    given = Guarded(_joined(given.guards), given.term)
     found = []
     for position, (x, route) in enumerate(zip(node.inputs, routes, strict=True)):
         if position in op.row.unread:
@@ -195,6 +201,16 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
         else:
             found.append(Guarded(guards, cast(scaled, x.dtype) if dtypes.is_float(x.dtype) else scaled))
     return found
+
+
+def _joined(guards: Guards) -> Guards:
+    """The same with one mask in the place of all but the first few: long chains of choices close in few steps."""
+    first = next((k for k, guard in enumerate(guards) if not guard.is_whole), len(guards)) + _SEPARATE_MASKS
+    masks = guards[first:]
+    if len(masks) < 2 or any(guard.is_whole for guard in masks):
+        return guards
+    conditions = [guard.condition if guard.holds else invert(guard.condition) for guard in masks]
+    return (*guards[:first], Guard(reduce(and_, conditions), True, False))
 
 
 def _is_repeated(x: TensorType, y: TensorType) -> bool:

@@ -69,7 +69,8 @@ def _places(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply, 
         found = set[Place]().union(*(needed.get(x, set()) for x in node.outputs))
         inside = [place for place in found if place is not None]
         sides = {(choice.inputs[0], is_then) for choice, is_then in inside}
-        is_sunk = len(inside) == len(found) and len(sides) == 1
+        reads_matrix = any(x.is_sparse for x in node.inputs)  # no body takes one: its vectors go in
+        is_sunk = len(inside) == len(found) and len(sides) == 1 and not reads_matrix
         places[node] = min(inside, key=lambda place: order[place[0]]) if is_sunk else None
         for position, x in enumerate(node.inputs):
             needed.setdefault(x, set()).add(_place_of_input(node, position, places))
