@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
+import scipy.special
 
+import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import (
     GraphTypeError,
@@ -164,10 +167,65 @@ def test_an_unknown_rounding_mode_is_refused() -> None:
         at.round(at.vector("x"), "half_up")
 
 
-def test_the_slope_of_tri_gamma_says_that_it_is_missing() -> None:
-    x = at.scalar("x")
-    with pytest.raises(NullTypeGradError, match="tri_gamma"):
-        grad(at.tri_gamma(x), x)
+ORDERS = [0, 1, 2, 3, 5, 8, 9, 15]
+POSITIVE = np.concatenate([np.linspace(0.05, 4, 20), np.linspace(4.5, 60, 12), [1e-9, 1e-3, 1e3, 1e9]])
+NEGATIVE = np.array([-0.3, -0.9, -1.25, -2.2, -7.1, -30.2])  # away from zeros
+
+
+def _psi(order: int, x: float) -> float:
+    with mp.workdps(40):
+        return float(mp.psi(order, mp.mpf(x)))
+
+
+def test_polygamma_of_known_orders_and_its_slopes() -> None:
+    """Against mpmath; float32 against float64."""
+    x, single = at.dvector("x"), at.fvector("single")
+    values = [at.polygamma(n, x) for n in ORDERS]
+    f = aot.function([x], [*values, *(grad(y.sum(), x) for y in values)])
+    for points, rtol in ((POSITIVE, 4e-15), (NEGATIVE, 1e-12)):
+        for run in (f, f.reference):
+            for n, found in zip([*ORDERS, *(n + 1 for n in ORDERS)], run(points), strict=True):
+                np.testing.assert_allclose(found, [_psi(n, v) for v in points], rtol=rtol, err_msg=f"order {n}")
+    g = aot.function([single], [at.polygamma(n, single) for n in ORDERS[:5]])
+    for found, n in zip(g(np.float32([0.5, 2.5])), ORDERS, strict=False):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, [_psi(n, 0.5), _psi(n, 2.5)], rtol=2e-7)
+
+
+def test_polygamma_of_orders_in_a_tensor() -> None:
+    n, x = at.lvector("n"), at.dvector("x")
+    y = at.polygamma(n, x)
+    f = aot.function([n, x], [y, grad(y.sum(), x)])
+    orders = np.resize(np.arange(12), len(POSITIVE))
+    for run in (f, f.reference):
+        value, slope = run(orders, POSITIVE)
+        np.testing.assert_allclose(value, [_psi(int(k), v) for k, v in zip(orders, POSITIVE, strict=True)], rtol=2e-14)
+        np.testing.assert_allclose(
+            slope, [_psi(int(k) + 1, v) for k, v in zip(orders, POSITIVE, strict=True)], rtol=2e-14
+        )
+        np.testing.assert_array_equal(run([-1, 2, 3], [1.0, -1.0, 0.0])[0], [np.nan, -np.inf, np.inf])
+    np.testing.assert_allclose(at.polygamma(n, 2.5).eval({n: [0, 1]}), [_psi(0, 2.5), _psi(1, 2.5)], rtol=1e-14)
+
+
+def test_polygamma_at_the_corners_is_that_of_scipy() -> None:
+    corners = np.array([0.0, -0.0, -1.0, -2.0, -(2.0**60), np.inf, np.nan])
+    x = at.dvector("x")
+    f = aot.function([x], [at.polygamma(n, x) for n in (2, 3, 9)])
+    for run in (f, f.reference):
+        for found, n in zip(run(corners), (2, 3, 9), strict=True):
+            np.testing.assert_array_equal(found, scipy.special.polygamma(n, corners))
+
+
+def test_polygamma_says_what_an_order_is() -> None:
+    x, n = at.scalar("x"), at.scalar("n")
+    with pytest.raises(GraphValueError, match="order -1 is negative"):
+        at.polygamma(-1, x)
+    for wrong in (1.0, True, n, np.array([0.5])):
+        with pytest.raises(GraphTypeError, match="the order is an integer"):
+            at.polygamma(wrong, x)
+    k = at.iscalar("k")
+    with pytest.raises(NullTypeGradError, match="it counts derivatives"):
+        grad(at.polygamma(k, x), k)
 
 
 def test_second_derivatives() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special
 from scalar_math_cases import CASES, NO_LONG_DOUBLE, power_corners, power_operands
 from scalar_math_harness import DTYPES, WIDE, Array, around, corners, library, multiprecision, ulps
 
+from aotensor.passes.scalar_math.polygamma import ORDERS
 from aotensor.passes.scalar_math.table import FUNCTIONS
 
 HAS_LONG_DOUBLE = np.finfo(np.longdouble).nmant > 60
@@ -177,8 +179,6 @@ def test_gamma_functions(name: str, dtype: str, rng: np.random.Generator) -> Non
 @pytest.mark.parametrize("dtype", ["float64"])
 @pytest.mark.parametrize("name", SPECIAL_FUNCTIONS)
 def test_gamma_functions_against_mpmath(name: str, dtype: str, rng: np.random.Generator) -> None:
-    import mpmath as mp
-
     exact = {"gammaln": lambda x: mp.re(mp.loggamma(x)), "psi": mp.digamma, "tri_gamma": lambda x: mp.psi(1, x)}[name]
     x = np.concatenate(
         [rng.uniform(-20, 30, 150), np.exp2(rng.uniform(-100, 8, 50)), rng.uniform(0.9, 2.1, 50)]
@@ -189,6 +189,13 @@ def test_gamma_functions_against_mpmath(name: str, dtype: str, rng: np.random.Ge
     assert errors.max() <= 4, f"{errors.max():.2f} ulp at {positive[errors.argmax()]!r}"
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_derivatives_of_psi_against_mpmath(order: int, rng: np.random.Generator) -> None:
+    x = np.concatenate([rng.uniform(0, 3, 40), rng.uniform(3, 60, 40), np.exp2(rng.uniform(-40, 60, 20))])
+    found = library("host")(f"polygamma_{order}", x)
+    assert ulps(found, multiprecision(lambda v: mp.psi(order, v), x)).max() <= 10
+
+
 def test_every_function_is_checked() -> None:
-    checked = {*CASES, *SPECIAL_FUNCTIONS, "pow", "arctan2", "far_angle"}
+    checked = {*CASES, *(f"polygamma_{order}" for order in ORDERS), *SPECIAL_FUNCTIONS, "pow", "arctan2", "far_angle"}
     assert checked == set(FUNCTIONS)

@@ -14,7 +14,7 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.graph.variable import Variable
-from aotensor.ops.elementwise.base import Elementwise, elementwise
+from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, gt, lt, neq, or_, switch
 
 
@@ -46,10 +46,18 @@ cbrt = _unary("cbrt", "∛x; slope inf at 0.", lambda g, x, y: g / (3 * y * y), 
 sin = _unary("sin", "Sine; nan at ±inf.", lambda g, x, y: g * cos(x))
 cos: Elementwise = _unary("cos", "Cosine; nan at ±inf.", lambda g, x, y: -g * sin(x))
 tan = _unary("tan", "Tangent; nan at ±inf.", lambda g, x, y: g * (1 + y * y))
-arcsin = _unary("arcsin", "Inverse sine; slope inf at ±1, nan outside.", lambda g, x, y: g / sqrt((1 - x) * (1 + x)))
-arccos = _unary(
-    "arccos", "Inverse cosine; slope −inf at ±1, nan outside.", lambda g, x, y: -g / sqrt((1 - x) * (1 + x))
+_gap = Elementwise(
+    Row(
+        "gap_to_one",
+        "1 − x² without cancellation; its slope −2x has no product of 0 and ∞ in it at ±1",
+        lambda x: (1 - x) * (1 + x),
+        lambda s, x: s.mul(s.sub(s.constant(1.0, x.dtype), x), s.add(s.constant(1.0, x.dtype), x)),
+        (lambda g, x, y: -2 * g * x,),
+        analytic=lambda x: (1 - x) * (1 + x),
+    )
 )
+arcsin = _unary("arcsin", "Inverse sine; slope inf at ±1, nan outside.", lambda g, x, y: g / sqrt(_gap(x)))
+arccos = _unary("arccos", "Inverse cosine; slope −inf at ±1, nan outside.", lambda g, x, y: -g / sqrt(_gap(x)))
 arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g / (1 + x * x))
 
 sinh = _unary("sinh", "Hyperbolic sine.", lambda g, x, y: g * cosh(x))
@@ -59,12 +67,12 @@ arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g / sqrt
 arccosh = _unary(
     "arccosh",
     "Inverse hyperbolic cosine; slope inf at 1, nan below.",
-    lambda g, x, y: g / (sqrt(x - 1) * sqrt(x + 1)),
+    lambda g, x, y: inside(lt(x, 1), g, g / sqrt(0 - _gap(x))),
 )
 arctanh = _unary(
     "arctanh",
     "Inverse hyperbolic tangent; ±inf at ±1, nan outside.",
-    lambda g, x, y: inside(or_(lt(x, -1), gt(x, 1)), g, g / ((1 - x) * (1 + x))),
+    lambda g, x, y: inside(or_(lt(x, -1), gt(x, 1)), g, g / _gap(x)),
 )
 
 arctan2 = elementwise(

@@ -10,9 +10,10 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
+from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
-from aotensor.ops.elementwise.base import Elementwise, elementwise, not_implemented
-from aotensor.ops.elementwise.compare import eq, gt, lt, or_, switch
+from aotensor.ops.elementwise.base import Elementwise, Partial, Row, elementwise
+from aotensor.ops.elementwise.compare import and_, eq, gt, isinf, le, lt, or_, switch
 from aotensor.ops.elementwise.elementary import exp, expm1, inside, log, log1p
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
@@ -45,12 +46,22 @@ def _emit_logit(s: ScalarVerbs, x: Any) -> Scalar:
     return s.select(is_middle, middle, outer)
 
 
+_times_rest = Elementwise(
+    Row(
+        "times_rest",
+        "x·(1 − x), whose slope 1 − 2x has no product of 0 and ∞ in it at the ends",
+        lambda x: x * (1 - x),
+        lambda s, x: s.mul(x, s.sub(s.constant(1.0, x.dtype), x)),
+        (lambda g, x, y: g * (1 - 2 * x),),
+        analytic=lambda x: x * (1 - x),
+    )
+)
 logit = elementwise(
     "logit",
     "ln(x/(1 − x)); ∓inf at 0 and 1, nan outside.",
     scipy_special("logit"),
     _emit_logit,
-    (lambda g, x, y: inside(or_(lt(x, 0), gt(x, 1)), g, g / (x * (1 - x))),),
+    (lambda g, x, y: inside(or_(lt(x, 0), gt(x, 1)), g, g / _times_rest(x)),),
     analytic=lambda x: np.log(x / (1 - x)),
 )
 
@@ -83,7 +94,7 @@ log1mexp = elementwise(
     "ln(1 − eˣ) for x ≤ 0, exact near 0 and far out; −inf at 0, nan above.",
     _reference_log1mexp,
     lambda s, x: s.special("log1mexp", x),
-    (lambda g, x, y: inside(gt(x, 0), g, -g / abs(expm1(-x))),),
+    (lambda g, x, y: inside(gt(x, 0), g, -g / expm1(0 - x)),),  # 0 − 0 is +0
     analytic=lambda x: np.log(-np.expm1(x)),
 )
 
@@ -96,8 +107,8 @@ def _emit_logaddexp(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
 
 
 def _share(g: Variable, a: Variable, b: Variable) -> Variable:
-    """eᵃ/(eᵃ + eᵇ)·g, one half each for a = b, infinities included."""
-    return g * sigmoid(switch(eq(a, b), 0, a - b))
+    """eᵃ/(eᵃ + eᵇ)·g, one half each where both are the same infinity."""
+    return g * sigmoid(switch(and_(eq(a, b), isinf(a)), 0, a - b))
 
 
 logaddexp = elementwise(
@@ -117,20 +128,37 @@ def _product_with_log(s: ScalarVerbs, name: str, x: Any, y: Any) -> Scalar:
     return s.select(is_zero, zero, s.mul(x, s.math(name, y)))
 
 
+def _slopes_of_product(log_of: Elementwise, shift: float) -> tuple[Partial, Partial]:
+    """name(b) and a/(shift + b) of a·name(b); 0 for a = 0 where the logarithm is not finite and the product is 0."""
+
+    def is_flat(a: Variable, b: Variable) -> Variable:
+        return and_(eq(a, 0), le(b, -shift))
+
+    def of_factor(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+        return switch(is_flat(a, b), 0, g * log_of(b))
+
+    def of_argument(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+        slope = inside(lt(b, -shift), g, g * a / (b + shift if shift else b))
+        return switch(is_flat(a, b), 0, slope)
+
+    return of_factor, of_argument
+
+
 xlogy = elementwise(
     "xlogy",
-    "x·ln y, and 0 for x = 0, where both slopes are 0 too.",
+    "x·ln y, and 0 for x = 0. The slopes are ln y and x/y, also for x = 0 where y > 0; both are 0 for x = 0, y ≤ 0.",
     scipy_special("xlogy"),
     lambda s, x, y: _product_with_log(s, "log", x, y),
-    (lambda g, a, b, y: switch(eq(a, 0), 0, g * log(b)), lambda g, a, b, y: switch(eq(a, 0), 0, g * a / b)),
+    _slopes_of_product(log, 0.0),
     analytic=lambda x, y: x * np.log(y),
 )
 xlog1py = elementwise(
     "xlog1py",
-    "x·ln(1 + y), and 0 for x = 0, where both slopes are 0 too.",
+    "x·ln(1 + y), and 0 for x = 0. The slopes are ln(1 + y) and x/(1 + y), also for x = 0 where y > −1; both are 0 for "
+    "x = 0, y ≤ −1.",
     scipy_special("xlog1py"),
     lambda s, x, y: _product_with_log(s, "log1p", x, y),
-    (lambda g, a, b, y: switch(eq(a, 0), 0, g * log1p(b)), lambda g, a, b, y: switch(eq(a, 0), 0, g * a / (1 + b))),
+    _slopes_of_product(log1p, 1.0),
     analytic=lambda x, y: x * np.log1p(y),
 )
 xlogx = elementwise(
@@ -190,8 +218,8 @@ psi: Elementwise = elementwise(
 digamma = psi
 tri_gamma: Elementwise = elementwise(
     "tri_gamma",
-    "ψ₁(x), the slope of ψ; +inf at 0, −1, −2, … Its own slope is not implemented.",
+    "ψ₁(x), the slope of ψ; +inf at 0, −1, −2, …",
     lambda x: scipy_special("zeta")(np.full((), 2.0, x.dtype), x),
     lambda s, x: s.special("tri_gamma", x),
-    (not_implemented,),
+    (lambda g, x, y: g * lookup("polygamma")(2, x),),
 )

@@ -9,16 +9,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.public import public
+from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable
+from aotensor.ops.contract import matmul
+from aotensor.ops.diagonal import diagonal
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.compare import eq, or_, rint, switch
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
-from aotensor.ops.linalg.matrices import floating_matrix, per_matrix, product
+from aotensor.ops.linalg.matrices import floating_matrix, per_matrix
 from aotensor.ops.linalg.solve import LuInverse
+from aotensor.ops.linalg.svd import Svd
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.products import matvec
+from aotensor.ops.ranges import arange
+from aotensor.ops.reduce.sums import prod
 from aotensor.ops.reduce.sums import sum as sum_over
-from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
+from aotensor.ops.shape.axes import dimshuffle, expand_dims, matrix_transpose
+from aotensor.ops.shape.extents import extent_of
 
 
 def _signed_pivots(factors: Array, exchanges: Array) -> Array:
@@ -83,10 +93,7 @@ class Determinant(FactoredOp):
 
 @dataclass(frozen=True)
 class Adjugate(FactoredOp):
-    """A, its factors → M = det(A)·A⁻¹, the transposed cofactors, to rounding errors of A also where A is singular.
-
-    dM = (tr(M·dA)·M − M·dA·M) / det A: that needs a regular matrix.
-    """
+    """A, its factors → M = det(A)·A⁻¹, the transposed cofactors, to rounding errors of A also where A is singular."""
 
     name: ClassVar[str] = "adjugate"
 
@@ -111,24 +118,92 @@ class Adjugate(FactoredOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        (m,), (ct,) = outputs, cotangents
-        both = product("ij,kj->ik", product("ji,jk->ik", m, ct), m)
-        slopes = _scaled(_inner(ct, m), matrix_transpose(m)) - both
-        return [_scaled(1 / Determinant()(*inputs), slopes), disconnected(), disconnected()]
+        term = matrix_transpose(AdjugateTangent()(inputs[0], matrix_transpose(cotangents[0])))
+        return [term, disconnected(), disconnected()]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (m,), tangent = outputs, tangents[0]
-        if is_disconnected(tangent):
-            return [disconnected()]
-        both = product("ij,jk->ik", product("ij,jk->ik", m, tangent), m)
-        trace = _inner(matrix_transpose(m), tangent)
-        return [_scaled(1 / Determinant()(*inputs), _scaled(trace, m) - both)]
+        return [disconnected() if is_disconnected(tangents[0]) else AdjugateTangent()(inputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:
         results = [(factors.dtype, factors.extents)]
         return b.lapack("lu_adjugate", [factors, exchanges], results, nan_on_failure=True)[0]
+
+
+@dataclass(frozen=True)
+class AdjugateTangent(Op):
+    """A, X → the derivative of adj A along X, also where A is singular.   (…, n, n), (…, n, n) → (…, n, n)
+
+    With A = U·S·Vᵀ, E = UᵀXV and P_ij the product of all singular values but the i-th and the j-th, 0 for i = j:
+    det(U·Vᵀ)·V·(diag(P·diag E) − P⊙E)·Uᵀ. Linear in X, and tr(Y·adj′[X]) = tr(X·adj′[Y]).
+    With respect to A: from (tr(M·X)·M − M·X·M)/det A, M = adj A; that needs a regular matrix, and gives nan for others.
+    """
+
+    name: ClassVar[str] = "adjugate_tangent"
+
+    def infer_type(self, a: TensorType, x: TensorType) -> TensorType:
+        return TensorType(a.dtype, broadcast_shapes([a.shape, x.shape]))
+
+    def reference(self, a: Array, x: Array) -> Array:
+        both = np.broadcast_shapes(a.shape, x.shape)
+        matrices = [np.broadcast_to(m, both) for m in (a, x)]
+        return per_matrix(self._tangent, matrices, [np.empty(both, a.dtype)])  # type: ignore[no-any-return]
+
+    def _tangent(self, a: Array, x: Array) -> Any:
+        if not np.all(np.isfinite(a)):
+            return np.nan
+        left, values, right = np.linalg.svd(a)
+        inner, n = left.T @ x @ right.T, len(values)
+        others = np.ones((n, n))
+        for k in range(n):
+            others *= np.where((np.arange(n) == k)[:, None] | (np.arange(n) == k), 1, values[k])
+        np.fill_diagonal(others, 0)
+        middle = np.diag(others @ np.diagonal(inner)) - others * inner
+        return np.round(np.linalg.det(left @ right)) * right.T @ middle @ left.T
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        a, x = inputs
+        left, values, right = Svd(full_matrices=False)(a)
+        turned = matrix_transpose(left), matrix_transpose(right)
+        inner = matmul(matmul(turned[0], x), turned[1])
+        numbers = arange(extent_of(values, -1))
+        is_diagonal = eq(expand_dims(numbers, 1), expand_dims(numbers, 0))
+        is_left_out = or_(eq(expand_dims(numbers, [1, 2]), numbers), eq(expand_dims(numbers, 1), numbers))
+        products = prod(switch(is_left_out, 1, expand_dims(values, [-3, -2])), axis=-1)
+        others = switch(is_diagonal, 0, products)
+        trace = matvec(others, diagonal(inner, 0, -2, -1))
+        middle = switch(is_diagonal, expand_dims(trace, -1), 0) - others * inner
+        sign = rint(det(matmul(left, right)))
+        return [_scaled(sign, matmul(matmul(turned[1], middle), turned[0]))]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, x), (ct,) = inputs, cotangents
+        for_x = matrix_transpose(self(a, matrix_transpose(ct)))
+        (for_a,) = lookup("pulled_terms")([_regular_tangent(a, x)], [a], [ct])
+        return [unbroadcast(term, y) for term, y in ((for_a, a), (for_x, x))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, x), (ta, tx) = inputs, tangents
+        terms = [] if is_disconnected(tx) else [self(a, tx)]
+        if not is_disconnected(ta):
+            terms += lookup("pushed_terms")([_regular_tangent(a, x)], [a], [ta])
+        return [sum_terms(terms, add)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [True]]
+
+
+def _regular_tangent(a: Variable, x: Variable) -> Variable:
+    """The derivative of adj A along X for a regular A."""
+    factors = ColumnLu("ignore").apply(a).outputs
+    m = Adjugate()(a, *factors)
+    both = matmul(matmul(m, x), m)
+    return _scaled(1 / Determinant()(a, *factors), _scaled(_inner(matrix_transpose(m), x), m) - both)
 
 
 @dataclass(frozen=True)
@@ -181,7 +256,7 @@ class SignLogDeterminant(FactoredOp):
 def det(x: Any) -> Variable:
     """Determinants; 1 for a matrix without rows.   (…, n, n) → (…), floating
 
-    The slopes are the cofactors, which are finite for singular matrices; second derivatives need a regular one.
+    The slopes are the cofactors; these and second derivatives are finite for singular matrices, third ones are nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """

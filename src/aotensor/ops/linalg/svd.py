@@ -35,7 +35,7 @@ class Svd(TrailingOp):
     """x → (u, s, vt): x = u·diag(s)·vt, s descending, signs of the columns of u as in `signs`.   k = min(m, n)
 
     (…, m, n) → (…, m, k), (…, k), (…, k, n), or u and vt square if `full_matrices`.
-    Derivatives of vectors between equal singular values are 0, and so are those that divide by a zero.
+    Between equal singular values what turns u and v alike, which has no value, counts as 0; so does what divides by 0.
     """
 
     name: ClassVar[str] = "svd"
@@ -98,40 +98,41 @@ def _thin(outputs: Sequence[Variable]) -> list[Variable]:
     return [subtensor(u, (..., slice(None, k))), s, subtensor(vt, (..., slice(None, k), slice(None)))]
 
 
-def _inverse_gaps(s: Variable) -> Variable:
-    """1/(s_j² − s_i²), and 0 where both are equal.   (…, k) → (…, k, k)"""
+def _inverse_gaps(s: Variable) -> tuple[Variable, Variable]:
+    """1/(s_j − s_i) and 1/(s_j + s_i), 0 where they divide by 0.   (…, k) → (…, k, k), (…, k, k)
+
+    The first belongs to what turns U and V alike, which has no value between equal singular values; the second to what
+    turns them against each other, as in U·Vᵀ, and has one.
+    """
     row, column = expand_dims(s, -2), expand_dims(s, -1)
-    gaps = (row - column) * (row + column)
-    is_equal = eq(gaps, 0)
-    return switch(is_equal, 0, 1 / switch(is_equal, 1, gaps))
+    return _inverse(row - column), _inverse(row + column)
 
 
 def _inverse(s: Variable) -> Variable:
-    """1/s, and 0 for 0."""
+    """1/s, and 0 for 0, which has no slope."""
     is_zero = eq(s, 0)
     return switch(is_zero, 0, 1 / switch(is_zero, 1, s))
 
 
 def _svd_adjoint(x: Variable, outputs: Sequence[Variable], cotangents: Sequence[Variable]) -> Variable:
-    """x̄ of the thin factors: U[diag(s̄) + (F⊙(UᵀŪ − ŪᵀU))S + S(F⊙(VᵀV̄ − V̄ᵀV))]Vᵀ + what leaves the spans of U, V.
+    """x̄ of the thin factors: U[diag(s̄) + ½(D + P)⊙(UᵀŪ − ŪᵀU) + ½(D − P)⊙(VᵀV̄ − V̄ᵀV)]Vᵀ + what leaves the spans.
 
-    Source: Townsend, Differentiating the singular value decomposition (2016).
+    D, P: the inverse gaps. Source: Townsend, Differentiating the singular value decomposition (2016), where
+    2·s_j/(s_j² − s_i²) stands for D + P.
     """
     (u, s, vt), (ct_u, ct_s, ct_vt) = outputs, cotangents
     left = [] if is_disconnected(ct_s) else [u * expand_dims(ct_s, -2)]
     right: list[Variable] = []
-    inverse, gaps = _inverse(s), _inverse_gaps(s)
+    inverse, (apart, together) = _inverse(s), _inverse_gaps(s)
     rows, columns = x.tensor_type.shape[-2:]
     if not is_disconnected(ct_u):
         turn = matmul(matrix_transpose(u), ct_u)
-        rotation = gaps * (turn - matrix_transpose(turn))
-        left.append(matmul(u, rotation * expand_dims(s, -2)))
+        left.append(matmul(u, 0.5 * (apart + together) * (turn - matrix_transpose(turn))))
         if not is_at_least(columns, rows):
             left.append((ct_u - matmul(u, turn)) * expand_dims(inverse, -2))
     if not is_disconnected(ct_vt):
         turn = matmul(vt, matrix_transpose(ct_vt))
-        rotation = gaps * (turn - matrix_transpose(turn))
-        left.append(matmul(u, expand_dims(s, -1) * rotation))
+        left.append(matmul(u, 0.5 * (apart - together) * (turn - matrix_transpose(turn))))
         if not is_at_least(rows, columns):
             outside = ct_vt - matmul(matrix_transpose(turn), vt)
             right.append(matmul(u * expand_dims(inverse, -2), outside))
@@ -142,12 +143,11 @@ def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> lis
     """(u̇, ṡ, v̇t) of the thin factors, the transpose of `_svd_adjoint`."""
     u, s, vt = outputs
     v = matrix_transpose(vt)
-    moved, gaps, inverse = matmul(tx, v), _inverse_gaps(s), expand_dims(_inverse(s), -2)
+    moved, (apart, together), inverse = matmul(tx, v), _inverse_gaps(s), expand_dims(_inverse(s), -2)
     inner = matmul(matrix_transpose(u), moved)
     flipped = matrix_transpose(inner)
-    row, column = expand_dims(s, -2), expand_dims(s, -1)
-    t_u = matmul(u, gaps * (inner * row + column * flipped))
-    t_v = matmul(v, gaps * (column * inner + flipped * row))
+    alike, against = 0.5 * apart * (inner + flipped), 0.5 * together * (inner - flipped)
+    t_u, t_v = matmul(u, alike + against), matmul(v, alike - against)
     rows, columns = x.tensor_type.shape[-2:]
     if not is_at_least(columns, rows):
         t_u = t_u + (moved - matmul(u, inner)) * inverse
@@ -170,7 +170,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
     (…, m, n) → (…, m, m), (…, k), (…, n, n), or (…, m, k) and (…, k, n) for u and vt without full_matrices. In each
     column of u the first component that is not small is positive. u and vt have derivatives without full_matrices
-    only, or where a is known to be square; they are 0 between equal singular values. What is not finite gives nan.
+    only, or where a is known to be square; between equal singular values what turns u and vt alike counts as 0. What is
+    not finite gives nan.
 
     Raises: GraphTypeError below rank 2; LinAlgError at run time where the iteration does not converge.
     """

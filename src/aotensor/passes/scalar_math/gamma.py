@@ -112,6 +112,14 @@ def _sin_pi(fraction: Value) -> Value:
     return fraction * polynomial(fraction * fraction, _SIN_PI)
 
 
+def cot_pi(x: Value) -> tuple[Value, Value]:
+    """cot πx, and whether x is a whole number, where it has no value."""
+    size = abs(x)
+    fraction = where(size < 2.0**52, size - ((size + 2.0**52) - 2.0**52), 0.0)
+    cotangent = polynomial(fraction * fraction, _COS_PI) / _sin_pi(fraction)
+    return where(x < 0.0, -cotangent, cotangent), fraction.eq(0.0)
+
+
 def _is_negative(x: Value) -> Value:
     """Whether the sign bit is set."""
     return (x.bits() >> 63).ne(0)

@@ -20,6 +20,7 @@ from aotensor.passes.scalar_math import (
     hyperbolic,
     inverse_trigonometric,
     logarithm,
+    polygamma,
     power,
     special,
     trigonometric,
@@ -42,6 +43,7 @@ _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     power.cbrt, trigonometric.sin, trigonometric.cos, trigonometric.tan,
     inverse_trigonometric.arcsin, inverse_trigonometric.arccos, inverse_trigonometric.arctan,
     special.erf, special.erfc, gamma.gammaln, gamma.psi, gamma.tri_gamma,
+    *(polygamma.function_of_order(order) for order in polygamma.ORDERS),
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
 )  # fmt: skip
 _TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (power.pow, inverse_trigonometric.arctan2)

@@ -1,0 +1,141 @@
+"""The derivatives of ψ, of any order."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.types import Array
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import null_gradient
+from aotensor.graph.public import public
+from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.elementwise.base import Elementwise, Row
+from aotensor.ops.elementwise.scipy_reference import scipy_special
+from aotensor.ops.elementwise.signatures import floating
+from aotensor.ops.elementwise.special import psi, tri_gamma
+
+_LARGEST_UNROLLED = 8
+"""Largest order with a function of its own; higher ones are loops."""
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
+
+
+def _reference(n: Array, x: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.where(n < 0, np.nan, scipy_special("polygamma")(np.maximum(n, 0), x)).astype(x.dtype)
+
+
+@cache
+def _of_order(n: int) -> Elementwise:
+    """x ↦ ψ⁽ⁿ⁾(x) for a known n ≥ 2."""
+
+    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+        if n <= _LARGEST_UNROLLED:
+            return s.special(f"polygamma_{n}", x)
+        return _emit(s, s.constant(n, "int64"), x)
+
+    return Elementwise(
+        Row(
+            "polygamma",
+            "ψ⁽ⁿ⁾(x)",
+            lambda x: _reference(np.asarray(n), x),
+            emit,
+            (lambda g, x, y: g * _of_order(n + 1)(x),),
+            floating,
+            parameters=(("order", n),),
+        )
+    )
+
+
+def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
+    if n not in dtypes.INTEGERS:
+        raise GraphTypeError(f"the order is an integer, not {n}", hint="cast it")
+    common = dtypes.float_of(x)
+    return ("int64", common), common
+
+
+def _emit(s: ScalarVerbs, n: Any, x: Any) -> Scalar:
+    """(−1)ⁿ⁺¹·n!·ζ(n + 1, x): terms up to an argument above 10 + 2n, then Euler and Maclaurin; ψ for n = 0.
+
+    Takes as many steps as x is below that bound.
+    """
+    one, two = s.constant(1.0, "float64"), s.constant(2.0, "float64")
+    wide, order = s.cast(x, "float64"), s.cast(n, "float64")
+    exponent = s.neg(s.add(order, one))
+    bound = s.add(s.constant(10.0, "float64"), s.mul(two, order))
+
+    def goes_on(v: ScalarVerbs, a: Any, total: Any, exponent: Any, bound: Any) -> Scalar:
+        is_pole = v.compare("eq", a, v.math("floor", a))
+        is_pole = v.and_(is_pole, v.compare("le", a, v.constant(0.0, "float64")))
+        return v.and_(v.compare("lt", a, bound), v.not_(is_pole))
+
+    def step(v: ScalarVerbs, a: Any, total: Any, exponent: Any, bound: Any) -> list[Any]:
+        return [v.add(a, v.constant(1.0, "float64")), v.add(total, v.math2("pow", a, exponent))]
+
+    start = [wide, s.constant(0.0, "float64")]
+    a, head = s.iterate(start, [exponent, bound], goes_on, step)
+    inverse = s.div(one, a)
+    square = s.mul(inverse, inverse)
+    tail = s.add(s.div(one, order), s.mul(s.constant(0.5, "float64"), inverse))
+    rising = s.mul(s.add(order, one), square)  # (n + 1)…(n + 2j − 1)·a⁻²ʲ
+    for j, number in enumerate(_BERNOULLI, start=1):
+        tail = s.add(tail, s.mul(rising, s.constant(number / factorial(2 * j), "float64")))
+        following = [s.add(order, s.constant(float(2 * j + k), "float64")) for k in (0, 1)]
+        rising = s.mul(s.mul(rising, square), s.mul(*following))
+    zeta = s.add(head, s.mul(s.math2("pow", a, s.neg(order)), tail))
+    size = s.mul(s.math("exp", s.special("gammaln", s.add(order, one))), zeta)
+    is_even = s.compare("eq", s.and_(n, s.constant(1, "int64")), s.constant(0, "int64"))
+    signed = s.select(is_even, s.neg(size), size)
+    is_pole = s.and_(s.compare("le", a, s.constant(0.0, "float64")), s.compare("eq", a, s.math("floor", a)))
+    infinite = s.constant(np.inf, "float64")
+    signed = s.select(is_pole, s.select(is_even, s.neg(infinite), infinite), signed)
+    signed = s.select(s.compare("eq", n, s.constant(0, "int64")), s.special("psi", wide), signed)
+    signed = s.select(s.compare("lt", n, s.constant(0, "int64")), s.constant(np.nan, "float64"), signed)
+    return s.cast(signed, x.dtype)
+
+
+def _no_slope(g: Variable, n: Variable, x: Variable, y: Variable) -> Variable:
+    return null_gradient(_of_any, 0, n, "undefined", "it counts derivatives")
+
+
+_of_any: Elementwise = Elementwise(
+    Row(
+        "polygamma",
+        "ψ⁽ⁿ⁾(x)",
+        _reference,
+        _emit,
+        (_no_slope, lambda g, n, x, y: g * _of_any(n + 1, x)),
+        _orders_and_arguments,
+        weak_from=1,
+    )
+)
+
+
+@public
+def polygamma(n: Any, x: Any) -> Variable:
+    """ψ⁽ⁿ⁾(x), the n-th derivative of ψ = (ln Γ)′; ±inf at 0, −1, −2, … as SciPy has it.   n, x broadcast → floating
+
+    n: an integer, or a tensor of integers, in which a negative number gives nan. Known orders up to 8 are straight-line
+    code; others take as many steps as x is below 10 + 2n. Differentiable in x to any order; n has no slope.
+
+    Raises: GraphTypeError for an order that is no integer, GraphValueError for a negative number as order.
+    """
+    known = n.data if isinstance(n, Constant) else n
+    if isinstance(known, int | np.integer) or (isinstance(known, np.ndarray) and known.ndim == 0):
+        if isinstance(known, bool | np.bool_) or not np.issubdtype(np.asarray(known).dtype, np.integer):
+            raise GraphTypeError(f"polygamma: the order is an integer, not {known!r:.40}")
+        order = int(known)
+        if order < 0:
+            raise GraphValueError(
+                f"polygamma: order {order} is negative", hint="0 is ψ itself, gammaln is the one before"
+            )
+        return (psi, tri_gamma)[order](x) if order < 2 else _of_order(order)(x)
+    orders = as_tensor(n)
+    if orders.dtype not in dtypes.INTEGERS:
+        raise GraphTypeError("polygamma: the order is an integer", lines=[orders.describe()], hint="cast it")
+    return _of_any(orders, x)
