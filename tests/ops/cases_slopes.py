@@ -35,6 +35,11 @@ CASES: Final = [
         rtol=1e-9, reason="cofactors of cofactors",
     ),
     Case(
+        id="slope-of-slope-of-det", inputs=[SQUARE], dims=[(3, 3)],
+        build=lambda x: grad((grad(at.linalg.det(x), x) * WEIGHTS[:, :3]).sum(), x),
+        rtol=1e-9, reason="singular values and their vectors",
+    ),
+    Case(
         id="slope-of-cholesky", build=slope(at.linalg.cholesky), inputs=[DEFINITE], dims=[(3, 3)],
         rtol=1e-9, reason="the factor is solved with twice", keeps_places=True,
     ),

@@ -15,7 +15,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import null_gradient
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.elementwise.base import Elementwise, Row
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 from aotensor.ops.elementwise.signatures import floating
 from aotensor.ops.elementwise.special import psi, tri_gamma
@@ -50,6 +50,9 @@ def _of_order(n: int) -> Elementwise:
             parameters=(("order", n),),
         )
     )
+
+
+MAKERS["polygamma"] = _of_order
 
 
 def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
