@@ -21,6 +21,9 @@ from aotensor_cli.terminal.plain import is_plain, printable
 _LONGEST: Final = 1000
 """Characters of an error that are shown: names may be very long."""
 
+_TOOL_LINES: Final = 3
+"""Last lines of what a tool has said."""
+
 COMMANDS: Final = {
     "compile": "Compile the functions of a model to a library and a header.",
     "inspect": "Show what is in a model or a library, at every stage.",
@@ -158,6 +161,10 @@ def _report(session: Session, title: str, hint: str | None, code: int, lines: Se
     if session.debug:
         with contextlib.suppress(OSError):
             traceback.print_exc()
+    elif code == Exit.TOOL:  # a tool's own words are what helps
+        with contextlib.suppress(OSError):
+            for line in lines[-_TOOL_LINES:]:
+                click.echo(f"  {printable(line[:_LONGEST])}", err=True)
     _say_error(title, hint)
     if session.is_json:
         tree = {"title": title, "lines": list(lines), "hint": hint, "code": int(code)}

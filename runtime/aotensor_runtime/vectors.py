@@ -12,7 +12,6 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -165,10 +164,11 @@ def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:
     return bool(np.all(near | (found == expected) | (np.isnan(found) & np.isnan(expected))))
 
 
-def main(path: Path) -> None:
-    """Print a JSON list of [function, problem or null]."""
-    sys.stdout.write(json.dumps([[x.function, x.problem] for x in replay(load(path))]) + "\n")
+def main(path: str) -> None:
+    """Print a JSON list of [function, problem or null].   path: of a library, or - for its bytes on stdin"""
+    library = Library(sys.stdin.buffer.read()) if path == "-" else load(path)
+    sys.stdout.write(json.dumps([[x.function, x.problem] for x in replay(library)]) + "\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1])

@@ -164,6 +164,7 @@ class Function:
         #: every input of the compiled function by name: the user's, then the shared variables
         self.arguments: dict[str, Variable] = dict(taken)
         self.names = {x: key for key, x in taken.items()}
+        self.__signature__ = _python_signature(list(taken)[: len(self.inputs)])
         #: every output of the compiled function by name: the user's, then the next values of shared variables
         self.results: dict[str, Variable] = {}
         for key, value in zip(named, results, strict=True):
@@ -331,13 +332,6 @@ class Function:
             raise PicklingError(f"{self.name} cannot be pickled: {error}") from error
         return _restored, (graph, None if self._compiled is None else self._compiled.library.data)
 
-    @property
-    def __signature__(self) -> Signature:
-        """For `inspect.signature`: the inputs by name, and `out`."""
-        names = [key for key, x in self.arguments.items() if not isinstance(x, SharedVariable)]
-        out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
-        return Signature([*(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names), *out])
-
     def _repr_html_(self) -> str:
         """For notebooks: a table of inputs and outputs."""
         rows = [("input", key, str(x.type)) for key, x in self.arguments.items()]
@@ -348,6 +342,12 @@ class Function:
         inputs = ", ".join(f"{key}: {x.type}" for key, x in self.arguments.items())
         outputs = ", ".join(f"{key}: {x.type}" for key, x in self.results.items())
         return f"<Function {self.name}({inputs}) -> {outputs}>"
+
+
+def _python_signature(names: Sequence[str]) -> Signature:
+    """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
+    out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
+    return Signature([*(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names), *out])
 
 
 def _restored(graph: Portable, library: bytes | None) -> Function:
