@@ -19,7 +19,7 @@ def positive(x: Variable) -> Parts:
     rows, columns = at.nonzero(mask)
     lengths = at.cast(mask, "int64").sum(axis=1)
     indptr = at.concatenate([at.zeros([1], "int64"), at.cumsum(lengths)])
-    return Parts("csr", x[rows, columns], columns, indptr, *extents_of(x), (None, None))
+    return Parts("csr", x[rows, columns], columns, indptr, *extents_of(x), (None, None), is_canonical=True)
 
 
 @program
