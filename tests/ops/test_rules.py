@@ -26,8 +26,10 @@ STEERED = {"reshape-vector", "scan-until", "scan-condition"}
 @pytest.fixture(scope="module")
 def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
     """The rows that this run compiles; with `-k` these are few, and one library is quickly made."""
-    items = [item for item in request.session.items if item.name.startswith(test_compiled_is_reference.__name__)]
-    wanted = {item.callspec.params["case"].id for item in items if isinstance(item, pytest.Function)}
+    here = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    wanted = {
+        item.callspec.params["case"].id for item in here if getattr(item, "obj", None) is test_compiled_is_reference
+    }
     tables = {module: [case for case in table if case.id in wanted] for module, table in COMPILED.items()}
     return CompiledRows.of(tables, tmp_path_factory.mktemp("rows"))
 

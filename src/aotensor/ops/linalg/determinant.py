@@ -17,6 +17,7 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.batching import all_batched
 from aotensor.ops.elementwise.compare import eq, or_, rint, switch
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import floating_matrix, per_matrix
@@ -194,8 +195,8 @@ class AdjugateTangent(Op):
             terms += lookup("pushed_terms")([_regular_tangent(a, x)], [a], [ta])
         return [sum_terms(terms, add)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True]]
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
 
 
 def _regular_tangent(a: Variable, x: Variable) -> Variable:

@@ -104,6 +104,10 @@ class Draw(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[False], *([True] for _ in node.inputs[1:])]
 
+    def is_faithful(self) -> bool:
+        """No: there is no slope at all, so that not even a cotangent of zeros passes."""
+        return False
+
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs
 
