@@ -13,11 +13,11 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable
+from aotensor.ops.batching import all_batched
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
-from aotensor.ops.batching import all_batched
 from aotensor.ops.elementwise.compare import eq, or_, rint, switch
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import floating_matrix, per_matrix
