@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from aotensor_cli.matrices import (
-    content_of_one,
-    from_tree,
-    is_matrix,
-    members,
-    read_market,
-    tree_of,
-    values_of_archive,
-)
+from aotensor_cli.matrices import content_of_one, from_tree, is_matrix, matrix_of, members, tree_of, values_of_archive
 from aotensor_cli.options import Refusal
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -101,7 +92,7 @@ def read_file(path: Path) -> dict[str | None, Any]:
                 with np.load(path, allow_pickle=False) as archive:
                     return values_of_archive(path, {key: archive[key] for key in archive.files})
             case ".mtx":
-                return {None: read_market(path)}
+                return {None: matrix_of(path)}
             case ".csv":
                 return {None: _read_csv(path)}
             case ".json":
@@ -111,8 +102,9 @@ def read_file(path: Path) -> dict[str | None, Any]:
         raise Refusal(f"{path}: there is no such file") from None
     except OSError as error:
         raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    except (ValueError, OverflowError, KeyError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise Refusal(f"{path}: cannot be understood ({str(error).splitlines()[0]})") from error
+    except Exception as error:  # what NumPy and zipfile trip over in a damaged file: TokenError, zlib.error, ...
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise Refusal(f"{path}: cannot be understood ({reason})") from error
     raise Refusal(f"{path}: files of this kind are not read", f"use {', '.join(READABLE)}")
 
 

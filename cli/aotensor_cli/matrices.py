@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from aotensor_cli.market import read_market
 from aotensor_cli.options import Refusal
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -29,10 +30,12 @@ def is_matrix(x: Any) -> bool:
     return not isinstance(x, np.ndarray)
 
 
-def read_market(path: Path) -> Any:
-    """The matrix, or array, of a Matrix Market file."""
-    found = import_module("scipy.io").mmread(path)  # half a second that other files do not pay
-    return found if isinstance(found, np.ndarray) else found.tocsr()
+def matrix_of(path: Path) -> Any:
+    """The CSR matrix, or array, of a Matrix Market file.   Raises: ValueError for other content"""
+    found = read_market(path)
+    if isinstance(found, np.ndarray):
+        return found
+    return _sparse().coo_matrix((found.values, (found.rows, found.columns)), shape=found.shape).tocsr()
 
 
 def values_of_archive(path: Path, arrays: Mapping[str, AnyArray]) -> dict[str | None, Any]:

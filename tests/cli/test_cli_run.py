@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse
 from command_line import Call
 
 from aotensor_cli.arrays import file_content, read_value
@@ -102,6 +105,31 @@ def test_matrix_market(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_value(str(path), "x", "float64", 2), [[1.5, 0, 0], [0, 0, -2]])
 
 
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_matrix_market_of_every_kind(tmp_path: Path, symmetry: str, dtype: str) -> None:
+    path, lower = tmp_path / "m.mtx", np.tril(np.arange(9.0).reshape(3, 3), -1)
+    sign = {"general": 0, "symmetric": 1, "skew-symmetric": -1}[symmetry]
+    matrix = (lower + sign * lower.T).astype(dtype)
+    for x in (matrix, scipy.sparse.csr_matrix(matrix)):
+        scipy.io.mmwrite(path, x, symmetry=symmetry, comment="by SciPy")
+        found = read_value(str(path), "x", dtype, 2)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, matrix)
+    path.write_text(f"%%MatrixMarket matrix coordinate pattern {symmetry}\n\n2 2 1\n2 1\n")
+    np.testing.assert_array_equal(read_value(str(path), "x", dtype, 2), [[0, sign], [1, 0]])
+
+
+def _with_a_broken_stream() -> bytes:
+    """An .npz whose compressed data cannot be expanded."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, x=np.arange(12.0))
+    data = bytearray(buffer.getvalue())
+    start = 30 + int.from_bytes(data[26:28], "little") + int.from_bytes(data[28:30], "little")
+    data[start : start + 8] = b"\xff" * 8
+    return bytes(data)
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -111,7 +139,18 @@ def test_matrix_market(tmp_path: Path) -> None:
         ("a.json", b'{"x": "text"}'),
         ("a.csv", b"1,2\n3\n"),
         ("a.mtx", b"soup"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\xff\x7f\0\0\0005\n"),  # SciPy crashes
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1.5\n"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1.5\n"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n1 1 1\n"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 1\n"),
+        ("a.mtx", b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n"),
+        ("a.mtx", b"%%MatrixMarket matrix array real general\n"),
         ("a.npy", b""),
+        ("a.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4" + b" " * 60 + b"\n"),
+        ("a.npz", _with_a_broken_stream()),
     ],
 )
 def test_files_that_cannot_be_understood(tmp_path: Path, name: str, content: bytes) -> None:
