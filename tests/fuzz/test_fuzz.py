@@ -1,0 +1,121 @@
+"""The fuzzer: a short run of each kind is clean, and what is planted is found and made small."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, structures
+from tools.fuzz.campaign import Campaign
+from tools.fuzz.program import Input, Program, Step
+from tools.fuzz.shrink import program_text, shrunk
+from tools.fuzz.structure_cases import CANONICAL, Case, drawn
+
+from aotensor.ops.elementwise.base import Elementwise
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler: cc is not on the path")
+PLAIN = Program(
+    0, (("n", (3, 8)),), (Input("x", "at.tensor(dtype='float64', shape=('n',))", "v.floats(1, (n,))"),),
+    (
+        Step("a", "at.tanh(x)", "np.tanh(x)", ("x",)), Step("b", "at.sin(a)", "np.sin(a)", ("a",)),
+        Step("c", "b[::-1]", "b[::-1]", ("b",)), Step("d", "c.sum()", "c.sum()", ("c",)),
+    ),
+    ("c", "d"), ("x",), ("values", "lop", "rop", "hvp"),
+)  # fmt: skip
+"""A program with a sine in the middle."""
+
+
+def _clean(what: str, seed: int, cases: int, run: Any) -> None:
+    said = io.StringIO()
+    campaign = Campaign(what, cases, float("inf"), seed, stream=said)
+    run(campaign)
+    assert campaign.found == {}, said.getvalue()
+    assert campaign.done == cases
+    assert f"{what}: {cases} of {cases} cases" in said.getvalue()
+
+
+def test_graphs() -> None:
+    _clean("graphs", 48, 8, graphs.run)
+
+
+def test_artifacts() -> None:
+    _clean("artifacts", 1, 100, artifacts.run)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C program for compressed rows with 32-bit indices."""
+    return structures.write_program(structures.FORMATS[0], tmp_path_factory.mktemp("structures"))
+
+
+@needs_cc
+def test_structures(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structures, "write_program", lambda kind, folder: program)
+    _clean("structures", 0, 500, structures.run)
+
+
+@needs_cc
+def test_an_access_out_of_bounds_is_found(program: Path) -> None:
+    """Matrices that are called canonical are not looked at: what is untrue of them ends in foreign memory."""
+    whole = [drawn(seed, *structures.FORMATS[0]) for seed in range(400)]
+    case = next(x for x in whole if not x.faults and x.function == "scale" and x.n == x.p > 3 and x.A.nnz > 3)
+    assert case.A.indices is not None
+    beyond = replace(case.A, indices=case.A.indices + np.int32(case.p))
+    found = structures.findings(program, [case, replace(case, A=beyond, flags=CANONICAL), replace(case, A=beyond)])
+    assert [x.kind for x in found] == ["sanitizer"]
+    assert "heap-buffer-overflow" in found[0].detail
+
+
+@needs_cc
+def test_a_wrong_status_is_found(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Case, "faults", {structures.OK + 99})
+    found = structures.findings(program, [drawn(seed, *structures.FORMATS[0]) for seed in range(10)])
+    assert len(found) == 10
+    assert all("expected 99" in x.detail for x in found)
+
+
+def test_a_slope_that_is_a_little_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Elementwise.pullback
+
+    def wrong(self: Any, *given: Any) -> Any:
+        found = right(self, *given)
+        return [x * (1 + 1e-5) for x in found] if self.name == "sin" else found
+
+    assert graph_worker.findings([PLAIN]) == []
+    monkeypatch.setattr(Elementwise, "pullback", wrong)
+    assert {x.kind for x in graph_worker.findings([PLAIN])} == {"lop", "hvp"}
+
+
+def test_a_value_that_is_wrong_is_found() -> None:
+    other = replace(PLAIN.steps[1], meaning="np.sin(a) + 1e-7")
+    found = graph_worker.findings([replace(PLAIN, steps=(PLAIN.steps[0], other, *PLAIN.steps[2:]))])
+    assert {x.kind for x in found} == {"compiled", "reference"}
+
+
+def test_a_program_shrinks_to_what_fails() -> None:
+    small = shrunk(PLAIN, lambda program: any("sin" in step.aot for step in program.steps))
+    assert [step.aot for step in small.steps] == ["at.sin(x)"]
+    assert small.samples == 1
+    assert dict(small.dims) == {"n": (0,)}
+    assert small.outputs == ("b",)
+
+
+def test_a_report_can_be_run(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(program_text(PLAIN), names)
+    f, arguments = names["f"], names["arguments"]
+    x = arguments[0]
+    np.testing.assert_allclose(f.reference(*arguments)[0], np.sin(np.tanh(x))[::-1], rtol=1e-14)
+    assert capsys.readouterr().out.count("array(") >= 8
+
+
+def test_another_result_of_a_library_is_found(tmp_path: Path) -> None:
+    bench = artifact_worker.make_bench(tmp_path)
+    changed = replace(bench, expected={**bench.expected, "chosen": np.zeros(3)})
+    found = [x for seed in range(60) for x in artifact_worker.examined(changed, seed)]
+    assert found and all("chosen gives" in x.detail for x in found)

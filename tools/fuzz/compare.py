@@ -1,0 +1,246 @@
+"""A compiled program against the oracle and the reference: values, derivatives of both modes, curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from tools.fuzz import values
+from tools.fuzz.oracle import Array, Matrix
+from tools.fuzz.program import WIDE, Built, Program, arguments, meanings, widened
+
+STEP: Final = WIDE(2.0) ** -26
+"""Of differences in extended precision: 1e-11 by rounding. Rules keep a hundred times as far from kinks and ties."""
+WIDE_STEP: Final = WIDE(2.0) ** -10
+"""Of second differences: about 1e-6 by the step, less by extrapolation, and 1e-13 by rounding."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong.   kind: crash, error, value, reference, lop, rop, hvp, …;  detail: for a reader"""
+
+    seed: int
+    kind: str
+    detail: str
+
+    def report(self) -> str:
+        """For a reader; the seed makes the case again."""
+        return f"seed {self.seed}: {self.detail}"
+
+    @property
+    def signature(self) -> str:
+        """What findings of one cause have in common, as far as one can tell."""
+        return f"{self.kind}: {self.detail.splitlines()[0][:100]}" if self.kind in ("error", "refused") else self.kind
+
+
+def compare(program: Program, built: Built, call: Callable[..., Any]) -> list[Finding]:
+    """Every sample of a program by a compiled function; gives what differs."""
+    return [found for sample in range(program.samples) for found in _compare_sample(program, built, call, sample)]
+
+
+def _compare_sample(program: Program, built: Built, call: Callable[..., Any], sample: int) -> list[Finding]:
+    given = arguments(program, sample)
+    wide = {name: widened(x) for name, x in given.items()}
+    known = meanings(program, wide)
+    slots = _slots(program, built, given, known)
+    if program.float_name == "float32":
+        slots = {name: x.astype("float32") for name, x in slots.items()}
+    found: list[Finding] = []
+    try:
+        results = call(*given.values(), *(slots[name] for name in built.slots))
+    except Exception as error:
+        return [Finding(program.seed, "error", f"{type(error).__name__}: {error} (sample {sample})")]
+    with np.errstate(all="ignore"):
+        reference = built.function.reference(*given.values(), *(slots[name] for name in built.slots))
+        coarse = meanings(program, {name: widened(x, program.float_name) for name, x in given.items()})
+        check = _Check(program, wide, known, slots)
+        for (want, name), mine, other in zip(built.kinds, results, reference, strict=True):
+            where = f"{want} of {name}, sample {sample}"
+            if want == "values":
+                found += check.value(f"compiled {where}", known[name], coarse[name], mine)
+                found += check.value(f"reference {where}", known[name], coarse[name], other)
+                continue
+            found += check.agreement(f"compiled and reference {where}", dense(mine), dense(other))
+        found += check.pullback({n: r for (w, n), r in zip(built.kinds, results, strict=True) if w == "lop"}, sample)
+        found += check.pushforward({n: r for (w, n), r in zip(built.kinds, results, strict=True) if w == "rop"}, sample)
+        found += check.curvature({n: r for (w, n), r in zip(built.kinds, results, strict=True) if w == "hvp"}, sample)
+    return found
+
+
+def _slots(program: Program, built: Built, given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """ȳ for every floating output and ẋ for every input that is differentiated."""
+    found: dict[str, Any] = {}
+    for place, name in enumerate(program.outputs):
+        if not isinstance(known[name], Matrix) and known[name].dtype.kind == "f":
+            found[f"ct_{name}"] = values.weights(1000 + place, np.zeros(known[name].shape))
+    for place, name in enumerate(program.wrt):
+        found[f"d_{name}"] = values.weights(2000 + place, given[name])
+    return found
+
+
+def dense(x: Any) -> Array:
+    """An array, also of a sparse matrix."""
+    return np.asarray(x.toarray() if values.is_sparse(x) else x)
+
+
+@dataclass(frozen=True)
+class _Check:
+    """What the results for one sample should be."""
+
+    program: Program
+    inputs: Mapping[str, Any]
+    known: Mapping[str, Any]
+    slots: Mapping[str, Any]
+
+    @property
+    def rtol(self) -> float:
+        return 1e-3 if self.program.float_name == "float32" else 1e-9
+
+    def _finding(self, kind: str, where: str, what: str) -> list[Finding]:
+        return [Finding(self.program.seed, kind, f"{where}: {what}")]
+
+    # --- values ----------------------------------------------------------------------------------------------------
+
+    def value(self, where: str, exact: Any, coarse: Any, mine: Any) -> list[Finding]:
+        """A result beside the oracle's, in extended and in the program's own precision: how far rounding carries."""
+        kind = where.partition(" ")[0]
+        wanted, rough = (x.dense if isinstance(x, Matrix) else x for x in (exact, coarse))
+        got = dense(mine)
+        if got.shape != wanted.shape:
+            return self._finding(kind, where, f"shape {got.shape}, expected {wanted.shape}")
+        if wanted.dtype.kind != "f":
+            wrong = (got != wanted) & (rough == wanted)
+            return self._finding(kind, where, _difference(got, wanted, wrong)) if wrong.any() else []
+        size = np.abs(wanted).max(initial=0)
+        allowed = self.rtol * (1 + size) + 100 * np.abs(rough.astype(WIDE) - wanted).max(initial=0)
+        wrong = ~(np.abs(got - wanted) <= allowed)
+        return self._finding(kind, where, _difference(got, wanted, wrong)) if wrong.any() else []
+
+    def agreement(self, where: str, mine: Array, other: Array) -> list[Finding]:
+        """Compiled and reference derivatives, element by element."""
+        if mine.shape != other.shape or mine.dtype != other.dtype:
+            return self._finding("lowering", where, f"{mine.dtype}{mine.shape} and {other.dtype}{other.shape}")
+        allowed = 1e4 * self.rtol * (1 + np.abs(other).max(initial=0))
+        wrong = ~(np.abs(mine - other) <= allowed) & ~(np.isnan(mine) & np.isnan(other))
+        return self._finding("lowering", where, _difference(mine, other, wrong)) if wrong.any() else []
+
+    # --- derivatives -----------------------------------------------------------------------------------------------
+
+    def _moved(self, amounts: Mapping[str, Any]) -> dict[str, Any]:
+        moved = dict(self.inputs)
+        for name, amount in amounts.items():
+            x = self.inputs[name]
+            if isinstance(x, Matrix):
+                moved[name] = Matrix(x.dense + np.where(x.stored, dense(amount), 0), x.stored)
+            else:
+                moved[name] = x + amount
+        return meanings(self.program, moved)
+
+    def _cost(self, known: Mapping[str, Any]) -> Any:
+        """⟨ȳ, y⟩"""
+        total = WIDE(0)
+        for name in self.program.outputs:
+            if f"ct_{name}" in self.slots:
+                total += np.sum(known[name] * self.slots[f"ct_{name}"])
+        return total
+
+    def _value_along(self, directions: Mapping[str, Any], name: str, h: Any) -> Any:
+        return self._moved({x: h * d for x, d in directions.items()})[name]
+
+    def _cost_along(self, directions: Mapping[str, Any], h: Any) -> Any:
+        return self._cost(self._moved({x: h * d for x, d in directions.items()}))
+
+    def _directions(self, seed: int) -> dict[str, Any]:
+        return {x: dense(values.weights(seed + k, self.inputs_like(x))).astype(WIDE) for k, x in enumerate(self.wrt)}
+
+    @property
+    def wrt(self) -> tuple[str, ...]:
+        return self.program.wrt
+
+    def inputs_like(self, name: str) -> Array:
+        return np.zeros(self.inputs[name].shape)
+
+    def pullback(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
+        """⟨x̄, d⟩ against differences of ⟨ȳ, y⟩, per input."""
+        wrong: list[Finding] = []
+        for name, slope in found.items():
+            for seed in (10, 20):
+                d = self._on_pattern(name, self._directions(seed)[name])
+                mine = np.sum(dense(slope) * d)
+                size = np.sum(np.abs(dense(slope) * d))
+                try:
+                    exact, doubt = _slope(partial(self._cost_along, {name: d}), STEP)
+                except (ValueError, IndexError):  # extents that depend on values
+                    continue
+                wrong += self._verdict("lop", f"lop of {name}, sample {sample}", mine, exact, doubt, size, 1e-7)
+        return wrong
+
+    def _on_pattern(self, name: str, d: Any) -> Any:
+        x = self.inputs[name]
+        return np.where(x.stored, d, 0) if isinstance(x, Matrix) else d
+
+    def pushforward(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
+        """J·ẋ against differences of y, element by element."""
+        wrong: list[Finding] = []
+        directions = {name: dense(self.slots[f"d_{name}"]).astype(WIDE) for name in self.wrt}
+        for name, tangent in found.items():
+            try:
+                exact, doubt = _slope(partial(self._value_along, directions, name), STEP)
+            except (ValueError, IndexError):
+                continue
+            mine = dense(tangent)
+            if mine.shape != np.shape(exact):
+                wrong += self._finding("rop", f"rop of {name}, sample {sample}", f"{mine.shape}, not {np.shape(exact)}")
+                continue
+            size = np.abs(exact).max(initial=0) + 1
+            wrong += self._verdict("rop", f"rop of {name}, sample {sample}", mine, exact, doubt, size, 1e-7)
+        return wrong
+
+    def curvature(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
+        """⟨H·ẋ, e⟩ against second differences of ⟨ȳ, y⟩."""
+        wrong: list[Finding] = []
+        if not found:
+            return wrong
+        along = {name: dense(self.slots[f"d_{name}"]).astype(WIDE) for name in self.wrt}
+        other = {name: self._on_pattern(name, d) for name, d in self._directions(30).items()}
+        mine = sum(np.sum(dense(h) * other[name]) for name, h in found.items())
+        size = sum(np.sum(np.abs(dense(h) * other[name])) for name, h in found.items())
+
+        def cost(s: Any, t: Any) -> Any:
+            return self._cost(self._moved({name: s * along[name] + t * other[name] for name in self.wrt}))
+
+        def second(h: Any) -> Any:
+            return (cost(h, h) - cost(h, -h) - cost(-h, h) + cost(-h, -h)) / (4 * h * h)
+
+        try:
+            fine, rough = second(WIDE_STEP / 2), second(WIDE_STEP)
+        except (ValueError, IndexError):
+            return wrong
+        exact, doubt = (4 * fine - rough) / 3, abs(fine - rough)
+        return self._verdict("hvp", f"hvp, sample {sample}", mine, exact, doubt, size, 1e-6)
+
+    def _verdict(
+        self, kind: str, where: str, mine: Any, exact: Any, doubt: Any, size: Any, rtol: float
+    ) -> list[Finding]:
+        """doubt: how far two steps differ; much of it means that a kink lies between, and nothing follows."""
+        allowed = max(rtol, 10 * self.rtol) * (size + 1e-3) + 2 * doubt
+        wrong = np.asarray(~(np.abs(mine - exact) <= allowed))
+        if not wrong.any() or np.max(doubt, initial=0) > 1e-3 * np.max(size + 1, initial=0):
+            return []
+        return self._finding(kind, where, _difference(np.asarray(mine), np.asarray(exact), wrong))
+
+
+def _slope(f: Callable[[Any], Any], h: Any) -> tuple[Any, Any]:
+    """f′(0) by an extrapolated central difference, and how far two steps differ.   Raises: ValueError for new shapes"""
+    fine, rough = (f(h / 2) - f(-h / 2)) / h, (f(h) - f(-h)) / (2 * h)
+    return (4 * fine - rough) / 3, np.abs(fine - rough)
+
+
+def _difference(mine: Array, exact: Array, wrong: Array) -> str:
+    """Some elements that differ."""
+    places = np.argwhere(wrong)[:3]
+    shown = [f"[{', '.join(map(str, p))}] {mine[tuple(p)]:.12g}, expected {exact[tuple(p)]:.12g}" for p in places]
+    return f"{int(wrong.sum())} of {wrong.size} elements: " + "; ".join(shown)

@@ -1,0 +1,181 @@
+"""What random programs mean, in NumPy at extended precision, without a line of aotensor.
+
+Programs call these as `o.…` beside `np.…`, on arrays of `longdouble` (64 bits of mantissa on x86-64) or `float64`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix: its dense values, and where entries are stored."""
+
+    dense: Array
+    stored: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.dense.shape)
+
+    @property
+    def T(self) -> Matrix:
+        return Matrix(self.dense.T, self.stored.T)
+
+    def mapped(self, f: Callable[[Array], Array]) -> Matrix:
+        """f of every stored entry."""
+        return Matrix(np.where(self.stored, f(self.dense), 0), self.stored)
+
+    def __getitem__(self, index: Any) -> Matrix:
+        return Matrix(self.dense[index], self.stored[index])
+
+
+def union(a: Matrix, b: Matrix) -> Matrix:
+    """a + b"""
+    return Matrix(a.dense + b.dense, a.stored | b.stored)
+
+
+def common(a: Matrix, b: Matrix) -> Matrix:
+    """a ∘ b, stored where both are"""
+    return Matrix(a.dense * b.dense, a.stored & b.stored)
+
+
+def times(a: Matrix, b: Matrix) -> Matrix:
+    """a·b, stored where some pair of entries meets"""
+    return Matrix(a.dense @ b.dense, (a.stored.astype(int) @ b.stored.astype(int)) > 0)
+
+
+def scaled(a: Matrix, factor: Array) -> Matrix:
+    """a ∘ factor at the stored entries"""
+    return Matrix(np.where(a.stored, a.dense * factor, 0), a.stored)
+
+
+def sampled(stored: Matrix, x: Array) -> Matrix:
+    """x at the stored entries of a matrix, times these"""
+    return scaled(stored, x)
+
+
+# --- elementwise ---------------------------------------------------------------------------------------------------
+
+
+def sigmoid(x: Array) -> Array:
+    """1/(1 + e⁻ˣ)"""
+    return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
+
+
+def softplus(x: Array) -> Array:
+    """log(1 + eˣ)"""
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+# --- reductions ----------------------------------------------------------------------------------------------------
+
+
+def logsumexp(x: Array, axis: int) -> Array:
+    """log Σ eˣ"""
+    return np.asarray(np.logaddexp.reduce(x, axis=axis))
+
+
+def softmax(x: Array, axis: int) -> Array:
+    """eˣ / Σ eˣ"""
+    return np.asarray(np.exp(x - logsumexp(x, axis)[(slice(None),) * (axis % x.ndim) + (None,)]))
+
+
+# --- linear algebra, which NumPy does not have beyond float64 ---------------------------------------------------------
+
+
+def solve(a: Array, b: Array) -> Array:
+    """x with a·x = b, by elimination with partial pivoting.   a: (n, n), b: (n,) or (n, m)"""
+    n = len(a)
+    columns = b if b.ndim == 2 else b[:, None]
+    work = np.concatenate([a, columns], axis=1)
+    for k in range(n):
+        pivot = k + int(np.argmax(np.abs(work[k:, k])))
+        work[[k, pivot]] = work[[pivot, k]]
+        work[k + 1 :] -= np.outer(work[k + 1 :, k] / work[k, k], work[k])
+    x = np.zeros_like(work[:, n:])
+    for k in reversed(range(n)):
+        x[k] = (work[k, n:] - work[k, k + 1 : n] @ x[k + 1 :]) / work[k, k]
+    return x if b.ndim == 2 else x[:, 0]
+
+
+def inv(a: Array) -> Array:
+    """a⁻¹"""
+    return solve(a, np.eye(len(a), dtype=a.dtype))
+
+
+def cholesky(a: Array) -> Array:
+    """Lower triangular l with l·lᵀ = a"""
+    lower = np.zeros_like(a)
+    for k in range(len(a)):
+        row = lower[k, :k]
+        lower[k, k] = np.sqrt(a[k, k] - row @ row)
+        lower[k + 1 :, k] = (a[k + 1 :, k] - lower[k + 1 :, :k] @ row) / lower[k, k]
+    return lower
+
+
+def logdet(a: Array) -> Array:
+    """log det a of a positive definite matrix"""
+    return np.asarray(2 * np.sum(np.log(np.diagonal(cholesky(a)))))
+
+
+def definite(x: Array) -> Array:
+    """x·xᵀ + 2·I"""
+    return x @ x.T + 2 * np.eye(len(x), dtype=x.dtype)
+
+
+def expm(a: Array) -> Array:
+    """Σ aᵏ/k! of a small matrix"""
+    term = total = np.eye(len(a), dtype=a.dtype)
+    for k in range(1, 60):
+        term = term @ a / k
+        total = total + term
+    return total
+
+
+# --- loops ---------------------------------------------------------------------------------------------------------
+
+
+def scan(
+    step: Callable[..., Any], rows: list[Array], state: Array | None, *fixed: Array, backwards: bool = False
+) -> Any:
+    """Stacked values of step(*rows[t], state, *fixed); with None for the state, of step(*rows[t], *fixed)."""
+    n = min(len(x) for x in rows)
+    found: list[Array] = []
+    for t in reversed(range(n)) if backwards else range(n):
+        given = [x[t] if not backwards else x[len(x) - n + t] for x in rows]
+        if state is None:
+            found.append(np.asarray(step(*given, *fixed)))
+        else:
+            state = np.asarray(step(*given, state, *fixed))
+            found.append(state)
+    return np.stack(found)
+
+
+def ravelled(x: Array) -> Array:
+    """All elements in row-major order."""
+    return np.ascontiguousarray(x).reshape(-1)
+
+
+# --- copies that are changed ----------------------------------------------------------------------------------------
+
+
+def replaced(x: Array, index: Any, y: Any) -> Array:
+    """x with x[index] = y"""
+    copy = x.copy()
+    copy[index] = y
+    return copy
+
+
+def added(x: Array, index: Any, y: Any) -> Array:
+    """x with y added at every place of x[index], as often as it is named"""
+    copy = x.copy()
+    np.add.at(copy, index, y)
+    return copy

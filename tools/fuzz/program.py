@@ -1,0 +1,204 @@
+"""A random program as text: the same steps for aotensor and for NumPy, with inputs for several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from types import CodeType
+from typing import Any, Final
+
+import numpy as np
+from tools.fuzz import oracle, values
+from tools.fuzz.oracle import Matrix
+
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+from aotensor.gradient import Lop, Rop
+from aotensor.graph.walk import leaves
+
+WIDE: Final = np.longdouble
+
+
+@dataclass(frozen=True)
+class Input:
+    """name: of the variable.   declared: its symbol, as aotensor text.   value: as NumPy text, which may read dims."""
+
+    name: str
+    declared: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """name = aot, which means the same as name = meaning in NumPy; both texts may read `uses`."""
+
+    name: str
+    aot: str
+    meaning: str
+    uses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program is compiled; programs of equal options go into one library."""
+
+    opt_level: int = 0
+    fp: str = "contract"
+    cpu: str = "host"
+    check: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs, steps, and what is asked for.
+
+    dims: their extents in every sample.
+    outputs: names of steps or inputs.   wrt: inputs that are differentiated.
+    wants: "values" for the outputs, "lop" for ȳᵀ·J, "rop" for J·ẋ, "hvp" for the pushforward of "lop".
+    """
+
+    seed: int
+    dims: tuple[tuple[str, tuple[int, ...]], ...]
+    inputs: tuple[Input, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[str, ...]
+    wrt: tuple[str, ...]
+    wants: tuple[str, ...]
+    options: Options = field(default_factory=Options)
+
+    @property
+    def name(self) -> str:
+        return f"program{self.seed}"
+
+    @property
+    def float_name(self) -> str:
+        """The dtype of all floats."""
+        return "float32" if any("float32" in x.declared for x in self.inputs) else "float64"
+
+    @property
+    def samples(self) -> int:
+        return len(self.dims[0][1])
+
+    def needed(self) -> Program:
+        """Without the steps and inputs that no output needs."""
+        alive = {*self.outputs}
+        steps = []
+        for step in reversed(self.steps):
+            if step.name in alive:
+                alive.update(step.uses)
+                steps.append(step)
+        inputs = tuple(x for x in self.inputs if x.name in alive) or self.inputs[:1]
+        names = {x.name for x in inputs}
+        wrt = tuple(x for x in self.wrt if x in names)
+        return replace(self, inputs=inputs, steps=tuple(reversed(steps)), wrt=wrt)
+
+
+def to_json(program: Program) -> dict[str, Any]:
+    """A program as JSON has it."""
+    return asdict(program)
+
+
+def from_json(found: Mapping[str, Any]) -> Program:
+    """A program that `to_json` wrote."""
+    dims = tuple((name, tuple(sizes)) for name, sizes in found["dims"])
+    inputs = tuple(Input(**x) for x in found["inputs"])
+    steps = tuple(Step(x["name"], x["aot"], x["meaning"], tuple(x["uses"])) for x in found["steps"])
+    outputs, wrt, wants = (tuple(found[key]) for key in ("outputs", "wrt", "wants"))
+    return Program(found["seed"], dims, inputs, steps, outputs, wrt, wants, Options(**found["options"]))
+
+
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text, "<program>", "eval")
+
+
+def run_text(text: str, names: Mapping[str, Any]) -> Any:
+    """The value of an expression."""
+    return eval(_code(text), dict(names))
+
+
+AOT_NAMES: Final = {"aot": aot, "at": at, "sp": sp}
+NUMPY_NAMES: Final = {"np": np, "o": oracle}
+VALUE_NAMES: Final = {"v": values}
+
+
+def widened(x: Any, dtype: Any = WIDE) -> Any:
+    """An argument as the oracle sees it: floats in extended precision, sparse matrices with their pattern."""
+    if values.is_sparse(x):
+        marked = x.copy()
+        marked.data = np.ones_like(marked.data)
+        return Matrix(np.asarray(x.toarray(), dtype), np.asarray(marked.toarray() != 0))
+    array = np.asarray(x)
+    return array.astype(dtype) if array.dtype.kind == "f" else array
+
+
+def arguments(program: Program, sample: int) -> dict[str, Any]:
+    """The inputs of one sample: arrays and SciPy matrices."""
+    names = {**VALUE_NAMES, **{name: sizes[sample] for name, sizes in program.dims}}
+    return {x.name: run_text(x.value, names) for x in program.inputs}
+
+
+def meanings(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every value of a program by the oracle."""
+    known = {**NUMPY_NAMES, **given}
+    with np.errstate(all="ignore"):
+        for step in program.steps:
+            known[step.name] = run_text(step.meaning, known)
+    return known
+
+
+@dataclass(frozen=True)
+class Built:
+    """A program as a Function.   slots: of ȳ, then of ẋ, by name;  kinds: what each result is: (want, name)"""
+
+    function: aot.Function
+    slots: tuple[str, ...]
+    kinds: tuple[tuple[str, str], ...]
+
+
+def build(program: Program) -> Built:
+    """The graph of a program with everything that it asks for.   Raises: what aotensor raises."""
+    known: dict[str, Any] = dict(AOT_NAMES)
+    for x in program.inputs:
+        known[x.name] = run_text(x.declared, known)
+        known[x.name].name = x.name
+    for step in program.steps:
+        known[step.name] = run_text(step.aot, known)
+    outputs = {name: known[name] for name in program.outputs}
+    smooth = {name: y for name, y in outputs.items() if y.dtype.startswith("float") and not _is_sparse(y)}
+    cotangents = {name: _like(y, f"ct_{name}") for name, y in smooth.items()}
+    wrt = {name: known[name] for name in program.wrt} if smooth else {}
+    tangents = {name: _like(x, f"d_{name}") for name, x in wrt.items()}
+    results: dict[tuple[str, str], Any] = {}
+    if "values" in program.wants or not wrt:
+        results |= {("values", name): y for name, y in outputs.items()}
+    if wrt:
+        ys, xs, cts, ds = (list(x.values()) for x in (smooth, wrt, cotangents, tangents))
+        if "lop" in program.wants or "hvp" in program.wants:
+            pulled = Lop(ys, xs, cts, disconnected_inputs="ignore")
+            results |= {("lop", name): g for name, g in zip(wrt, pulled, strict=True)}
+            if "hvp" in program.wants:
+                curved = Rop(pulled, xs, ds, disconnected_outputs="ignore")
+                results |= {("hvp", name): h for name, h in zip(wrt, curved, strict=True)}
+        if "rop" in program.wants:
+            pushed = Rop(ys, xs, ds, disconnected_outputs="ignore")
+            results |= {("rop", name): t for name, t in zip(smooth, pushed, strict=True)}
+    read = set(leaves(list(results.values())))
+    slots = [x for x in (*cotangents.values(), *tangents.values()) if x in read]
+    given = [known[x.name] for x in program.inputs]
+    f = aot.function([*given, *slots], list(results.values()), name=program.name, on_unused_input="ignore")
+    return Built(f, tuple(x.name or "" for x in slots), tuple(results))
+
+
+def _is_sparse(x: Any) -> bool:
+    return bool(getattr(x, "is_sparse", False))
+
+
+def _like(x: Any, name: str) -> Any:
+    """A symbol of the type of x."""
+    if _is_sparse(x):
+        make = sp.csr_matrix if x.type.format == "csr" else sp.csc_matrix
+        return make(name, dtype=x.dtype, shape=x.tensor_type.shape)
+    return at.tensor(name, dtype=x.dtype, shape=x.tensor_type.shape)
