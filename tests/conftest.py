@@ -10,6 +10,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: thr
 
 import numpy as np
 import pytest
+from filecheck.matcher import Matcher
+from filecheck.options import Options
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,5 +43,19 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
             path.write_text(found, encoding="utf-8")
         assert path.exists(), f"{path.name} is not there: run pytest --update-golden"
         assert found == path.read_text(encoding="utf-8")
+
+    return check
+
+
+@pytest.fixture
+def filecheck(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str, str], None]:
+    """Compare a text with CHECK lines, as LLVM's FileCheck does: `filecheck(checks, found)`."""
+
+    def check(checks: str, found: str) -> None:
+        files = tmp_path / "checks", tmp_path / "found"
+        for path, text in zip(files, (checks, found), strict=True):
+            path.write_text(text, encoding="utf-8")
+        status = Matcher.from_opts(Options(str(files[0]), str(files[1]), strict_whitespace=True)).run()
+        assert status == 0, capsys.readouterr().err + found
 
     return check
