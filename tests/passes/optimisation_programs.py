@@ -1,0 +1,218 @@
+"""Small programs in which one optimisation each shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+from aotensor.graph.variable import Variable
+from aotensor.sparse.sample import sample_at
+
+
+def function(inputs: Sequence[Variable], *outputs: Variable) -> aot.Function:
+    """A function of the name that rows expect."""
+    return aot.function(list(inputs), list(outputs), name="f", on_unused_input="ignore")
+
+
+def vectors(names: str, dtype: str = "float64") -> list[Any]:
+    """Vectors of one extent."""
+    return [at.vector(name, dtype=dtype, shape=("n",)) for name in names]
+
+
+def matrix(name: str, *shape: str | int) -> Any:
+    """A float64 matrix, of unknown extents or those given."""
+    return at.matrix(name, dtype="float64", shape=shape or ("m", "n"))
+
+
+def csr(name: str = "A") -> Any:
+    """A sparse matrix with named extents."""
+    return sp.csr_matrix(name, dtype="float64", shape=("m", "n"))
+
+
+def chain() -> aot.Function:
+    """Elementwise work and a sum."""
+    (x,) = vectors("x")
+    return function([x], (at.sin(x) * x + 1.0).sum())
+
+
+def linear_model() -> aot.Function:
+    """A sum of squares with its gradient: one sweep over the rows."""
+    X, (w,), (y,) = matrix("X"), vectors("w"), [at.vector("y", dtype="float64", shape=("m",))]
+    loss = ((X @ w - y) ** 2).sum()
+    return function([X, w, y], loss, aot.grad(loss, w))
+
+
+def logistic() -> aot.Function:
+    """The same with elementary functions of single rows."""
+    X, (w,), (y,) = matrix("X"), vectors("w"), [at.vector("y", dtype="float64", shape=("m",))]
+    loss = at.softplus(-y * (X @ w)).sum()
+    return function([X, w, y], loss, aot.grad(loss, w))
+
+
+def of_vector(build: Any) -> Any:
+    """A program that is one formula of a vector."""
+
+    def make() -> aot.Function:
+        (x,) = vectors("x")
+        return function([x], build(x))
+
+    return make
+
+
+def of_matrix(build: Any) -> Any:
+    """A program that is one formula of a matrix."""
+
+    def make() -> aot.Function:
+        x = matrix("x")
+        return function([x], build(x))
+
+    return make
+
+
+def of_sparse(build: Any) -> Any:
+    """A program of a sparse matrix, and of dense ones beside it."""
+
+    def make() -> aot.Function:
+        given = [csr(), matrix("D"), *vectors("v"), matrix("E", "n", "k"), at.dscalar("s"), csr("B")]
+        return function(given, build(*given))
+
+    return make
+
+
+def recurrent() -> aot.Function:
+    """Loss and gradient of a recurrent net."""
+    x, h, w, u = at.dtensor3("x"), at.dmatrix("h"), at.dmatrix("w"), at.dmatrix("u")
+    states = aot.scan(lambda row, old: at.tanh(row @ u + old @ w), x, h, return_updates=False)
+    loss = at.sqr(states).sum()
+    return function([x, h, w, u], loss, aot.grad(loss, w), aot.grad(loss, u))
+
+
+def last_state() -> aot.Function:
+    """Of all states only the last is read."""
+    (x,), h = vectors("x"), at.dscalar("h")
+    return function([x, h], states(x, h)[-1])
+
+
+def states(x: Any, h: Any, step: Any = lambda row, old: at.tanh(row * old)) -> Any:
+    """The states of a loop over the elements of x."""
+    return aot.scan(step, x, h, return_updates=False)
+
+
+def work_behind() -> aot.Function:
+    """A product of the states that no later step needs."""
+    x, h, w, v = at.dtensor3("x"), at.dmatrix("h"), at.dmatrix("w"), at.dmatrix("v")
+
+    def step(row: Any, old: Any) -> Any:
+        new = at.tanh(row + old @ w)
+        return new, new @ v
+
+    return function([x, h, w, v], *aot.scan(step, x, [h, None], return_updates=False))
+
+
+def two_windows() -> aot.Function:
+    """Zeros with one half set and zeros with the other one, beside a loop."""
+    (x,), h = vectors("x"), at.dscalar("h")
+    a, b = (at.vector(name, shape=(4,), dtype="float64") for name in "ab")
+    halves = at.set_subtensor(at.zeros(8)[:4], a) + at.set_subtensor(at.zeros(8)[4:], b)
+    return function([x, h, a, b], states(x, h), halves)
+
+
+def two_equal_loops() -> aot.Function:
+    """Loops over values that are computed twice."""
+    (x,), h = vectors("x"), at.dscalar("h")
+    return function([x, h], states(at.exp(x), h), states(at.exp(x), h) * 2.0)
+
+
+def mapped() -> aot.Function:
+    x = matrix("x")
+    return function([x], aot.map(lambda row: at.exp(row), x)[0])
+
+
+def choice() -> aot.Function:
+    c, x = at.scalar("c", dtype="bool"), matrix("x")
+    return function([c, x], aot.ifelse(c, at.exp(x).sum(), at.sin(x).sum()))
+
+
+def invariant() -> aot.Function:
+    (x,), s = vectors("x"), at.dscalar("s")
+    return function([x, s], x * at.exp(at.full_like(x, s)))
+
+
+def eigenvalues() -> aot.Function:
+    x = matrix("x", 4, 4)
+    return function([x], at.linalg.eigh(x)[0])
+
+
+def mixture() -> aot.Function:
+    X, mu = at.matrix("X", dtype="float64", shape=("n", 8)), at.matrix("mu", dtype="float64", shape=(4, 8))
+    return function([X, mu], (mu**2).sum(axis=1), ((X[:, None, :] - mu[None, :, :]) ** 2).sum(axis=2))
+
+
+def sampled_products() -> aot.Function:
+    A, D, E = csr(), matrix("D", "m", "k"), matrix("E", "n", "k")
+    return function([A, D, E], sample_at(D @ E.T, A))
+
+
+def sampled_model() -> aot.Function:
+    A, D, E = csr(), matrix("D", "m", "k"), matrix("E", "n", "k")
+    loss = (sample_at(D @ E.T, A) ** 2).sum()
+    return function([A, D, E], loss, aot.grad(loss, D))
+
+
+def sparse_model() -> aot.Function:
+    A, (v,), (y,) = csr(), vectors("v"), [at.vector("y", dtype="float64", shape=("m",))]
+    loss = ((A @ v - y) ** 2).sum()
+    return function([A, v, y], loss, aot.grad(loss, v))
+
+
+def sparse_times_dense() -> aot.Function:
+    A, E = csr(), matrix("E", "n", "k")
+    return function([A, E], A @ E)
+
+
+def scattered() -> aot.Function:
+    A, D = csr(), matrix("D", "m", "k")
+    return function([A, D], A.T @ D)
+
+
+def joined() -> aot.Function:
+    x, y = vectors("xy")
+    return function([x, y], at.concatenate([at.exp(x), at.sin(y)]))
+
+
+def factor() -> aot.Function:
+    x = matrix("x", "n", "n")
+    return function([x], at.linalg.cholesky(x * 2.0))
+
+
+def checked() -> aot.Function:
+    x, y, z = at.dvector("x"), at.dvector("y"), at.dvector("z")
+    return function([x, y, z], x + y + z)
+
+
+def product() -> aot.Function:
+    x, y = matrix("x"), matrix("y", "n", "k")
+    return function([x, y], x @ y)
+
+
+def small_product() -> aot.Function:
+    x, y = matrix("x", 3, 3), matrix("y", 3, 3)
+    return function([x, y], x @ y)
+
+
+def two_buffers() -> aot.Function:
+    x = matrix("x", "n", "n")
+    return function([x], (x @ x) @ (x @ at.exp(x)) @ x)
+
+
+def narrow_sum() -> aot.Function:
+    (x,) = vectors("x", "float32")
+    return function([x], at.exp(x * x + 1).sum())
+
+
+def known() -> aot.Function:
+    x = at.vector("x", dtype="float64", shape=(1000,))
+    return function([x], x * 2.0)

@@ -1,0 +1,263 @@
+"""The table of optimisations: each with what it changes in a small program. A new pass adds its row here.
+
+`test_optimisations.py` checks that no pass and no rule is without a row.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from optimisation_programs import (
+    chain,
+    checked,
+    factor,
+    joined,
+    known,
+    linear_model,
+    logistic,
+    mixture,
+    narrow_sum,
+    of_matrix,
+    of_sparse,
+    of_vector,
+    product,
+    sampled_model,
+    scattered,
+    small_product,
+    sparse_model,
+    sparse_times_dense,
+    two_buffers,
+)
+from optimisations_of_graphs import GRAPH_ROWS
+from switches import Row, has, lacks, never, nothing, replaced, unchanged, without_pass
+
+import aotensor.sparse as sp
+import aotensor.tensor as at
+
+LOOPS: Final = "aotensor.passes.loops"
+LOWERINGS: Final[Mapping[str, str]] = {
+    "lower-to-loops": "nothing is compiled without; its decisions have rows of their own",
+    "add-gemm-kernels": "the bodies of functions that are called",
+    "expand-math": "the bodies of functions that are called",
+}
+"""Passes without a row, and why."""
+
+NEST_ROWS: Final[Sequence[Row]] = (
+    # --- loop nests -------------------------------------------------------------------------------------------------
+    Row(
+        "loops are fused",
+        replaced(f"{LOOPS}.fuse_loops:_common_dim", nothing),
+        linear_model,
+        "loops",
+        has(r"scf\.for", 7),
+    ),
+    Row(
+        "statements wait for their readers",
+        replaced(f"{LOOPS}.fuse_loops:_deferred", list),
+        logistic,
+        "loops",
+        has(r"scf\.for", 11),
+    ),
+    Row(
+        "loops of unknown extent stand outside",
+        replaced(f"{LOOPS}.fuse_loops:_buries", never),
+        mixture,
+        "loops",
+        has(r"scf\.for", 5),
+    ),
+    Row(
+        "loops run along memory",
+        replaced(f"{LOOPS}.statements:preferred_order", lambda maps: tuple(range(maps[0].num_dims))),
+        small_product,
+        "loops",
+        lacks("iter_args"),
+    ),
+    Row(
+        "rows are read again by each reader",
+        replaced(f"{LOOPS}.lower_to_loops:recompute_reads", nothing),
+        sampled_model,
+        "loops",
+        has(r"load %E\[", 2),
+    ),
+    Row(
+        "entries share the loops of products",
+        replaced(f"{LOOPS}.fuse_loops:spread_slices", nothing),
+        sparse_model,
+        "loops",
+        lacks(r"memref\.view"),
+    ),
+    Row(
+        "blocks of rows",
+        replaced(f"{LOOPS}.lower_function:block_rows", unchanged),
+        logistic,
+        "loops",
+        has(r"arith\.minsi"),
+    ),
+    Row(
+        "unroll and jam",
+        replaced(f"{LOOPS}.lower_nest:NestEmitter._is_worth_jamming", never),
+        linear_model,
+        "loops",
+        has(r"iter_args\(%\w+ = %\w+, %\w+ = %\w+, %\w+ = %\w+, %\w+ = "),
+    ),
+    Row(
+        "perfect nests are one loop",
+        replaced(f"{LOOPS}.collapse:Collapse.chain", lambda self, loop: []),
+        of_matrix(lambda x: at.exp(x) * 2.0),
+        "loops",
+        has(r"scf\.for", 1),
+    ),
+    Row(
+        "column tiles",
+        replaced(f"{LOOPS}.lower_tiles:ColumnTiles.of", nothing),
+        sparse_times_dense,
+        "loops",
+        has(r"vector\.store"),
+    ),
+    Row(
+        "rows that are scattered are fetched early",
+        replaced(f"{LOOPS}.lower_tiles:ColumnTiles._prefetch_rows", nothing),
+        scattered,
+        "loops",
+        has(r"memref\.prefetch"),
+    ),
+    Row(
+        "short rows under a mask",
+        replaced(f"{LOOPS}.lower_rows:RowVectors.fit", never),
+        of_sparse(lambda A, D, v, E, s, B: A @ v),
+        "loops",
+        has(r"vector\.create_mask"),
+    ),
+    Row(
+        "iterations that do not touch each other",
+        replaced(f"{LOOPS}.lower_nest:NestEmitter._is_parallel", never),
+        chain,
+        "loops",
+        has("parallel_accesses"),
+    ),
+    Row(
+        "results take the place of operands",
+        replaced(f"{LOOPS}.storage:_overwrite_operands", nothing),
+        of_vector(lambda x: at.exp(x) / at.exp(x).sum()),
+        "loops",
+        lacks(r"memref\.view"),
+    ),
+    Row(
+        "parts of outputs are computed in place",
+        replaced(f"{LOOPS}.storage:_is_fresh", never),
+        joined,
+        "loops",
+        has(r"memref\.view", 2),
+    ),
+    Row(
+        "factorisations in place",
+        replaced("aotensor.ir.dialect:LapackOp.overwritten", nothing),
+        factor,
+        "loops",
+        lacks(r"memref\.view"),
+    ),
+    Row(
+        "checks fail together",
+        replaced(f"{LOOPS}.lower_function:group_length", lambda nodes, is_apart: 1),
+        checked,
+        "loops",
+        has(r"scf\.if", 1),
+        "extents",
+    ),
+    Row(
+        "big products go to kernels",
+        replaced(f"{LOOPS}.fuse_loops:is_library_product", never),
+        product,
+        "loops",
+        has("aot_gemm"),
+    ),
+    Row(
+        "small products are loops",
+        replaced(f"{LOOPS}.contraction:LIBRARY_THRESHOLD", 0),
+        small_product,
+        "loops",
+        lacks("aot_gemm"),
+    ),
+    # --- loop level -------------------------------------------------------------------------------------------------
+    Row("plan-memory", without_pass("plan-memory"), two_buffers, "loops", lacks(r"memref\.alloc")),
+    Row(
+        "buffers share places",
+        replaced("aotensor.passes.plan_memory:_span", lambda op, positions, ends: (0, 1 << 30)),
+        two_buffers,
+        "loops",
+        lacks(r"scope = 3"),
+    ),
+    Row("vectorize", without_pass("vectorize"), of_vector(at.exp), "loops", has("interleave")),
+    Row(
+        "the rest of a narrow loop under a mask",
+        replaced("aotensor.passes.vectorize:_split_off_rest", nothing),
+        narrow_sum,
+        "loops",
+        has("masked"),
+    ),
+    Row(
+        "long loops stay rolled",
+        replaced("aotensor.passes.vectorize:_limit_unrolling", nothing),
+        known,
+        "loops",
+        has("nounroll"),
+    ),
+    Row(
+        "sums over few entries under a mask",
+        replaced("aotensor.passes.vectorize:_only_sums", never),
+        of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A, axis=1)),
+        "loops",
+        has("short, masked"),
+    ),
+    # --- LLVM -------------------------------------------------------------------------------------------------------
+    Row(
+        "buffers do not overlap",
+        replaced("aotensor.codegen.emit:_mark_pointers", nothing),
+        chain,
+        "llvm",
+        has("noalias"),
+    ),
+    Row(
+        "inputs are only read",
+        replaced("aotensor.codegen.emit:read_only", never),
+        chain,
+        "llvm",
+        has("readonly"),
+    ),
+    Row(
+        "views of the workspace are apart",
+        replaced("aotensor.codegen.emit:view_scopes", lambda module, function: {}),
+        logistic,
+        "llvm",
+        has("alias.scope"),
+    ),
+    Row(
+        "permissions of the fp policy",
+        replaced("aotensor.codegen.emit_arith:fast_math", lambda flags: ()),
+        chain,
+        "llvm",
+        has("fadd reassoc"),
+    ),
+    Row(
+        "accesses of parallel loops are grouped",
+        replaced("aotensor.codegen.emit_state:Emitter.tag", nothing),
+        chain,
+        "llvm",
+        has("llvm.access.group"),
+    ),
+    Row(
+        "calls that almost never happen",
+        replaced("aotensor.codegen.emit:RARE_FUNCTIONS", ()),
+        of_vector(at.sin),
+        "llvm-opt",
+        has(r"far_angle\.f64\.x8"),
+    ),
+    Row(
+        "vectors of 512 bits",
+        replaced("aotensor.codegen.machine:_WIDE_CPUS", ()),
+        of_vector(at.exp),
+        "llvm-opt",
+        has("<8 x double>"),
+    ),
+)
+
+ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS)

@@ -1,0 +1,216 @@
+"""Optimisations of graphs and at tensor level, each with what it changes in a small program."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from optimisation_programs import (
+    choice,
+    eigenvalues,
+    invariant,
+    last_state,
+    mapped,
+    of_matrix,
+    of_sparse,
+    of_vector,
+    recurrent,
+    sampled_products,
+    two_equal_loops,
+    two_windows,
+    work_behind,
+)
+from switches import (
+    Idle,
+    Row,
+    apply_each,
+    body,
+    has,
+    kept,
+    lacks,
+    nothing,
+    nowhere,
+    replaced,
+    without_pass,
+    without_rule,
+)
+from xdsl.dialects import arith, math
+
+import aotensor.sparse as sp
+import aotensor.tensor as at
+from aotensor.ops.contract import Contract
+from aotensor.sparse.arithmetic.add import Neg
+from aotensor.sparse.arithmetic.multiply import MulSD
+from aotensor.sparse.arithmetic.sums import SpSum
+from aotensor.sparse.convert import DenseFromSparse, Transpose
+from aotensor.sparse.reformat import Cast
+from aotensor.sparse.sample import Sample
+
+PRODUCT: Final = r'iterator_types = \["parallel", "parallel", "reduction"\]'
+SCANS: Final = "aotensor.ops.scan.rewrite.loops"
+SPARSE: Final = "aotensor.sparse.rewrites:RULES"
+FORMULAS: Final = "aotensor.passes.stabilize:_RULES"
+GRAPH_ROWS: Final[Sequence[Row]] = (
+    # --- graph to graph ---------------------------------------------------------------------------------------------
+    Row(
+        "equal computations are one",
+        replaced("aotensor.ir.import_graph:_Importer._apply", apply_each),
+        of_vector(lambda x: at.exp(x) + at.exp(x).sum()),
+        "tensor",
+        has(r"math\.exp", 1),
+    ),
+    Row(
+        "products of what was made dense",
+        without_rule(SPARSE, Contract),
+        of_sparse(lambda A, D, v, E, s, B: sp.dense_from_sparse(A) @ v),
+        "tensor",
+        has("aot.segment_sum"),
+    ),
+    Row(
+        "a product is sampled at the entries",
+        without_rule(SPARSE, Sample),
+        sampled_products,
+        "loops",
+        lacks("aot_gemm"),
+    ),
+    Row(
+        "what was made sparse is dense again",
+        without_rule(SPARSE, DenseFromSparse),
+        of_sparse(lambda A, D, v, E, s, B: sp.dense_from_sparse(sp.csr_from_dense(D))),
+        "tensor",
+        lacks(r"aot\.nonzero"),
+    ),
+    Row(
+        "one sum after the other",
+        without_rule(SPARSE, SpSum),
+        of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A + B)),
+        "tensor",
+        lacks("aot\\.pattern"),
+    ),
+    Row(
+        "two transposes",
+        without_rule(SPARSE, Transpose),
+        of_sparse(lambda A, D, v, E, s, B: sp.dense_from_sparse(sp.Transpose()(sp.Transpose()(sp.csr_from_dense(D))))),
+        "tensor",
+        lacks(r"aot\.nonzero"),
+    ),
+    Row(
+        "two signs",
+        without_rule(SPARSE, Neg),
+        of_sparse(lambda A, D, v, E, s, B: sp.csm_data(sp.Neg()(sp.Neg()(A)))),
+        "tensor",
+        lacks(r"arith\.negf"),
+    ),
+    Row(
+        "two casts",
+        without_rule(SPARSE, Cast),
+        of_sparse(lambda A, D, v, E, s, B: sp.csm_data(sp.Cast("int32")(sp.Cast("int64")(sp.Cast("int32")(A))))),
+        "tensor",
+        lacks(r"arith\.extsi"),
+    ),
+    Row(
+        "two numbers scale at once",
+        without_rule(SPARSE, MulSD),
+        of_sparse(lambda A, D, v, E, s, B: sp.csm_data((A * s) * s)),
+        "tensor",
+        has(r"linalg\.generic", 1),
+    ),
+    # --- loops and branches -----------------------------------------------------------------------------------------
+    Row("loops are merged", replaced(f"{SCANS}:merge_loops", kept), recurrent, "tensor", has(r"aot\.scan", 2)),
+    Row("values of loops that nobody reads", replaced(f"{SCANS}:prune_loops", kept), last_state, "tensor", has("last")),
+    Row(
+        "products of rows before loops", replaced(f"{SCANS}:hoist", nothing), recurrent, "tensor", body(has(PRODUCT, 1))
+    ),
+    Row(
+        "products of states behind loops",
+        replaced(f"{SCANS}:Sinking", Idle),
+        work_behind,
+        "tensor",
+        body(has(PRODUCT, 1)),
+    ),
+    Row("windows of zeros are joined", replaced(f"{SCANS}:tidy", kept), two_windows, "tensor", lacks(r"arith\.addf")),
+    Row(
+        "loops over equal values are found",
+        replaced(f"{SCANS}:unify", kept),
+        two_equal_loops,
+        "tensor",
+        has(r"aot\.scan", 1),
+    ),
+    Row(
+        "a loop that only maps is no loop",
+        replaced(f"{SCANS}:_all_rows", nothing),
+        mapped,
+        "tensor",
+        lacks(r"aot\.scan"),
+    ),
+    Row(
+        "work goes into the branch that needs it",
+        replaced("aotensor.ops.scan.rewrite.branches:_places", nowhere),
+        choice,
+        "tensor",
+        body(has(r"math\.exp")),
+    ),
+    # --- tensor level -----------------------------------------------------------------------------------------------
+    Row(
+        "canonicalize",
+        without_pass("canonicalize"),
+        of_matrix(lambda x: at.exp(x.T) * 2.0),
+        "tensor-opt",
+        has(r"linalg\.generic", 2),
+    ),
+    Row(
+        "transposes are folded",
+        replaced("aotensor.passes.canonicalize:_fold_generic", nothing),
+        of_matrix(lambda x: at.exp(x.T) * 2.0),
+        "tensor-opt",
+        has(r"linalg\.generic", 2),
+    ),
+    Row(
+        "arithmetic without effect",
+        replaced("aotensor.passes.canonicalize:_fold_arithmetic", nothing),
+        of_vector(lambda x: at.exp(x) * 1.0),
+        "tensor-opt",
+        lacks(r"arith\.mulf"),
+    ),
+    Row(
+        "what nothing uses",
+        replaced("aotensor.passes.canonicalize:_erase_dead", nothing),
+        of_matrix(lambda x: at.sin(x.T) * 2.0),
+        "tensor-opt",
+        has(r"linalg\.generic", 2),
+    ),
+    Row(
+        "arithmetic that is the same in all iterations",
+        replaced("aotensor.passes.canonicalize:_hoist_invariant", nothing),
+        invariant,
+        "tensor-opt",
+        has(r"\n    %\w+ = math\.exp"),
+    ),
+    Row(
+        "eigenvalues without vectors",
+        replaced("aotensor.passes.canonicalize:drop_unused_results", nothing),
+        eigenvalues,
+        "tensor-opt",
+        has("eigvalsh"),
+    ),
+    Row(
+        "stabilize",
+        without_pass("stabilize"),
+        of_vector(lambda x: at.log(1 + at.exp(x))),
+        "tensor-opt",
+        lacks(r"math\.log"),
+    ),
+    *(
+        Row(f"formula of {kind.name}", without_rule(FORMULAS, kind), of_vector(build), "tensor-opt", lacks(gone))
+        for kind, build, gone in (
+            (math.LogOp, lambda x: at.log(1 + x), r"math\.log "),
+            (math.Log1pOp, lambda x: at.log1p(at.exp(x)), r"math\.log1p"),
+            (arith.SubfOp, lambda x: at.exp(x) - 1.0, r"arith\.subf"),
+            (arith.AddfOp, lambda x: at.exp(x) + -1.0, r"arith\.addf"),
+            (arith.MulfOp, lambda x: at.sigmoid(x) * (1.0 / at.exp(x)), r"math\.exp"),
+            (arith.DivfOp, lambda x: 1.0 / (1.0 + at.exp(-x)), r"arith\.divf"),
+            (arith.CmpfOp, lambda x: at.switch(at.exp(x) < 0.0, x, 2.0 * x), r"arith\.cmpf"),
+            (arith.SelectOp, lambda x: at.switch(at.exp(x) < 0.0, x, 2.0 * x), r"arith\.select"),
+            (arith.AndIOp, lambda x: at.switch(at.and_(at.exp(x) < 0.0, x < 1.0), x, 2.0 * x), r"arith\.andi"),
+            (arith.OrIOp, lambda x: at.switch(at.or_(at.exp(x) < 0.0, x < 1.0), x, 2.0 * x), r"arith\.ori"),
+        )
+    ),
+)

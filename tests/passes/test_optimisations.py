@@ -1,0 +1,87 @@
+"""Every optimisation shows in a program, and is gone when it is switched off."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from optimisations import LOWERINGS, ROWS
+from switches import Row
+
+import aotensor as aot
+import aotensor.tensor as at
+import aotensor_runtime.call
+from aotensor.passes import stabilize
+from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, library_recipe
+from aotensor.sparse import rewrites
+from aotensor_runtime.fast import no_fast_call
+
+SOURCES = Path(aot.__file__).parent
+ABOUT = {place for row in ROWS for place in row.switch.about}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))
+def test_the_property_holds_with_it_and_fails_without(row: Row) -> None:
+    assert row.shows()
+    with pytest.MonkeyPatch.context() as patch:
+        row.switch.off(patch)
+        assert not row.shows()
+
+
+def test_every_pass_has_a_row() -> None:
+    passes = {step.name for step in (*TENSOR_RECIPE, *LOOP_RECIPE, *library_recipe(512))}
+    assert passes - ABOUT == set(LOWERINGS)
+
+
+def test_every_rule_has_a_row() -> None:
+    tables = {"aotensor.sparse.rewrites:RULES": rewrites.RULES, "aotensor.passes.stabilize:_RULES": stabilize._RULES}
+    rules = {f"{table}[{key.__name__}]" for table, found in tables.items() for key in found}
+    assert rules - ABOUT == {"aotensor.sparse.rewrites:RULES[Shared]"}  # where a sample is left of what is shared
+
+
+@pytest.mark.parametrize(
+    ("recipe", "decide_nothing"),
+    [
+        ("aotensor.ops.scan.rewrite.loops", "draft"),
+        ("aotensor.passes.loops.lower_function", "lower_control lower_library lower_window lower_patterns"),
+        ("aotensor.passes.loops.lower_nest", "lower_window"),
+    ],
+)
+def test_every_step_of_a_lowering_has_a_row(recipe: str, decide_nothing: str) -> None:
+    """Modules beside one that puts steps together are steps: a row switches one of their functions off."""
+    folder = recipe.rpartition(".")[0]
+    tree = ast.parse((SOURCES / f"{recipe.removeprefix('aotensor.').replace('.', '/')}.py").read_text(encoding="utf-8"))
+    steps = {str(node.module) for node in tree.body if isinstance(node, ast.ImportFrom)}
+    homes = {module for place in ABOUT for module in homes_of(place)}
+    left = {module.rpartition(".")[2] for module in steps - homes if module.startswith(folder)}
+    assert left == set(decide_nothing.split())
+
+
+def homes_of(place: str) -> set[str]:
+    """The module that is named, and the one in which what it imports there is defined."""
+    module, _, name = place.partition(":")
+    if not name or "[" in name:
+        return {module}
+    return {module, getattr(getattr(importlib.import_module(module), name.partition(".")[0]), "__module__", module)}
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_calls_go_the_short_way(is_short: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = at.vector("x", dtype="float64", shape=("n",))
+    library = aot.compile(aot.function([x], 2 * x, name="f"), tmp_path).load()
+    long = []
+    invoke = aotensor_runtime.call.invoke_values
+    if not is_short:
+        monkeypatch.setattr("aotensor_runtime.call.fast_call", lambda *_: no_fast_call)
+
+    def noted(*args: Any) -> Any:
+        long.append(args)
+        return invoke(*args)
+
+    monkeypatch.setattr("aotensor_runtime.call.invoke_values", noted)
+    assert library.f(np.ones(3)).tolist() == [2, 2, 2]
+    assert (not long) == is_short
