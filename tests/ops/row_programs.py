@@ -1,6 +1,6 @@
 """Rows of the case tables as programs, and the libraries that these are compiled in.
 
-A program gives the values and both derivatives of a row.
+A program gives the values and derivatives of a row: all in one function, or some of them together.
 """
 
 from __future__ import annotations
@@ -8,26 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from case import Case
 
 import aotensor as aot
+import aotensor_runtime as art
 from aotensor.core.types import Array, TensorType
+from aotensor.driver.build import Build
+from aotensor.driver.recipe import Options
+from aotensor.errors import AotensorError
 from aotensor.gradient import Lop, Rop
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
+from aotensor.passes.target import Target
 
-_ROWS = 24
-"""Rows per library: compiling shares what all functions need, and a row that fails takes the others along."""
+_FUNCTIONS = 24
+"""Functions per library: compiling shares what all need, and a row that fails takes the others along."""
+
+TINY: Final = Target(
+    vector_bytes=16, jam=2, interleave=2, block_elements=8, smallest_block=2, largest_block=4, prefetch_distance=1
+)
+"""A machine so small that the extents of the rows are below, at and above its vectors, jams, tiles and blocks."""
 
 
 @dataclass(frozen=True)
 class RowProgram:
-    """A row as a function of its inputs, ȳ and ẋ; it gives the outputs, every Jᵀ·ȳ and every J·ẋ."""
+    """A row as a function of its inputs, ȳ and ẋ; it gives the outputs, every Jᵀ·ȳ, every J·ẋ, or some of them."""
 
     function: aot.Function
     arrays: Sequence[Array]
+
+    def results(self, call: Callable[..., list[Array]]) -> list[tuple[Array, Array]]:
+        """(compiled, reference) of all results."""
+        return list(zip(call(*self.arrays), self.function.reference(*self.arrays), strict=True))
 
 
 @dataclass
@@ -36,21 +51,26 @@ class CompiledRows:
 
     libraries: Sequence[Sequence[Case]]
     folder: Path
-    _compiled: dict[str, tuple[RowProgram, Callable[..., list[Array]]]] = field(default_factory=dict)
+    programs: Callable[[Case], Sequence[RowProgram]]
+    _compiled: dict[str, list[tuple[RowProgram, Callable[..., list[Array]]]]] = field(default_factory=dict)
     _broken: set[str] = field(default_factory=set)
 
     @staticmethod
-    def of(tables: Mapping[str, Sequence[Case]], folder: Path) -> CompiledRows:
+    def of(
+        tables: Mapping[str, Sequence[Case]],
+        folder: Path,
+        programs: Callable[[Case], Sequence[RowProgram]] = lambda case: [row_program(case)],
+        rows: int = _FUNCTIONS,
+    ) -> CompiledRows:
         """Libraries of rows that stand in one table together."""
-        libraries = [table[k : k + _ROWS] for table in tables.values() for k in range(0, len(table), _ROWS)]
-        return CompiledRows(libraries, folder)
+        libraries = [table[k : k + rows] for table in tables.values() for k in range(0, len(table), rows)]
+        return CompiledRows(libraries, folder, programs)
 
     def results(self, case: Case) -> list[tuple[Array, Array]]:
-        """(compiled, reference) of the outputs and the derivatives."""
+        """(compiled, reference) of the outputs and the derivatives, of all programs of the row."""
         if case.id not in self._compiled:
             self._compile_neighbours(case)
-        program, call = self._compiled[case.id]
-        return list(zip(call(*program.arrays), program.function.reference(*program.arrays), strict=True))
+        return [pair for program, call in self._compiled[case.id] for pair in program.results(call)]
 
     def _compile_neighbours(self, case: Case) -> None:
         """The library that the row is in; the row alone if another one breaks that."""
@@ -65,35 +85,82 @@ class CompiledRows:
 
     def _compile(self, cases: Sequence[Case]) -> None:
         name = f"rows_{_identifier(cases[0].id)}_{len(cases)}"
-        programs = {case.id: row_program(case) for case in cases}
-        functions = [program.function for program in programs.values()]
-        library = aot.compile(functions, self.folder / name, name=name, opt_level=1).load()
-        for id, program in programs.items():
-            self._compiled[id] = program, getattr(library, program.function.name)
+        programs = {case.id: self.programs(case) for case in cases}
+        functions = [program.function for several in programs.values() for program in several]
+        path = self.folder / f"{name}.so"
+        path.write_bytes(Build(functions, name, Options(opt_level=1, facts=TINY)).shared)
+        library = art.load(path)
+        for id, several in programs.items():
+            self._compiled[id] = [(program, getattr(library, program.function.name)) for program in several]
 
 
 def _identifier(id: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in id)
 
 
-def row_program(case: Case) -> RowProgram:
-    """The program of a row, with values for its inputs."""
-    arrays = case.draw(np.random.default_rng(7))
-    variables = case.variables(arrays)
-    outputs = case.outputs(variables)
-    positions = case.differentiable(arrays)
-    results = list(outputs)
-    if positions:
+@dataclass(frozen=True)
+class _Parts:
+    """What a row gives: y, Jᵀ·ȳ and J·ẋ, of the inputs, ȳ and ẋ with these arrays."""
+
+    inputs: Sequence[Variable]
+    arrays: Sequence[Array]
+    values: Sequence[Variable]
+    pulled: Sequence[Variable] = ()
+    pushed: Sequence[Variable] = ()
+    wrt: Sequence[Variable] = ()
+    tangents: Sequence[Variable] = ()
+
+    @staticmethod
+    def of(case: Case) -> _Parts:
+        arrays = case.draw(np.random.default_rng(7))
+        variables = case.variables(arrays)
+        outputs = case.outputs(variables)
+        positions = case.differentiable(arrays)
+        if not positions:
+            return _Parts(variables, arrays, outputs)
         wrt = [variables[position] for position in positions]
         values = evaluate_all(outputs, dict(zip(variables, arrays, strict=True)))
         rng = np.random.default_rng(8)
         weights = [np.asarray(rng.uniform(0.5, 1.5, value.shape)) for value in values]
         directions = [np.asarray(rng.uniform(0.5, 1.5, arrays[position].shape)) for position in positions]
         cotangents, tangents = _like(outputs, "ct"), _like(wrt, "tangent")
-        results += [*Lop(outputs, wrt, cotangents), *Rop(outputs, wrt, tangents)]
-        variables, arrays = [*variables, *cotangents, *tangents], [*arrays, *weights, *directions]
-    name = f"row_{_identifier(case.id)}"
-    return RowProgram(aot.function(variables, results, name=name, on_unused_input="ignore"), arrays)
+        return _Parts(
+            [*variables, *cotangents, *tangents],
+            [*arrays, *weights, *directions],
+            outputs,
+            Lop(outputs, wrt, cotangents),
+            Rop(outputs, wrt, tangents),
+            wrt,
+            tangents,
+        )
+
+    def curved(self) -> Sequence[Variable]:
+        """The derivatives of Jᵀ·ȳ along ẋ, Hessian-vector products; none where a second derivative is refused."""
+        try:
+            return Rop(list(self.pulled), list(self.wrt), list(self.tangents))  # type: ignore[no-any-return]
+        except AotensorError:
+            return ()
+
+    def program(self, name: str, results: Sequence[Variable]) -> RowProgram:
+        return RowProgram(aot.function(self.inputs, list(results), name=name, on_unused_input="ignore"), self.arrays)
+
+
+def row_program(case: Case) -> RowProgram:
+    """The program of a row, with values for its inputs."""
+    parts = _Parts.of(case)
+    return parts.program(f"row_{_identifier(case.id)}", [*parts.values, *parts.pulled, *parts.pushed])
+
+
+def combined_programs(case: Case) -> list[RowProgram]:
+    """Outputs of a row that share loops and storage: values and all derivatives, and derivatives in pairs."""
+    parts = _Parts.of(case)
+    if not parts.wrt:
+        return []
+    pulled, pushed, curved = parts.pulled, parts.pushed, parts.curved()
+    together = {"all": [*parts.values, *pulled, *pushed, *curved], "slopes": [*pulled, *pushed]}
+    if curved:
+        together |= {"pushed": [*pushed, *curved], "pulled": [*curved, *pulled]}
+    return [parts.program(f"{name}_{_identifier(case.id)}", results) for name, results in together.items()]
 
 
 def _like(xs: Sequence[Variable], name: str) -> list[Variable]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from case import Case
-from row_programs import CompiledRows
+from row_programs import CompiledRows, combined_programs
 from tables import CASES, COMPILED, DIFFERENTIABLE, over
 
 from aotensor.core.types import Array, TensorType
@@ -26,12 +26,22 @@ STEERED = {"reshape-vector", "scan-until", "scan-condition"}
 @pytest.fixture(scope="module")
 def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
     """The rows that this run compiles; with `-k` these are few, and one library is quickly made."""
-    here = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    wanted = {
-        item.callspec.params["case"].id for item in here if getattr(item, "obj", None) is test_compiled_is_reference
-    }
-    tables = {module: [case for case in table if case.id in wanted] for module, table in COMPILED.items()}
-    return CompiledRows.of(tables, tmp_path_factory.mktemp("rows"))
+    return CompiledRows.of(_wanted(request, test_compiled_is_reference), tmp_path_factory.mktemp("rows"))
+
+
+@pytest.fixture(scope="module")
+def combined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
+    """The rows that this run compiles in combinations of outputs."""
+    wanted = _wanted(request, test_outputs_are_right_together)
+    return CompiledRows.of(wanted, tmp_path_factory.mktemp("combined"), combined_programs, rows=8)
+
+
+def _wanted(request: pytest.FixtureRequest, test: Callable[..., None]) -> dict[str, list[Case]]:
+    """Table → its rows that this run asks `test` for."""
+    here = [item for item in request.session.items if isinstance(item, pytest.Function) and item.function is test]
+    cases = [item.callspec.params["case"] for item in here]
+    wanted = {case.id for case in cases if isinstance(case, Case)}
+    return {module: [case for case in table if case.id in wanted] for module, table in COMPILED.items()}
 
 
 def test_ids_are_unique() -> None:
@@ -156,8 +166,22 @@ def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Genera
 @over((case for table in COMPILED.values() for case in table), are_all_needed=False)
 def test_compiled_is_reference(case: Case, compiled: CompiledRows) -> None:
     """Values and derivatives of the library against the reference, dtypes included."""
+    _check_results(case, compiled.results(case))
+
+
+@pytest.mark.again
+@pytest.mark.parametrize("case", [pytest.param(one, id=one.id) for one in DIFFERENTIABLE if one.compiles])
+def test_outputs_are_right_together(case: Case, combined: CompiledRows) -> None:
+    """Values, slopes, tangents and Hessian products of one graph share loops and storage, and keep their numbers."""
+    results = combined.results(case)
+    if not results:
+        pytest.skip("no floating input")
+    _check_results(case, results)
+
+
+def _check_results(case: Case, results: Sequence[tuple[Array, Array]]) -> None:
     dtypes = {array.dtype.name for array in case.draw(np.random.default_rng(7))}
-    for found, expected in compiled.results(case):
+    for found, expected in results:
         assert found.dtype == expected.dtype
         coarsest = "float32" if "float32" in dtypes | {expected.dtype.name} else "float64"
         rtol, atol = case.tolerances(coarsest)
