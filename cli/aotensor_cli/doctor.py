@@ -20,8 +20,8 @@ from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
 from aotensor_cli.terminal.render import show_json, show_table, size_text
 from aotensor_cli.version import abi_version, installed
 from aotensor_runtime.abi import Blas
+from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.blas import blas_table
-from aotensor_runtime.layout import probe
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich")
 _TARGETS: Final = ("x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "wasm32-unknown-unknown")

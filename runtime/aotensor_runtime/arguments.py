@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
-from aotensor_runtime.errors import ArgumentTypeError
-from aotensor_runtime.layout import DTYPES
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import AnyArray, dtype_hint, plain_array
+from aotensor_runtime.errors import ArgumentTypeError, OutOfMemory
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
-
-AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 LARGE: Final = 1 << 18
 """Bytes from which on looking for a cache line is cheap beside the work."""
@@ -34,10 +33,16 @@ def pattern(shape: tuple[int, ...]) -> AnyArray:
 
 
 def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """An uninitialised array in C order. A large matrix is aligned: rows that straddle lines cost up to a third."""
-    if len(shape) < 2 or (size := prod(shape) * dtype.itemsize) < LARGE:
-        return np.empty(shape, dtype)
-    room = np.empty(size + LINE, np.uint8)
+    """An uninitialised array in C order. A large matrix is aligned: rows that straddle lines cost up to a third.
+
+    Raises: OutOfMemory.
+    """
+    try:
+        if len(shape) < 2 or (size := prod(shape) * dtype.itemsize) < LARGE:
+            return np.empty(shape, dtype)
+        room = np.empty(size + LINE, np.uint8)
+    except (MemoryError, ValueError) as error:
+        raise OutOfMemory(f"no memory for an array of {dtype}{[int(n) for n in shape]}") from error
     start = -room.__array_interface__["data"][0] % LINE
     return room[start : start + size].view(dtype).reshape(shape)
 
@@ -81,16 +86,13 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
     Arrays keep their values: they are cast to wider dtypes only. Python numbers and lists may go wherever their values
     fit; a float into float32 only if it is exact there.
 
-    Raises: ArgumentTypeError for other dtypes and ranks.
+    Raises: ArgumentTypeError for other dtypes and ranks, masked arrays, and what is no array.
     """
     dtype = DTYPES[target.dtype]
     if type(value) is float and target.dtype == "float64" and not target.shape:
         return np.array(value)
     is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
-    try:
-        array = np.asarray(_through_dlpack(value))
-    except Exception as error:  # whatever the object's own __array__ or __dlpack__ raises
-        raise ArgumentTypeError(f"{spec.name}: {target.name} is no array ({error})") from error
+    array = as_plain(spec, value, target.name)
     if array.dtype != dtype:
         array = _from_literal(spec, array, target) if is_literal else _cast(spec, array, target)
     if array.ndim != len(target.shape):
@@ -100,16 +102,13 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
     return array
 
 
-def _through_dlpack(value: object) -> object:
-    """What only DLPack can read, as an array on the same memory; anything else itself.
-
-    NumPy reads __array__, __array_interface__ and buffers by itself.
-    """
-    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
-        return value
-    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        return value
-    return np.from_dlpack(value)
+def as_plain(spec: FunctionSpec, value: object, name: str) -> AnyArray:
+    """`value` as NumPy takes it, in a dtype of its own.   Raises: ArgumentTypeError where something would be lost."""
+    try:
+        return plain_array(value)
+    except ArgumentTypeError as error:
+        found = error.diagnostic
+        raise ArgumentTypeError(f"{spec.name}: {name}: {found.title}", hint=found.hint) from error
 
 
 def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:
@@ -119,7 +118,7 @@ def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray
         is_rounding = array.dtype.kind in _KINDS and np.can_cast(array.dtype, dtype, "same_kind")
         raise ArgumentTypeError(
             f"{spec.name}: {target.name} has dtype {array.dtype}, expected {dtype}",
-            hint=f"convert it with .astype({target.dtype!r})" if is_rounding else None,
+            hint=f"convert it with .astype({target.dtype!r})" if is_rounding else dtype_hint(array.dtype),
         )
     return array.astype(dtype)
 
@@ -128,7 +127,9 @@ def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> 
     """Python numbers, whose own dtype means little: what counts is whether the values fit."""
     dtype = DTYPES[target.dtype]
     if array.dtype.kind not in _KINDS:
-        raise ArgumentTypeError(f"{spec.name}: {target.name} holds no numbers (dtype {array.dtype})")
+        raise ArgumentTypeError(
+            f"{spec.name}: {target.name} holds no real numbers (dtype {array.dtype})", hint=dtype_hint(array.dtype)
+        )
     if array.size and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
         raise ArgumentTypeError(
             f"{spec.name}: {target.name} = {_short(array)} has dtype {array.dtype}, expected {dtype}"

@@ -10,13 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import CANONICAL, BoundCall, Context, Status
-from aotensor_runtime.arguments import AnyArray, match_names, new_array
+from aotensor_runtime.arguments import as_plain, match_names, new_array
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 from aotensor_runtime.invoke import Descriptors, Entries, filled, raise_status, result_of, run, shape_of, shape_sources
-from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 from aotensor_runtime.sparse.call import flat, joiner
-from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
+from aotensor_runtime.sparse.values import Compressed, Value, is_sparse, shown, to_value
 
 
 class BoundFunction:
@@ -101,6 +102,11 @@ def _buffer(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValu
 
 
 def _matrix_buffer(spec: FunctionSpec, value: Any, found: Compressed, name: str) -> Compressed:
+    if not is_sparse(value):
+        raise ArgumentTypeError(
+            f"{spec.name}: {name} is no sparse matrix, so it cannot be bound",
+            hint=f"bind scipy.sparse.{found.format}_matrix(...)",
+        )
     if found.data is not value.data:
         raise ArgumentTypeError(
             f"{spec.name}: {name} has another format or dtype, or room behind its entries, so it cannot be bound",
@@ -183,6 +189,7 @@ def _writable(spec: FunctionSpec, value: object, target: OutputSpec | SparseValu
     """An array for an output, of any layout.   how: what cannot be done with a sparse matrix"""
     if isinstance(target, SparseValue):
         raise ArgumentTypeError(f"{spec.name}: output {target.name} is a sparse matrix, whose memory {how}")
+    as_plain(spec, value, target.name)
     if not isinstance(value, np.ndarray) or value.dtype != DTYPES[target.dtype] or value.ndim != len(target.shape):
         raise ArgumentTypeError(
             f"{spec.name}: output {target.name} needs an array of dtype {target.dtype} and rank {len(target.shape)}"

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from aotensor_runtime.abi import Context
 from aotensor_runtime.arguments import match_names
+from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given, Places, chosen_outputs
 from aotensor_runtime.fast import Plan, fast_call, plan_of
 from aotensor_runtime.invoke import Entries, result_of
-from aotensor_runtime.layout import probe
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.signature import describe, function_html, python_signature
 from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_result_of

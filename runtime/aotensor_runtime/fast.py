@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, Context, PythonCall, Status
-from aotensor_runtime.arguments import AnyArray, new_array
+from aotensor_runtime.arguments import new_array
+from aotensor_runtime.arrays.layout import DTYPES, Layout
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.invoke import Entries, Source, shape_sources
-from aotensor_runtime.layout import DTYPES, Layout
 from aotensor_runtime.manifest import FunctionSpec
 
 FastCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[AnyArray, ...] | None"]

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
-from aotensor_runtime.arguments import AnyArray, new_array, pattern
+from aotensor_runtime.arguments import new_array, pattern
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentIndexError,
@@ -19,7 +21,6 @@ from aotensor_runtime.errors import (
     LibraryError,
     OutOfMemory,
 )
-from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec
 
 MESSAGE_BYTES: Final = 2048

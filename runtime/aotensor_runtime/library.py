@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor_runtime.arguments import AnyArray
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.container import Container
-from aotensor_runtime.errors import DamagedLibrary, LibraryError, LibraryNotFound
+from aotensor_runtime.errors import ArgumentTypeError, DamagedLibrary, LibraryError, LibraryNotFound
 from aotensor_runtime.invoke import Entries
-from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.machine import check_architecture, check_features
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
 from aotensor_runtime.mapping import map_library
@@ -37,8 +37,11 @@ __all__ = ["Library", "LibraryFunction", "load", "read", "read_file"]
 def load(path: str | os.PathLike[str]) -> Library:
     """Open a library.
 
-    Raises: LibraryNotFound, ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine, with the path.
+    Raises: LibraryNotFound, ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine, with the path;
+    ArgumentTypeError for what is no path.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError(f"load: a path is a str or an os.PathLike, not {path!r:.60}")
     place = Path(path)
     return Library(read_file(place), place)
 

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor_runtime.arguments import AnyArray, pattern
+from aotensor_runtime.arguments import pattern
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import AotensorError, DamagedLibrary
-from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.library import Library, load
 from aotensor_runtime.sparse.call import joined_inputs
 from aotensor_runtime.sparse.values import is_sparse

@@ -7,6 +7,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from aotensor.errors import GraphValueError
+
 
 class Config:
     """Settings that apply to the whole process.
@@ -23,8 +25,8 @@ class Config:
 
     @floatX.setter
     def floatX(self, dtype: str) -> None:
-        if dtype not in ("float32", "float64"):
-            raise ValueError(f"floatX must be 'float32' or 'float64', not {dtype!r}")
+        if not isinstance(dtype, str) or dtype not in ("float32", "float64"):
+            raise GraphValueError(f"floatX is 'float32' or 'float64', not {dtype!r:.60}")
         self._floatX = dtype
 
     @property

@@ -4,26 +4,28 @@ AotensorError                          everything below; carries a Diagnostic
 ├── GraphError                         the user's program is wrong
 │   ├── GraphTypeError   (TypeError)       dtypes, ranks or kinds that do not go together
 │   ├── GraphValueError  (ValueError)      sizes or options that do not go together
-│   │   └── GraphLinAlgError (LinAlgError)     a matrix that is singular, not positive definite, ...
+│   │   ├── GraphLinAlgError (LinAlgError)     a matrix that is singular, not positive definite, ...
+│   │   └── GraphOverflowError (OverflowError) a number or a size that 64 bits do not hold
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
 │   ├── MissingRuleError (NotImplementedError) an op without the rule that was asked for
 │   ├── UnsupportedIndexError (NotImplementedError) a row or column of a sparse matrix alone
+│   ├── UnsupportedOptionError (NotImplementedError) an option, or a form of call, that is not there
 │   ├── DisconnectedInputError (ValueError)   the cost does not depend on a wrt
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
 ├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
 ├── ToolError            (RuntimeError)    a tool is missing or failed: linker, C compiler
 ├── InternalError        (RuntimeError)    our own bug
+├── GradientError                      a derivative that does not agree with finite differences
 └── LibraryError, ArgumentError, ...       see aotensor_runtime.errors (re-exported here)
-
-GradientError (Exception)              a derivative that does not agree with finite differences
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from numpy.linalg import LinAlgError
 
@@ -61,6 +63,7 @@ __all__ = [
     "GraphError",
     "GraphIndexError",
     "GraphLinAlgError",
+    "GraphOverflowError",
     "GraphTypeError",
     "GraphValueError",
     "InternalError",
@@ -76,6 +79,7 @@ __all__ = [
     "UnsupportedError",
     "UnsupportedIndexError",
     "UnsupportedMachine",
+    "UnsupportedOptionError",
     "UnusedInputError",
 ]
 
@@ -96,6 +100,10 @@ class GraphLinAlgError(GraphValueError, LinAlgError):
     """A matrix without the factorisation or the inverse that is asked for."""
 
 
+class GraphOverflowError(GraphValueError, OverflowError):
+    """A number or a size that 64 bits do not hold."""
+
+
 class GraphIndexError(GraphError, IndexError):
     """An index outside its axis."""
 
@@ -114,6 +122,10 @@ class MissingRuleError(GraphError, NotImplementedError):
 
 class UnsupportedIndexError(GraphError, NotImplementedError):
     """A form of indexing whose result would be a sparse vector."""
+
+
+class UnsupportedOptionError(GraphError, NotImplementedError):
+    """An option, or a form of call, that is not there."""
 
 
 class DisconnectedInputError(GraphError, ValueError):
@@ -154,7 +166,7 @@ class InternalError(AotensorError, RuntimeError):
     """A bug of aotensor: a pass that broke its form, a case that its author held impossible."""
 
 
-class GradientError(Exception):
+class GradientError(AotensorError):
     """An analytic derivative that does not agree with finite differences.
 
     arg: position of the argument; err_pos: flat position in it; shape: its shape; val1: analytic; val2: numeric.
@@ -176,7 +188,15 @@ class GradientError(Exception):
         self.val1, self.val2 = val1, val2
         self.abs_err, self.rel_err, self.abs_tol, self.rel_tol = abs_err, rel_err, abs_tol, rel_tol
         super().__init__(
-            f"argument {arg}, element {err_pos} of shape {shape}: analytic {val1:g}, numeric {val2:g}\n"
-            f"  absolute error {abs_err:g}, tolerance {abs_tol:g}\n"
-            f"  relative error {rel_err:g}, tolerance {rel_tol:g}"
+            f"argument {arg}, element {err_pos} of shape {shape}: analytic {val1:g}, numeric {val2:g}",
+            lines=[
+                f"absolute error {abs_err:g}, tolerance {abs_tol:g}",
+                f"relative error {rel_err:g}, tolerance {rel_tol:g}",
+            ],
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GradientError, (
+            self.arg, self.err_pos, self.shape, self.val1, self.val2,
+            self.abs_err, self.rel_err, self.abs_tol, self.rel_tol,
+        )  # fmt: skip

@@ -179,9 +179,9 @@ def test_the_first_wrong_op_of_a_graph_is_named() -> None:
     }
     culprit = found["later", "y"].culprit
     assert culprit is not None
-    assert "cube{backward=2.0, forward=1.0}(add.0)" in culprit
+    assert "cube{backward=2.0, forward=1.0}(exp(x) + tanh(y)), made at " in culprit
     assert wrong.site is not None
-    assert f"made at {wrong.site}: by add.0: " in culprit
+    assert f"made at {wrong.site}: by " in culprit
 
 
 def test_complex_step_finds_what_is_wrong_by_little(monkeypatch: pytest.MonkeyPatch) -> None:

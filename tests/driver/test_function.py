@@ -167,7 +167,7 @@ def test_default_values_are_refused() -> None:
     for wrong in ({"value": 3.0}, {"value": 0.0}, {"update": X + 1}):
         with pytest.raises(ValueError, match="is not supported"):
             In(X, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="symbolic variable"):
+    with pytest.raises(TypeError, match=r"In: variable is a Variable, not 3\.0"):
         In(3.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="borrow=False"):
         In(X, mutable=True, borrow=False)
@@ -293,7 +293,7 @@ def test_debug_mode_compares_refusals() -> None:
 
 
 def test_unknown_modes_are_refused() -> None:
-    with pytest.raises(ValueError, match="mode 'FAST' is unknown"):
+    with pytest.raises(ValueError, match=r"mode is one of .*, not 'FAST'"):
         aot.function([X], X, mode="FAST")
 
 

@@ -101,7 +101,7 @@ def test_updates_with_numbers_and_arrays(run: Run) -> None:
         (lambda n, s: {X: Y}, TypeError, "only shared variables"),
         (lambda n, s: [(n, n), (n, n)], ValueError, "n is updated twice"),
         (lambda n, s: [n], TypeError, "pairs"),
-        (lambda n, s: 3, TypeError, "a mapping or pairs"),
+        (lambda n, s: 3, TypeError, "updates is a mapping"),
     ],
 )
 def test_updates_are_checked(update: Any, error: type[Exception], text: str) -> None:
@@ -128,6 +128,53 @@ def test_default_updates(run: Run) -> None:
     a, b = make()
     run(aot.function([], a, updates={a: a - 1}))()
     assert (a.get_value(), b.get_value()) == (0.0, 10.0)
+
+
+def _behind_an_input(x: Any) -> Function:
+    return aot.function([X, x], X * x)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("write", "runs"),
+    [
+        (lambda s, t: aot.function([X], [X]), False),
+        (lambda s, t: aot.function([X], [X, s * 0]), True),
+        (lambda s, t: aot.function([X], [X, s.astype("int64")]), True),
+        (lambda s, t: aot.function([X], [X], updates={t: t + s}), True),
+        (lambda s, t: aot.function([X], [X], updates={t: t + s}, givens={s: X}), False),
+        (lambda s, t: aot.function([X], [X * s], givens={s: X}), False),
+        (lambda s, t: aot.function([X], [X * Y], givens={Y: s}), True),
+        (lambda s, t: aot.function([X], [X * t.default_update], updates={t: t + X}), True),
+        (lambda s, t: _behind_an_input(s * 2), False),
+    ],
+)
+def test_a_default_update_runs_if_its_variable_is_read(run: Run, write: Any, runs: bool) -> None:
+    """What replaces the variable, or stands in front of it as an input, is what is read."""
+    s, t = aot.shared(1.0, name="s"), aot.shared(0.0, name="t")
+    s.default_update = s + 1
+    t.default_update = t + s  # a chain of its own, which nothing reads unless it says so
+    f = write(s, t)
+    run(f)(*(1.0 for _ in f.inputs))
+    assert s.get_value() == (2.0 if runs else 1.0)
+
+
+@BOTH
+def test_givens_hold_in_default_updates_too(run: Run) -> None:
+    s = aot.shared(1.0, name="s")
+    s.default_update = s + Y
+    assert run(aot.function([X], s, givens={Y: X + 0}))(5.0) == 1.0
+    assert s.get_value() == 6.0
+    twice = aot.shared(1.0, name="twice")
+    twice.default_update = twice + X
+    run(aot.function([X], twice, givens={X: X + 1}))(1.0)  # once, not searched again
+    assert twice.get_value() == 3.0
+
+
+@pytest.mark.parametrize("excluded", ["canard", X, 3, [X], None, ["s"]])
+def test_no_default_updates_takes_a_bool_or_shared_variables(excluded: Any) -> None:
+    with pytest.raises(TypeError, match="no_default_updates is a bool or a list of shared variables"):
+        aot.function([X], X, no_default_updates=excluded)
 
 
 # --- givens ----------------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 # What of the runtime each layer reads; the command line reads all of it.
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors",),
+    "core": ("arrays.plain",),
     "codegen": ("abi", "manifest", "container"),
     "driver": (
         "", "abi", "container", "elf", "errors", "library", "machine", "manifest", "signature", "vectors",

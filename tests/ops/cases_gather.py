@@ -9,9 +9,9 @@ import numpy as np
 from case import Case, int8, normal, value
 
 from aotensor.gradient import grad
-from aotensor.ops.index import inc_subtensor, set_subtensor
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.take import take, take_along_axis
+from aotensor.ops.updates import inc_subtensor, set_subtensor
 
 LINE = np.arange(7.0)
 GRID = np.arange(12.0).reshape(3, 4)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from case import Case, int8, normal, value
 
-from aotensor.ops.index import inc_subtensor, set_subtensor
+from aotensor.ops.updates import inc_subtensor, set_subtensor
 
 GRID = np.arange(12.0).reshape(3, 4)
 CUBE = np.arange(24.0).reshape(2, 3, 4)

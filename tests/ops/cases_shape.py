@@ -33,6 +33,18 @@ VALUES = [
     value(
         "reshape-vector", lambda x, s: x.reshape(s), [GRID, np.array([2, 6])], GRID.reshape(2, 6), dims=[(3, 4), (2,)]
     ),
+    value(
+        "reshape-rest-vector",
+        lambda x, s: x.reshape(s),
+        [GRID, np.array([-1, 6])],
+        GRID.reshape(2, 6),
+        dims=[(3, 4), (2,)],
+    ),
+    value("reshape-rest-ndim", lambda x, s: at.reshape(x, s, ndim=2), [GRID, np.array([6, -1])], GRID.reshape(6, 2)),
+    value("reshape-rest-stack", lambda x, n: x.reshape(stack([-1, n])), [GRID, count(2)], GRID.reshape(6, 2)),
+    value("reshape-rest-scalar", lambda x, n: x.reshape((n, 2)), [GRID, count(-1)], GRID.reshape(6, 2)),
+    value("reshape-rest-constant", lambda x: x.reshape(at.as_tensor([-1, 2])), [GRID], GRID.reshape(6, 2)),
+    value("reshape-rest-empty", lambda x, n: x.reshape((n, 2)), [EMPTY, count(-1)], np.zeros((0, 2))),
     value("reshape-like", lambda x, y: x.reshape(y.shape), [GRID, np.zeros((6, 2))], GRID.reshape(6, 2)),
     value(
         "reshape-empty-rest",
@@ -57,6 +69,12 @@ VALUES = [
     value("tile-int", lambda x: tile(x, (2, 2)), [int8(1, 2)], [[1, 2, 1, 2], [1, 2, 1, 2]]),
     value("tile-none", lambda x: tile(x, 0), [int8(1, 2)], np.zeros(0)),
     value("repeat-flat", lambda x: repeat(x, 2), [np.array([[1, 2], [3, 4]])], [1, 1, 2, 2, 3, 3, 4, 4]),
+    value("repeat-list-of-one", lambda x: repeat(x, [2]), [int8(1, 2)], [1, 1, 2, 2]),
+    value("repeat-stack-of-one", lambda x, n: repeat(x, stack([n]), 0), [GRID, count(2)], GRID.repeat(2, 0)),
+    value("repeat-vector-of-one", lambda x, n: repeat(x, n), [int8(1, 2), np.array([3])], [1, 1, 1, 2, 2, 2]),
+    value("tile-vector", lambda x, n: tile(x, n), [GRID, np.array([2, 1])], np.tile(GRID, (2, 1)), dims=[(3, 4), (2,)]),
+    value("tile-stack", lambda x, n: tile(x, stack([n, 2])), [int8(1, 2), count(2)], np.tile([1, 2], (2, 2))),
+    value("tile-array", lambda x: tile(x, np.array([2, 1])), [GRID], np.tile(GRID, (2, 1))),
     value("repeat-none", lambda x, n: x.repeat(n, axis=0), [GRID, count(0)], np.zeros((0, 4))),
     value("roll-flat", lambda x: roll(x, 1), [GRID], np.roll(GRID, 1)),
     value("roll-far", lambda x: roll(x, -13, axis=1), [GRID], np.roll(GRID, -13, axis=1)),

@@ -45,7 +45,7 @@ def test_result_dtypes(x: str, y: str, expected: str) -> None:
         (lambda: at.tensordot(symbol(2, 3), symbol(3), 2), ValueError, "2 axes of ranks 2 and 1"),
         (lambda: at.tensordot(symbol(2, 3), symbol(3), [[0, 1], [0]]), ValueError, "2 axes of x for 1 of y"),
         (lambda: at.tensordot(symbol(2, 3), symbol(3), [[0], [0]]), ValueError, "inner dimensions differ, 2 and 3"),
-        (lambda: at.einsum(symbol(2), symbol(3)), TypeError, "the subscripts are a str"),
+        (lambda: at.einsum(symbol(2), symbol(3)), TypeError, "subscripts is a str"),
         (lambda: at.einsum("i,j", symbol(2)), ValueError, "2 terms in 'i,j' for 1 operands"),
         (lambda: at.einsum("i1", symbol(2, 3)), ValueError, "'i1' is no list of letters"),
         (lambda: at.einsum("......", symbol(2, 3)), ValueError, "at most one '...'"),
@@ -59,10 +59,9 @@ def test_result_dtypes(x: str, y: str, expected: str) -> None:
         (lambda: at.batched_dot(symbol(3), symbol(3)), TypeError, "needs ranks of 2 or 3"),
         (lambda: at.matrix_dot(symbol(2, 3), symbol(3), symbol(3, 2)), TypeError, "vectors at the ends"),
         (lambda: at.matrix_dot(), TypeError, "needs matrices"),
-        (lambda: at.block_diag(symbol(2, 3), symbol(1, 2, 3)), TypeError, "needs matrices of one rank"),
         (lambda: at.matrix_power(symbol(2, 3), 2), ValueError, "needs a square matrix, not 2 by 3"),
         (lambda: at.matrix_power(symbol(2), 2), TypeError, "needs a rank of at least 2"),
-        (lambda: at.matrix_power(symbol(2, 2), 0.5), TypeError, "n is an int known at compile time, not 0.5"),
+        (lambda: at.matrix_power(symbol(2, 2), 0.5), TypeError, "n is an int, not 0.5"),
     ],
 )
 def test_what_is_refused_when_built(build: Any, error: type[Exception], text: str) -> None:
@@ -121,7 +120,7 @@ def test_groups_of_axes_make_a_product_of_matrices(formula: str) -> None:
     """Kernels, and BLAS, see them as one axis; there is none where a group is empty."""
     left, right = formula.split("->")[0].split(",")
     x, y = symbol(*left), symbol(*right)
-    loops = aot.function([x, y], at.einsum(formula, x, y), name="grouped").ir("loops")
+    loops = aot.function([x, aot.In(y, name="y")], at.einsum(formula, x, y), name="grouped").ir("loops")
     assert ("aot_gemm" in loops) == (formula != "cab,bc->a")
 
 

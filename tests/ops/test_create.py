@@ -44,7 +44,7 @@ def test_wrong_symbols_are_refused() -> None:
         at.matrix("x", shape=(3,))
     with pytest.raises(GraphValueError, match="which is 1"):
         at.row("x", shape=(2, 3))
-    with pytest.raises(GraphTypeError, match="a name is a str"):
+    with pytest.raises(GraphTypeError, match="name is a str or None"):
         at.tensor(3)  # type: ignore[arg-type]
 
 

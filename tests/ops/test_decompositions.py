@@ -36,15 +36,15 @@ def drawn(rng: np.random.Generator, *shape: int) -> Array:
     [
         (lambda: at.eigh(symbol(3)), TypeError, "eigh: needs a matrix"),
         (lambda: at.eigh(symbol(2, 3)), ValueError, "eigh: rows and columns of a square matrix differ, 2 and 3"),
-        (lambda: at.eigh(symbol(2, 2), "lower"), ValueError, "UPLO is 'L' or 'U', not 'lower'"),
+        (lambda: at.eigh(symbol(2, 2), "lower"), ValueError, "UPLO is one of 'L', 'U', 'l', 'u', not 'lower'"),
         (lambda: at.eigvalsh(symbol(2, 3)), ValueError, "eigh: rows and columns"),
         (lambda: at.svd(symbol(3)), TypeError, "svd: needs a matrix"),
         (lambda: at.svd(symbol(3), compute_uv=False), TypeError, "svd: needs a matrix"),
         (lambda: at.qr(symbol(3)), TypeError, "qr: needs a matrix"),
-        (lambda: at.qr(symbol(3, 3), "raw"), ValueError, "qr: mode='raw'"),
+        (lambda: at.qr(symbol(3, 3), "raw"), ValueError, "qr: mode is one of 'reduced'"),
         (lambda: at.pinv(symbol(3)), TypeError, "pinv: needs a matrix"),
-        (lambda: at.pinv(symbol(3, 2), symbol()), TypeError, "rcond is a number known at compile time"),
-        (lambda: at.pinv(symbol(3, 2), True), TypeError, "rcond is a number known at compile time, not True"),
+        (lambda: at.pinv(symbol(3, 2), symbol()), TypeError, "rcond is a number, not"),
+        (lambda: at.pinv(symbol(3, 2), True), TypeError, "rcond is a number, not True"),
         (lambda: at.pinv(symbol(3, 2), hermitian=True), ValueError, "needs a square matrix, not 3 by 2"),
         (lambda: at.expm(symbol(2, 3)), ValueError, "expm: rows and columns"),
         (lambda: at.norm(symbol(2, 3), "nuclear"), ValueError, "norm: ord 'nuclear' of a matrix"),
@@ -177,7 +177,7 @@ def test_what_is_discrete_counts_as_float64() -> None:
 
 @pytest.fixture(scope="module")
 def factors() -> Any:
-    x, s = symbol(None, None), symbol(None, None)
+    x, s = symbol(None, None), at.matrix("s")
     w, v = at.eigh(s)
     outputs = [w, v, *at.svd(x, False), *at.svd(x), *at.qr(x), *at.qr(x, "complete"), at.pinv(x), at.expm(s)]
     return aot.function([x, s], outputs, name="factors")

@@ -36,9 +36,9 @@ FAILURES: list[tuple[str, Callable[..., Any], list[Array], str]] = [
 ]
 
 MISFITS: list[tuple[str, Callable[..., Any], list[Array], str]] = [
-    ("cholesky", at.cholesky, [TALL], "rows and columns of a square matrix differ: 3 and 2"),
-    ("inv", at.inv, [TALL], "rows and columns of a square matrix differ: 3 and 2"),
-    ("det", at.det, [TALL], "rows and columns of a square matrix differ: 3 and 2"),
+    ("cholesky", at.cholesky, [TALL], "rows and columns of a square matrix differ: .*3.* and .*2"),
+    ("inv", at.inv, [TALL], "rows and columns of a square matrix differ: .*3.* and .*2"),
+    ("det", at.det, [TALL], "rows and columns of a square matrix differ: .*3.* and .*2"),
     ("solve", at.solve, [np.eye(2), np.ones(3)], "extents of the matrix and the right-hand side differ"),
     ("triangular", at.solve_triangular, [np.eye(2), TALL], "extents of the matrix and the right-hand side differ"),
     ("batch", at.solve_triangular, [np.ones((2, 3, 3)), np.ones((4, 3, 1))], "(leading dims|along axis 0)"),

@@ -64,7 +64,7 @@ def test_axes_are_checked(reduce: Any) -> None:
         reduce(x, axis=2)
     with pytest.raises(ValueError, match="names one axis twice"):
         reduce(x, axis=(0, -2))
-    with pytest.raises(TypeError, match="an axis is an int"):
+    with pytest.raises(TypeError, match="axis is an int, a sequence of ints or None"):
         reduce(x, axis=[0.5])
 
 

@@ -19,7 +19,10 @@ from aotensor.graph.walk import evaluate_all
 
 ALL, SMOOTH = over(CASES), over(DIFFERENTIABLE)
 
-STEERED = {"reshape-vector", "scan-until", "scan-condition"}
+STEERED = {
+    "repeat-vector-of-one", "reshape-rest-ndim", "reshape-rest-vector", "reshape-vector", "scan-condition",
+    "scan-until", "tile-vector",
+}  # fmt: skip
 """Rows where an extent, or a number of steps, would differ from sample to sample: refused."""
 
 

@@ -241,14 +241,14 @@ REFUSED: list[Refused] = [
     (lambda: aot.scan(lambda a: (a, {s: a}), x), GraphTypeError, "only shared variables"),
     (lambda: aot.scan(lambda a: (a, aot.until(x > 0)), x), GraphTypeError, "until is a scalar"),
     (lambda: aot.scan(lambda a: a * s, x, strict=True), GraphValueError, "reads s, which is not given"),
-    (lambda: aot.scan(lambda a: a, x, truncate_gradient=0.5), GraphValueError, "truncate_gradient"),
+    (lambda: aot.scan(lambda a: a, x, truncate_gradient=0.5), GraphTypeError, "truncate_gradient"),
     (lambda: aot.reduce(lambda a: a, x, None), GraphValueError, "every output has an initial value"),
     (lambda: aot.scan_checkpoints(lambda a: a, x, save_every_N=0), GraphValueError, "save_every_N"),
     (lambda: aot.scan_checkpoints(lambda a: a, {"input": x, "taps": [1]}), GraphValueError, "taps"),
     (lambda: aot.ifelse(x, s, s), GraphTypeError, "the condition is a scalar"),
     (lambda: aot.ifelse(s, [s], s), GraphTypeError, "one branch is a value"),
     (lambda: aot.ifelse(s, [s], [s, s]), GraphValueError, "1 values in one branch, 2"),
-    (lambda: aot.ifelse(s, s, x), GraphValueError, "dtype or rank"),
+    (lambda: aot.ifelse(s, s, x), GraphTypeError, "dtype or rank"),
 ]  # fmt: skip
 
 

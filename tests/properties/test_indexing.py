@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aotensor.core.types import TensorType
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
-from aotensor.ops.index import inc_subtensor, set_subtensor
+from aotensor.ops.updates import inc_subtensor, set_subtensor
 
 SHAPES = st.lists(st.integers(0, 4), min_size=1, max_size=4)
 MASKS = st.sampled_from([0.0, 0.4, 0.9])

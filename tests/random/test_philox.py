@@ -124,7 +124,7 @@ def test_states_are_checked() -> None:
     f = aot.function([state], at.random.normal(state)[1], name="draw")
     with pytest.raises(TypeError, match="has 2 numbers, not 3"):
         f.reference(np.zeros(3, "uint64"))
-    with pytest.raises(ValueError, match="numbers of a state differ: 3 and 2"):
+    with pytest.raises(ValueError, match="numbers of a state differ: state_0 = 3 and 2"):
         f(np.zeros(3, "uint64"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -129,9 +130,14 @@ REFUSALS: list[tuple[Callable[[runtime.Library], object], type[Exception], str]]
     (lambda lib: lib.scale(W, x=W), TypeError, "scale: input 'x' is given twice\nhint: call scale(x)"),
     (lambda lib: lib.scale(1.0), TypeError, "scale: x has rank 0, expected 1"),
     (lambda lib: lib.scale(X), TypeError, "scale: x has rank 2, expected 1"),
-    (lambda lib: lib.scale(W * 1j), TypeError, "scale: x has dtype complex128, expected float64"),
-    (lambda lib: lib.scale(["a"]), TypeError, "scale: x holds no numbers (dtype <U1)"),
-    (lambda lib: lib.scale(None), TypeError, "scale: x has dtype object, expected float64"),
+    (lambda lib: lib.scale(W * 1j), TypeError,
+     ("scale: x has dtype complex128, expected float64\n"
+      "hint: pass real and imaginary part, .real and .imag, as two arrays")),
+    (lambda lib: lib.scale(["a"]), TypeError, "scale: x holds no real numbers (dtype <U1)"),
+    (lambda lib: lib.scale(None), TypeError, "scale: x: NoneType None is no number and no array"),
+    (lambda lib: lib.plus(Decimal(1), 2), TypeError,
+     "plus: a: Decimal Decimal('1') is no number and no array\nhint: pass float(x), if it is a number"),
+    (lambda lib: lib.plus(2**70, 2), TypeError, "plus: a: an integer of 71 bits does not fit 64"),
     (lambda lib: lib.pick(W, 0), TypeError,
      "pick: x has dtype float64, expected float32\nhint: convert it with .astype('float32')"),
     (lambda lib: lib.pick([1], 0.0), TypeError, "pick: i = 0.0 has dtype float64, expected int64"),

@@ -105,9 +105,12 @@ def test_empty(lib: runtime.Library, shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "text"),
     [
-        (np.eye(3), TypeError, "product: A is an array of dtype float64, expected a sparse matrix in format csr"),
-        ([[1.0]], TypeError, "product: A is list, expected a sparse matrix"),
-        (None, TypeError, "product: A is NoneType"),
+        (np.ones(3), TypeError, "product: A is an array of float64.3., expected a sparse matrix"),
+        ([[None]], TypeError, "product: A is list, expected a sparse matrix"),
+        ("text", TypeError, "product: A is str, expected a sparse matrix"),
+        (np.eye(3, dtype="complex128"), TypeError, "product: A is an array of complex128.3, 3., expected a sparse"),
+        (np.ma.array(np.eye(3)), TypeError, "product: A: a masked array has elements without a value"),
+        (None, TypeError, "product: A: NoneType None is no number and no array\nhint: pass scipy.sparse.csr_matrix"),
         (ss.coo_array(np.ones(3)), TypeError, "product: A has rank 1, expected 2"),
         (matrix().astype(complex), TypeError, "product: A.data has dtype complex128, expected float64"),
         (ss.csr_matrix((4, 6)), ValueError, "product: dim p of x is 5, but A has p = 6"),
@@ -244,11 +247,13 @@ import sys, aotensor_runtime
 lib = aotensor_runtime.load({str(path)!r})
 assert lib.product.spec.is_sparse
 try:
-    lib.product([[1.0]], [1.0])
+    print(lib.product([[2.0]], [3.0]))
+    lib.product([1.0], [1.0])
 except TypeError as error:
     print(error)
 print([name for name in sys.modules if name.startswith("scipy")])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == "product: A is list, expected a sparse matrix in format csr"
+    assert done.stdout.splitlines()[0] == "[6.]"
+    assert done.stdout.splitlines()[1] == "product: A is an array of float64[1], expected a sparse matrix in format csr"
     assert done.stdout.splitlines()[-1] == "[]"

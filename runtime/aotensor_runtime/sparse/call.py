@@ -15,10 +15,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import Context
-from aotensor_runtime.arguments import AnyArray, pattern
+from aotensor_runtime.arguments import pattern
+from aotensor_runtime.arrays.layout import DTYPES, Layout
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
 from aotensor_runtime.invoke import Entries, invoke, result_of
-from aotensor_runtime.layout import DTYPES, Layout
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
 from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array, shown
 

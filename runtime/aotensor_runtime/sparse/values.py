@@ -15,9 +15,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from aotensor_runtime.arguments import AnyArray, pattern, to_array
+from aotensor_runtime.arguments import as_plain, pattern, to_array
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import NUMBERS, AnyArray
 from aotensor_runtime.errors import AotensorError, ArgumentIndexError, ArgumentTypeError, ArgumentValueError
-from aotensor_runtime.layout import DTYPES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
 Value: TypeAlias = "AnyArray | Compressed"
@@ -98,19 +99,15 @@ def is_sparse_array(value: object) -> bool:
 def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Compressed:
     """`value` in the format and with the dtypes of an input; its arrays themselves where they fit.
 
-    Raises: ArgumentTypeError for what is no sparse matrix, and for dtypes that would lose values; ArgumentValueError
-    and ArgumentIndexError for a malformed one that has another format, or indices that 32 bits do not hold.
+    A dense matrix, or a nested list, stores what is not 0.
+
+    Raises: ArgumentTypeError for what is no matrix, and for dtypes that would lose values; ArgumentValueError and
+    ArgumentIndexError for a malformed one that has another format, or indices that 32 bits do not hold.
     """
-    if not is_sparse(value):
-        found = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise ArgumentTypeError(
-            f"{spec.name}: {target.name} is {found}, expected a sparse matrix in format {target.format}",
-            hint=f"pass scipy.sparse.{target.format}_matrix(...)",
-        )
-    given: Any = value
+    given: Any = value if is_sparse(value) else _from_dense(spec, value, target)
     if len(given.shape) != 2:
         raise ArgumentTypeError(f"{spec.name}: {target.name} has rank {len(given.shape)}, expected 2")
-    is_array = is_sparse_array(value)
+    is_array = is_sparse_array(given)
     if given.format != target.format:
         given = _in_format(spec, given, target)
     _, data, indices, indptr = (value for value in spec.inputs[target.first : target.first + 4])
@@ -127,6 +124,27 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
         pointers,
         is_array,
     )
+
+
+def _from_dense(spec: FunctionSpec, value: object, target: SparseValue) -> Compressed:
+    hint = f"pass scipy.sparse.{target.format}_matrix(...), or a dense matrix"
+    try:
+        dense = as_plain(spec, value, target.name)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(error.diagnostic.title, hint=error.diagnostic.hint or hint) from error
+    if dense.ndim != 2 or dense.dtype.kind not in NUMBERS:
+        is_array = dense.dtype.kind in f"{NUMBERS}c"
+        found = f"an array of {dense.dtype}{list(dense.shape)}" if is_array else type(value).__name__
+        raise ArgumentTypeError(
+            f"{spec.name}: {target.name} is {found}, expected a sparse matrix in format {target.format}",
+            hint=hint,
+        )
+    major = dense if target.major == 0 else dense.T
+    slices, places = np.nonzero(major)
+    starts = np.zeros(len(major) + 1, dtype="int64")
+    np.cumsum(np.bincount(slices, minlength=len(major)), out=starts[1:])
+    rows, columns = dense.shape
+    return Compressed(target.format, (rows, columns), major[slices, places], places, starts)
 
 
 def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:

@@ -144,11 +144,18 @@ def _listing(values: tuple[ArgumentSpec | OutputSpec, ...]) -> str:
     return ", ".join(f"{_plain(value.name)} {value.dtype}{_shape(value)}" for value in values) or "none"
 
 
+_STATUS_MESSAGE: Final = (
+    "A text for a status; for a check of one function what was written, on which line, and what is wrong, without the "
+    "numbers of a call. Never NULL. The entry <function>_call writes those, and the names of arguments, to "
+    "context->message."
+)
+
+
 def _common(prefix: str) -> str:
     """Declarations that are the same in the header of every library with this prefix: the first one has them."""
     return "\n".join([
         f"#ifndef {prefix}aotensor_status_message /* a macro once the header of some library was included */",
-        _comment(["A text for a status; for a check of one function its message without numbers. Never NULL."]),
+        _comment([_STATUS_MESSAGE]),
         f"const char *{prefix}aotensor_status_message(int32_t status);",
         "",
         _comment(["What the library says about itself, as JSON: functions, arrays, target."]),

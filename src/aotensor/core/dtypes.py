@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from aotensor.errors import UnsupportedError
+from aotensor.errors import GraphOverflowError, UnsupportedError
+from aotensor_runtime.arrays.plain import dtype_hint
 
 BOOL: Final = ("bool",)
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -60,22 +61,25 @@ def is_unsigned(dtype: str) -> bool:
 def canonical(dtype: DTypeLike | str) -> str:
     """The name of a dtype that the compiler supports.
 
-    Raises: UnsupportedError (a TypeError) for float16, complex, object and all other kinds; TypeError if NumPy does
-    not know the name.
+    Raises: UnsupportedError (a TypeError) for float16, complex, object and all other kinds, and for what is no dtype.
     """
     if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
         return dtype
-    name = np.dtype(dtype).name
-    if name not in ALL:
-        raise UnsupportedError(
-            f"dtype {name} is not supported",
-            hint="use bool, int8-int64, uint8-uint64, float32 or float64" + _complex_hint(name),
-        )
-    return name
+    try:
+        found = None if dtype is None else np.dtype(dtype)  # NumPy would take None for float64
+    except Exception as error:  # TypeError, ValueError, SyntaxError: as NumPy reads what it gets
+        raise UnsupportedError(f"{dtype!r:.60} is no dtype", hint=_SUPPORTED) from error
+    if found is None or found.name not in ALL:
+        what = f"{dtype!r} is no dtype" if found is None else f"dtype {found.name} is not supported"
+        raise UnsupportedError(what, hint="; ".join(filter(None, [_SUPPORTED, _hint_for(found)])))
+    return found.name
 
 
-def _complex_hint(name: str) -> str:
-    return "; split a complex value into real and imaginary part" if name.startswith("complex") else ""
+_SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float32 or float64"
+
+
+def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
+    return None if dtype is None else dtype_hint(dtype)
 
 
 @cache
@@ -113,6 +117,8 @@ def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
 
     An int takes the smallest integer type that holds it, so that `x_int8 + 1` stays int8; a float beside a float
     takes that float's dtype, beside anything else float64.
+
+    Raises: GraphOverflowError for an int beyond 64 bits.
     """
     if isinstance(value, bool):
         return "bool"
@@ -123,7 +129,7 @@ def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
             info = np.iinfo(name)
             if info.min <= value <= info.max:
                 return name
-        raise OverflowError(f"the integer {value} does not fit 64 bits")
+        raise GraphOverflowError(f"the integer {value} does not fit 64 bits")
     return "float64"
 
 

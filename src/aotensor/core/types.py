@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aotensor.core import dtypes
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import ArgumentTypeError, GraphOverflowError, GraphTypeError, GraphValueError
+from aotensor_runtime.arrays.plain import DEEPEST as _DEEPEST
+from aotensor_runtime.arrays.plain import dtype_hint, plain_array
 
 Dim: TypeAlias = int | str | None
 """An extent: a number, a name (the same name is the same extent everywhere in one function) or unknown."""
@@ -20,6 +22,24 @@ Array: TypeAlias = NDArray[Any]
 
 MAX_ELEMENTS: Final = (1 << 60) - (1 << 12)
 """Elements of an array, of any dtype: so many of 8 bytes are counted by 63 bits, also after rounding to float64."""
+
+DEEPEST: Final = _DEEPEST
+"""How deep lists may be nested: the largest rank of an array."""
+
+LARGEST_INT: Final = 2**63 - 1
+"""The largest int64: what is computed with extents and positions."""
+
+
+def within_reach(places: int | np.integer[Any]) -> int:
+    """A number of places along an axis; beyond all extents, the largest says the same."""
+    return max(-MAX_ELEMENTS, min(int(places), MAX_ELEMENTS))
+
+
+def checked_int(value: int | np.integer[Any], what: str) -> int:
+    """A number that is computed with in int64.   Raises: GraphOverflowError if it does not fit."""
+    if not -LARGEST_INT - 1 <= value <= LARGEST_INT:
+        raise GraphOverflowError(f"{what} of {value} does not fit 64 bits")
+    return int(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +55,7 @@ class TensorType:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtypes.canonical(self.dtype))
-        object.__setattr__(self, "shape", tuple(_checked_dim(dim) for dim in self.shape))
+        object.__setattr__(self, "shape", checked_dims(self.shape))
         if math.prod(dim for dim in self.shape if isinstance(dim, int) and dim) > MAX_ELEMENTS:
             raise GraphValueError(f"{self} is too large: an array has at most {MAX_ELEMENTS} elements")
 
@@ -68,11 +88,11 @@ class TensorType:
         allow_downcast: True permits float64 → float32 and the like; without it Python numbers and lists go only where
         their values fit exactly, floats never to integers.
 
-        Raises: GraphTypeError for a dtype, rank or static dim that does not fit.
+        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for what is no array of numbers.
         """
         if strict and not (isinstance(value, np.ndarray) and value.dtype == self.dtype):
             raise GraphTypeError(f"expected an array of {self}, found {_describe(value)}")
-        array = np.asarray(value)
+        array = as_array(value)
         if array.dtype != self.dtype:
             array = self._convert(value, array, allow_downcast)
         if array.ndim != self.rank:
@@ -84,7 +104,7 @@ class TensorType:
 
     def _convert(self, value: object, array: Array, allow_downcast: bool | None) -> Array:
         if array.dtype.kind not in "biuf":
-            raise GraphTypeError(f"expected {self}, found {_describe(value)}")
+            raise GraphTypeError(f"expected {self}, found {_describe(value)}", hint=dtype_hint(array.dtype))
         is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
         if np.can_cast(array.dtype, self.dtype, "safe") or (array.size == 0 and is_literal):
             return array.astype(self.dtype)
@@ -96,11 +116,34 @@ class TensorType:
         if allow_downcast and np.can_cast(array.dtype, self.dtype, "same_kind"):
             return converted
         hint = "pass allow_input_downcast=True or convert it" if array.dtype.kind == "f" else "convert it first"
+        hint = dtype_hint(array.dtype) or hint
         raise GraphTypeError(f"{_describe(value)} does not fit {self} without loss", hint=hint)
 
 
 _KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2}
 """Literals go to their own kind or a later one, if their values fit."""
+
+
+def as_array(value: object) -> Array:
+    """`value` as an array in the dtype that NumPy gives it.   Raises: GraphTypeError where something would be lost."""
+    try:
+        return plain_array(value)
+    except ArgumentTypeError as error:
+        raise GraphTypeError(error.diagnostic.title, hint=error.diagnostic.hint) from error
+
+
+def listed(items: object, what: str) -> list[Any]:
+    """The items of a sequence.   Raises: GraphTypeError for what is none, and for a text."""
+    if isinstance(items, list | tuple):
+        return list(items)
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable) or np.ndim(items) == 0:  # type: ignore[arg-type]
+        raise GraphTypeError(f"{what} is a sequence, not {items!r:.60}")
+    return list(items)
+
+
+def checked_dims(shape: Any) -> tuple[Dim, ...]:
+    """Dims as a type has them.   Raises: GraphTypeError for what is none, GraphValueError for a bad number or name."""
+    return tuple(_checked_dim(dim) for dim in listed(shape, "a shape"))
 
 
 def _checked_dim(dim: object) -> Dim:
@@ -112,7 +155,7 @@ def _checked_dim(dim: object) -> Dim:
         raise GraphTypeError(f"a dim is an int, a name or None, not {dim!r}")
     if dim < 0:
         raise GraphValueError(f"dim {dim} is negative")
-    return int(dim)
+    return checked_int(dim, "a dim")
 
 
 def _describe(value: object) -> str:
@@ -166,7 +209,7 @@ def normalise_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     """Sorted, distinct, non-negative axes; None means all.   Raises: GraphValueError for a repeated axis."""
     if axis is None:
         return tuple(range(rank))
-    axes = [axis] if isinstance(axis, int | np.integer) else list(axis)
+    axes = [axis] if isinstance(axis, int | np.integer) else listed(axis, "an axis")
     result = sorted(normalise_axis(one, rank) for one in axes)
     if len(set(result)) != len(result):
         raise GraphValueError(f"axis {tuple(axes)} names one axis twice")

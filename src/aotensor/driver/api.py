@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aotensor.core.types import listed
 from aotensor.driver.function import Function
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 
 if TYPE_CHECKING:
     from aotensor.driver.artifact import Artifact
     from aotensor_runtime.library import Library
 
 
+@coerced
 def compile(
     functions: Function | Sequence[Function],
     path: str | os.PathLike[str],
@@ -40,9 +43,11 @@ def compile(
 
     Raises: GraphError for a wrong program, ToolError for a missing linker, OSError for an unwritable folder.
     """
-    chosen = [functions] if isinstance(functions, Function) else list(functions)
+    chosen = [functions] if isinstance(functions, Function) else listed(functions, "functions to compile")
     if not chosen:
         raise GraphValueError("there is no function to compile")
+    if not isinstance(path, str | os.PathLike):
+        raise GraphTypeError(f"compile: path is a str or an os.PathLike, not {path!r:.60}")
     for f in chosen:
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")

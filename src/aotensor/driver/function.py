@@ -14,7 +14,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.modes import Profile, checked_mode
-from aotensor.driver.naming import c_name
+from aotensor.driver.naming import c_name, input_names, output_names
 from aotensor.driver.prepare import prepare
 from aotensor.driver.signature import (
     In,
@@ -29,6 +29,8 @@ from aotensor.driver.signature import (
     shared_leaves,
 )
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.expression import called
 from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.public import public
 from aotensor.graph.substitute import Replacements, checked_replacements
@@ -137,12 +139,15 @@ class Function:
         self.output_kind, named = named_outputs(outputs)
         pairs = checked_updates(updates)
         replacements = checked_replacements(givens, rebuild_strict)
-        pairs += default_updates(replace(list(named.values()), replacements), pairs, no_default_updates)
         targets = replace([*named.values(), *(new for _, new in pairs)], replacements)
+        settled = [target for target, _ in pairs]
+        defaults = default_updates(targets, settled, no_default_updates, self.inputs, replacements)
+        pairs, targets = [*pairs, *defaults], [*targets, *(new for _, new in defaults)]
         results, nexts = targets[: len(named)], targets[len(named) :]
         check_values(named, results)
         self.shared = shared_leaves(self.name, self.inputs, targets, [s for s, _ in pairs])
-        check_unused(self.inputs, targets, policy)
+        written = [*named.values(), *(new for _, new in pairs)]
+        check_unused(self.inputs, targets, replacements, written, policy)
         self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
         self._wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
@@ -158,17 +163,16 @@ class Function:
         pairs: Sequence[tuple[SharedVariable, Variable]],
         nexts: Sequence[Variable],
     ) -> None:
-        taken: dict[str, Variable] = {}
-        for position, x in enumerate([*self.inputs, *self.shared]):
-            taken[c_name(wanted.get(x) or x.name or f"in{position}", taken, f"in{position}")] = x
+        own = input_names(self.name, [(x, wanted.get(x) or x.name) for x in self.inputs])
+        taken = dict(zip(own, self.inputs, strict=True))
+        for position, x in enumerate(self.shared, len(self.inputs)):
+            taken[c_name(x.name or "", taken, f"in{position}")] = x
         #: every input of the compiled function by name: the user's, then the shared variables
-        self.arguments: dict[str, Variable] = dict(taken)
+        self.arguments: dict[str, Variable] = taken
         self.names = {x: key for key, x in taken.items()}
         self.__signature__ = _python_signature(list(taken)[: len(self.inputs)])
         #: every output of the compiled function by name: the user's, then the next values of shared variables
-        self.results: dict[str, Variable] = {}
-        for key, value in zip(named, results, strict=True):
-            self.results[c_name(key, {*taken, *self.results}, "out")] = value
+        self.results: dict[str, Variable] = dict(zip(output_names(self.name, list(named)), results, strict=True))
         #: input name → output name of each updated shared variable
         self.updates: dict[str, str] = {}
         for (target, _), value in zip(pairs, nexts, strict=True):
@@ -181,7 +185,8 @@ class Function:
     @cached_property
     def flat(self) -> Flat:
         """Arguments and results in the form that is compiled: composites expanded, matrices as dense leaves."""
-        results = prepare(list(self.results.values()), list(self.arguments.values()))
+        with called(self.names):
+            results = prepare(list(self.results.values()), list(self.arguments.values()))
         return flatten(self.arguments, dict(zip(self.results, results, strict=True)))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
@@ -252,7 +257,8 @@ class Function:
     def reference(self, *args: object, **kwargs: object) -> Any:
         """The same by the NumPy and SciPy reference."""
         values = dict(self.bind_arguments(args, kwargs))
-        computed = evaluate_all(list(self.results.values()), values)
+        with called(self.names):
+            computed = evaluate_all(list(self.results.values()), values)
         by_name = dict(zip(self.results, computed, strict=True))
         for name, key in self.updates.items():
             self.state[name].set_value(by_name.pop(key))
@@ -294,23 +300,25 @@ class Function:
         except GraphTypeError as error:
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
 
+    @coerced
     def ir(self, stage: str) -> str:
         """The text of a stage: graph, tensor, tensor-opt, loops, llvm, llvm-opt or asm.
 
         Raises: GraphValueError for another stage.
         """
-        if stage not in STAGES:
-            raise GraphValueError(f"stage {stage!r} is unknown", hint=f"one of {', '.join(STAGES)}")
-        if stage == "graph":
+        if one_of("stage", stage, STAGES) == "graph":
             return graph_text(self.name, list(self.arguments.values()), self.results)
         text: str = _doors().stage_text([self], stage)
         return text
 
+    @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:
         """Check the IR of every stage, compiled values against the reference, and gradients.
 
         The report is falsy when a check failed; `str(report)` is a table.
         """
+        if samples < 0 or seed < 0:
+            raise GraphValueError(f"verify: {'samples' if samples < 0 else 'seed'} is negative")
         report: Report = _doors().verify_function(self, samples, seed)
         return report
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 
 MODES: Final = {
     "FAST_RUN": "compiled",
@@ -21,11 +21,7 @@ MODES: Final = {
 
 def checked_mode(mode: str | None) -> str:
     """How calls of a mode run.   Raises: GraphValueError for an unknown name."""
-    if mode is None:
-        return "compiled"
-    if mode not in MODES:
-        raise GraphValueError(f"mode {mode!r} is unknown", hint=f"one of {', '.join(MODES)}")
-    return MODES[mode]
+    return "compiled" if mode is None else MODES[one_of("mode", mode, MODES)]
 
 
 @dataclass

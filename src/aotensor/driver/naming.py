@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
+
+from aotensor.errors import GraphValueError
+from aotensor.graph.variable import Variable
 
 C_KEYWORDS: Final = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if"  # noqa: SIM905
@@ -14,10 +17,49 @@ C_KEYWORDS: Final = frozenset(
 )
 
 
+def input_names(function: str, inputs: Sequence[tuple[Variable, str | None]]) -> list[str]:
+    """The C names of inputs, each with the name that the user gave it, if any; the others are `in0`, `in1`, ...
+
+    Raises: GraphValueError with the lines of both if two inputs have one name: a call could not say which it means.
+    """
+    named: dict[str, Variable] = {}
+    for x, wanted in inputs:
+        if wanted is None:
+            continue
+        name = c_name(wanted, (), "")
+        if name in named:
+            raise GraphValueError(
+                f"{function}: two inputs have the name {name}",
+                lines=[named[name].describe(), x.describe()],
+                hint="give one of them another name, or wrap it: In(x, name=...)",
+            )
+        if name:
+            named[name] = x
+    own = {x: name for name, x in named.items()}
+    taken = set(named)
+    for position, (x, _) in enumerate(inputs):
+        if x not in own:
+            own[x] = c_name("", taken, f"in{position}")
+            taken.add(own[x])
+    return [own[x] for x, _ in inputs]
+
+
+def output_names(function: str, keys: Sequence[str]) -> list[str]:
+    """The C names of outputs.   Raises: GraphValueError if two keys have one."""
+    named: dict[str, str] = {}
+    for key in keys:
+        name = c_name(key, (), "out")
+        if name in named:
+            title = f"{function}: outputs {named[name]!r} and {key!r} have the same name in C, {name}"
+            raise GraphValueError(title, hint="rename one of them")
+        named[name] = key
+    return list(named)
+
+
 def c_name(wanted: str, taken: Collection[str], fallback: str) -> str:
     """`wanted` as a C identifier that is not taken: other characters become `_`, a clash gets a number."""
     name = re.sub(r"\W", "_", wanted, flags=re.ASCII).strip("_") or fallback
-    if name[0].isdigit():
+    if name[:1].isdigit():
         name = f"_{name}"
     if name in C_KEYWORDS:
         name += "_"

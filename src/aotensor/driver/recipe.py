@@ -20,6 +20,7 @@ from aotensor.driver.function import Function
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.vectors import make_vectors
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build, dim_name
@@ -102,8 +103,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
-    if options.fp not in FP_POLICIES:
-        raise GraphValueError(f"fp policy {options.fp!r} is unknown", hint=f"one of {', '.join(FP_POLICIES)}")
+    one_of("fp policy", options.fp, FP_POLICIES)
     for f in functions:
         _check_lengths(f)
     names = [f.name for f in functions]

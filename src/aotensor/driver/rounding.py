@@ -11,7 +11,7 @@ import numpy as np
 
 from aotensor.core.dtypes import is_discrete, is_float
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import Apply, Op
+from aotensor.graph.op import Apply, Op, evaluated
 from aotensor.graph.sparse_type import is_matrix
 from aotensor.graph.subgraph import Subgraph, with_bodies
 from aotensor.graph.variable import Constant, Variable
@@ -32,7 +32,7 @@ def nearby(
     compared = _compared(toposort(targets, stop=known))
 
     def off_by_one(node: Apply, inputs: list[Array]) -> list[Array]:
-        results = zip(node.outputs, node.op.evaluate(node, inputs), strict=True)
+        results = zip(node.outputs, evaluated(node, inputs), strict=True)
         return [value if only_leaves or x in compared else _nudged(value, rng) for x, value in results]
 
     with np.errstate(all="ignore"):

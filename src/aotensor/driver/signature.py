@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnusedInputError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.site import warn_user
 from aotensor.graph.substitute import fitted, pairs_of
 from aotensor.graph.variable import Constant, SharedVariable, Variable
-from aotensor.graph.walk import leaves
+from aotensor.graph.walk import leaves, replace, toposort
 from aotensor.sparse.op import as_sparse_or_tensor
 
 Outputs: TypeAlias = "Variable | Out | Sequence[Any] | Mapping[str, Any] | None"
 Updates: TypeAlias = Mapping[SharedVariable, Any] | Iterable[tuple[SharedVariable, Any]] | None
 
 
+@coerced
 @dataclass(frozen=True, eq=False)
 class In:
     """An input with wishes.
@@ -130,26 +134,40 @@ def checked_updates(updates: Updates) -> list[tuple[SharedVariable, Variable]]:
 
 def default_updates(
     targets: Sequence[Variable],
-    given: Sequence[tuple[SharedVariable, Variable]],
+    settled: Collection[SharedVariable],
     excluded: bool | Collection[Variable],
+    inputs: Collection[Variable] = (),
+    replacements: Mapping[Variable, Variable] | None = None,
 ) -> list[tuple[SharedVariable, Variable]]:
-    """Updates that shared variables bring along, for those that are read and neither updated nor excluded.
+    """Updates that shared variables bring along, for those that are read and neither settled nor excluded.
 
-    excluded: True for all, or those that keep their value.
+    What `targets` read counts, and what the updates of such variables read in turn; nothing behind one of `inputs`.
+
+    targets: outputs and given updates, after replacement. settled: what has an update already. excluded: True for all,
+    or those that keep their value. replacements: made in the updates that are found.
+
+    Raises: GraphTypeError for `excluded` of another kind, and for a default update of another type.
     """
-    if excluded is True:
-        return []
-    kept = set() if excluded is False else set(excluded)
+    kept = _keeping(excluded)
     found: dict[SharedVariable, Variable] = {}
-    pending = [*targets, *(value for _, value in given)]
-    settled = {target for target, _ in given}
-    while pending:
-        read = [x for x in leaves(pending) if isinstance(x, SharedVariable) and x not in settled and x not in kept]
-        new = dict(checked_updates({x: x.default_update for x in read if x.default_update is not None}))
-        found |= new
-        settled.update(new)
-        pending = list(new.values())
+    pending = list(targets)
+    while pending and kept is not None:
+        read = [x for x in leaves(pending, stop=inputs) if isinstance(x, SharedVariable)]
+        news = {x: x.default_update for x in read if x.default_update is not None}
+        fresh = checked_updates({x: new for x, new in news.items() if x not in {*settled, *kept, *found}})
+        pending = replace([new for _, new in fresh], replacements or {})
+        found |= dict(zip((x for x, _ in fresh), pending, strict=True))
     return list(found.items())
+
+
+def _keeping(excluded: Any) -> set[Variable] | None:
+    """The shared variables that keep their value, None for all.   Raises: GraphTypeError for anything else."""
+    if isinstance(excluded, bool | np.bool_):
+        return None if excluded else set()
+    is_collection = isinstance(excluded, Collection) and not isinstance(excluded, str | Variable | np.ndarray)
+    if not is_collection or not all(isinstance(x, SharedVariable) for x in excluded):
+        raise GraphTypeError(f"no_default_updates is a bool or a list of shared variables, not {excluded!r:.60}")
+    return set(excluded)
 
 
 def check_values(named: Mapping[str, Variable], results: Sequence[Variable]) -> None:
@@ -182,14 +200,34 @@ def shared_leaves(
     return list(found)
 
 
-def check_unused(inputs: Sequence[Variable], targets: Sequence[Variable], policy: str) -> None:
-    """Raise or warn about inputs that nothing needs.   Raises: UnusedInputError"""
+def check_unused(
+    inputs: Sequence[Variable],
+    targets: Sequence[Variable],
+    replacements: Mapping[Variable, Variable],
+    written: Sequence[Variable],
+    policy: str,
+) -> None:
+    """Raise or warn about inputs that nothing needs.   Raises: UnusedInputError
+
+    targets: what is computed. written: the same before replacement. A derivative counts as needing what it is the
+    derivative of, so the gradient of 2·x takes an x.
+    """
     used = set(leaves(targets, stop=inputs))
+    if policy == "ignore" or used.issuperset(inputs):
+        return
+    used.update(leaves(replace(_origins(written, inputs), replacements), stop=inputs))
     for x in inputs:
-        if x in used or policy == "ignore":
+        if x in used:
             continue
         if policy == "raise":
             raise UnusedInputError(
                 f"input {x} is not needed", lines=[x.describe()], hint="pass on_unused_input='ignore' to keep it"
             )
-        warnings.warn(f"input {x} is not needed", UserWarning, stacklevel=4)
+        warn_user(f"input {x} is not needed")
+
+
+def _origins(outputs: Sequence[Variable], stop: Sequence[Variable]) -> list[Variable]:
+    """What the derivatives among `outputs`, and among what they are made of, are derivatives of."""
+    nodes = toposort(outputs, stop)
+    found = [*outputs, *(x for node in nodes for x in (*node.inputs, *node.outputs))]
+    return list(dict.fromkeys(y for x in found for y in x.origins))

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
+from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnsupportedOptionError
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.overrides import Override, filled, forward_rule, older_forward_rule, reverse_rule
 from aotensor.gradient.sampled import SampledRules
@@ -72,7 +72,9 @@ class OpFromGraph(Op):
         givens: object = None,
     ) -> None:
         if updates is not None or givens is not None:
-            raise NotImplementedError("OpFromGraph has no updates and no givens")
+            raise UnsupportedOptionError(
+                "OpFromGraph has no updates and no givens", hint="give them to the function that uses it"
+            )
         _check_one_name("lop_overrides", lop_overrides, "pullback", pullback)
         _check_one_name("rop_overrides", rop_overrides, "pushforward", pushforward)
         self.inner_inputs, self.inner_outputs = _checked("inputs", inputs), _checked("outputs", outputs)

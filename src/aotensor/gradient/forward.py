@@ -17,9 +17,11 @@ from aotensor.gradient.options import (
     report_disconnection,
     stand_in,
 )
+from aotensor.gradient.origins import remembers
 from aotensor.gradient.reverse import as_points, grad
 from aotensor.gradient.sweep import Sweep
 from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern
+from aotensor.graph.coercion import coerced
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (
     FORWARD_RULES,
@@ -41,6 +43,8 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
 
 
+@remembers("f")
+@coerced
 def pushforward(
     f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str | None = "zero"
 ) -> Any:
@@ -176,6 +180,8 @@ def _as_output(tangent: Variable, x: Variable) -> Variable:
     return cast(tangent, x.dtype)
 
 
+@remembers("cost")
+@coerced
 def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any:
     """H·p for the Hessian H of cost, without building H: the tangent of the gradient along p; container as wrt.
 

@@ -147,10 +147,11 @@ def _like(term: Variable, model: Variable, dtype: str) -> Variable:
 
 
 def pull_choice(node: Apply, given: Sequence[Guarded]) -> list[Guarded]:
-    """The cotangents of the inputs of an IfElse, each under its side of the condition."""
+    """The cotangents of the inputs of an IfElse: zeros for the condition, each value's under its side of it."""
     assert isinstance(node.op, IfElse)
     count, (condition, *values) = node.op.count, node.inputs
-    found = [Guarded((), disconnected())]
+    is_live = any(not is_disconnected(one.term) for one in given)
+    found = [Guarded((), zero_gradient(condition) if is_live else disconnected())]
     for place, value in enumerate(values):
         one, y = given[place % count], node.outputs[place % count]
         if is_disconnected(one.term) or is_null(one.term):

@@ -10,8 +10,10 @@ from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.forward import push
 from aotensor.gradient.options import as_constants, as_variables, float_of, is_float, like, on_disconnection
+from aotensor.gradient.origins import remembers
 from aotensor.gradient.reverse import grad, pullback
 from aotensor.gradient.sparse_jacobian import sparse_hessian, sparse_jacobian
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Variable, constant
@@ -23,9 +25,12 @@ from aotensor.ops.elementwise.compare import cast, eq
 from aotensor.ops.ranges import arange
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.shape.axes import moveaxis
-from aotensor.ops.shape.extents import extents_of, product, reshape
+from aotensor.ops.shape.extents import extents_of, product
+from aotensor.ops.shape.reshape import reshape
 
 
+@remembers("expression")
+@coerced
 def jacobian(
     expression: Variable,
     wrt: Any,
@@ -64,6 +69,8 @@ def jacobian(
     return like(wrt, [next(rows) if columns.get(x) is None else columns[x] for x in targets])
 
 
+@remembers("cost")
+@coerced
 def hessian(
     cost: Variable,
     wrt: Any,

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core.types import Array, TensorType
-from aotensor.errors import GradientError, GraphTypeError, GraphValueError
+from aotensor.core.types import Array, TensorType, as_array
+from aotensor.errors import GradientError, GraphTypeError, GraphValueError, UnsupportedOptionError
 from aotensor.gradient.reverse import grad
 from aotensor.gradient.sparse_points import densified_output, through_data
+from aotensor.graph.coercion import coerced
 from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
@@ -37,8 +38,10 @@ class numeric_grad:
     type_eps: ClassVar[dict[Any, float]] = _STEPS | {np.dtype(name): step for name, step in _STEPS.items()}
 
     def __init__(self, f: Function, pt: Any, eps: float | None = None, out_type: str | None = None) -> None:
+        if not callable(f) or isinstance(f, Variable):
+            raise GraphTypeError(f"numeric_grad: f is a function of arrays, not {f!r:.60}")
         is_sequence = isinstance(pt, list | tuple)
-        points = [np.asarray(array) for array in (pt if is_sequence else [pt])]
+        points = [as_array(array) for array in (pt if is_sequence else [pt])]
         for position, array in enumerate(points):
             if array.dtype.name not in _STEPS:
                 raise GraphTypeError(f"numeric_grad: pt[{position}] is of {array.dtype}, not floating")
@@ -118,9 +121,10 @@ def _runner(inputs: Sequence[Variable], outputs: Sequence[Variable], mode: Mode)
     return run
 
 
+@coerced
 def verify_grad(
     fun: Callable[..., Any],
-    pt: Sequence[Any],
+    pt: list[Any] | tuple[Any, ...],
     n_tests: int = 2,
     rng: Any = None,
     eps: float | None = None,
@@ -157,7 +161,7 @@ def verify_grad(
     ]
     output = fun(*inputs)
     if isinstance(output, list):
-        raise NotImplementedError("verify_grad: fun returns a list; check its elements one by one")
+        raise UnsupportedOptionError("verify_grad: fun returns a list", hint="check its elements one by one")
     if not isinstance(output, Variable):
         raise GraphTypeError(f"verify_grad: fun returns {type(output).__name__} instead of a variable")
     shape = _runner(inputs, [output], mode)(*arrays)[0].shape

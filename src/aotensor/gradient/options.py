@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Variable
 from aotensor.ops.linear import zero_gradient
 
 
-def one_of(option: str, value: object, allowed: Sequence[str]) -> str:
-    """A checked option.   Raises: GraphValueError that lists what is allowed."""
-    if value not in allowed:
-        raise GraphValueError(f"{option} is one of {', '.join(map(repr, allowed))}, not {value!r}")
-    return str(value)
-
-
 def on_disconnection(option: str, value: object) -> str:
     """ "ignore", "warn" or "raise".   Raises: GraphValueError"""
-    return one_of(option, value, ("ignore", "warn", "raise"))
+    return one_of(option, value, ("ignore", "warn", "raise"))  # type: ignore[no-any-return]
 
 
 def disconnected_value(value: object) -> str:
     """ "zero", "none" (also for None) or "disconnected", in any case of letters.   Raises: GraphValueError"""
     spelling = "none" if value is None else value.lower() if isinstance(value, str) else value
-    return one_of("return_disconnected", spelling, ("zero", "none", "disconnected"))
+    return one_of("return_disconnected", spelling, ("zero", "none", "disconnected"))  # type: ignore[no-any-return]
 
 
 def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence[str] = ()) -> None:
@@ -42,7 +36,7 @@ def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence
     if policy == "raise":
         raise error
     if policy == "warn":
-        warnings.warn(str(error), UserWarning, stacklevel=4)
+        warn_user(str(error))
 
 
 def stand_in(kind: str, x: Variable) -> Variable | None:
@@ -57,6 +51,7 @@ def stand_in(kind: str, x: Variable) -> Variable | None:
     return zero_gradient(x) if kind == "zero" else disconnected()
 
 
+@coerced
 def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     """`outputs` as a list, a tuple, or, where neither is asked for, the single one it is or holds.
 

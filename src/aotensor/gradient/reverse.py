@@ -15,16 +15,18 @@ from aotensor.gradient.options import (
     is_float,
     like,
     on_disconnection,
-    one_of,
     report_disconnection,
     stand_in,
 )
+from aotensor.gradient.origins import remembers
 from aotensor.gradient.sweep import Sweep
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import (
     is_disconnected,
     is_null,
     sum_terms,
 )
+from aotensor.graph.substitute import pairs_of
 from aotensor.graph.variable import Variable, constant
 from aotensor.graph.walk import leaves
 from aotensor.ops.elementwise.arithmetic import add
@@ -32,6 +34,8 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.sparse.op import as_sparse_or_tensor
 
 
+@remembers("cost")
+@coerced
 def grad(
     cost: Variable | None,
     wrt: Any,
@@ -89,8 +93,6 @@ def _one(cost: Variable) -> Variable:
 def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
     if known_grads is None:
         return {}
-    if not isinstance(known_grads, Mapping):
-        raise GraphTypeError(f"known_grads maps variables to cotangents, found {type(known_grads).__name__}")
     for x, cotangent in known_grads.items():
         for what, value in (("key", x), ("value", cotangent)):
             if not isinstance(value, Variable):
@@ -136,6 +138,8 @@ def _report(policy: str, x: Variable, sweep: Sweep) -> None:
     report_disconnection(policy, f"grad: the cost does not depend on the input {x}, or only on its shape", x, lines)
 
 
+@remembers("f")
+@coerced
 def pullback(
     f: Any,
     wrt: Any,
@@ -177,6 +181,8 @@ def as_points(eval_points: Any, variables: Sequence[Variable], what: str) -> lis
     return points
 
 
+@remembers("cost")
+@coerced
 def subgraph_grad(
     wrt: list[Variable],
     end: list[Variable],
@@ -197,8 +203,6 @@ def subgraph_grad(
     for what, value in (("wrt", wrt), ("end", end)):
         if not isinstance(value, list):
             raise GraphTypeError(f"{what} is a list of variables, not {type(value).__name__}")
-    if start is not None and not isinstance(start, Mapping):
-        raise GraphTypeError(f"start maps variables to cotangents, found {type(start).__name__}")
     both = [*wrt, *end]
     parts: list[list[Variable] | None] = [None, None]
     if start is not None:
@@ -213,10 +217,11 @@ def subgraph_grad(
     return (*result, *(None if part is None else part[: len(wrt)] for part in parts))
 
 
+@coerced
 def grad_sources_inputs(
     sources: Iterable[tuple[Variable, Variable]], inputs: Sequence[Variable] | None = None
 ) -> dict[Variable, Variable]:
     """Cotangents of `inputs` (by default all leaves) from (variable, cotangent) pairs: `grad` with known_grads."""
-    known = dict(sources)
+    known = dict(pairs_of(sources))
     targets = leaves(known) if inputs is None else list(inputs)
     return dict(zip(targets, grad(None, targets, targets, known_grads=known), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ Gap: TypeAlias = float | tuple[float, float] | None
 
 @public
 def verify_grad_sparse(
-    op: Callable[..., Variable], pt: Sequence[Point], structured: bool = False, **options: Any
+    op: Callable[..., Variable], pt: list[Point] | tuple[Point, ...], structured: bool = False, **options: Any
 ) -> None:
     """`verify_grad` for sparse points of `pt`, and for an op that may give a sparse matrix.
 

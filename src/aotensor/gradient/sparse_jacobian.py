@@ -27,7 +27,7 @@ from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
-from aotensor.ops.shape.extents import reshape
+from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import CSM
 

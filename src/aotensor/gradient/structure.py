@@ -17,7 +17,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError, UnsupportedError
 from aotensor.graph.expansion import expanded_once
-from aotensor.graph.op import Apply
+from aotensor.graph.op import Apply, evaluated
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, toposort
@@ -34,11 +34,11 @@ from aotensor.ops.permute_rows import PermuteRowElements
 from aotensor.ops.reduce.recurrence import Shift
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
-from aotensor.ops.shape.extents import Reshape
+from aotensor.ops.shape.fitting import Fitting
 from aotensor.ops.shape.join import Join, Split
+from aotensor.ops.shape.reshape import Reshape
 from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
-from aotensor.sparse.fitting import Fitting
 
 _COPIES: Final = (
     DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, PlaceDiagonal,
@@ -100,7 +100,7 @@ class _Structure:
     def _evaluate(self, node: Apply) -> None:
         """Shapes of the outputs, and their values where they follow from constants or extents."""
         with np.errstate(all="ignore"):
-            found = node.op.evaluate(node, [self.values[v] for v in node.inputs])
+            found = evaluated(node, [self.values[v] for v in node.inputs])
         self.values.update(zip(node.outputs, found, strict=True))
         if isinstance(node.op, ConstantOp) or all(v in self.known for v in node.inputs):
             self.known.update(node.outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -13,6 +12,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
 from aotensor.graph.placeholder import NullType
+from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
 
@@ -129,9 +129,7 @@ def check_connection(node: Apply, pattern: Pattern, live: Sequence[bool], terms:
 def _report_missing(op: Op, what: str) -> None:
     if type(op).connection_pattern is not Op.connection_pattern:
         raise GraphTypeError(f"{what} is disconnected, but connection_pattern says that the input has influence")
-    warnings.warn(
-        f"{what} is disconnected: give {op.name} a connection_pattern that says so", UserWarning, stacklevel=5
-    )
+    warn_user(f"{what} is disconnected: give {op.name} a connection_pattern that says so")
 
 
 def _is_surely_nonzero(term: Variable) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from aotensor.core.dtypes import is_discrete
 from aotensor.core.types import Array
 from aotensor.errors import UnsupportedError
-from aotensor.graph.op import Apply
+from aotensor.graph.op import Apply, evaluated
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import compute_all, leaves
 
@@ -24,7 +24,7 @@ def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) 
         if isinstance(x, Constant):
             known[x] = x.data
         elif isinstance(x, SharedVariable):
-            known[x] = x.get_value(borrow=True)
+            known.setdefault(x, x.get_value(borrow=True))
     with np.errstate(all="ignore"):
         compute_all(outputs, known, continued)
     return [known[x] for x in outputs]
@@ -39,7 +39,7 @@ def continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
     pattern = node.op.connection_pattern(node) if any(is_complex) else []
     is_constant = all(is_discrete(y.dtype) for y in node.outputs)
     if is_constant or not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):
-        return node.op.evaluate(node, [x.real if on else x for x, on in zip(inputs, is_complex, strict=True)])
+        return evaluated(node, [x.real if on else x for x, on in zip(inputs, is_complex, strict=True)])
     if not node.op.is_analytic:
         expanded = node.op.expand(node.inputs)
         if expanded is not None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.site import made_at, written_as
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace, toposort
 
 
@@ -67,7 +68,7 @@ def expanded_once(
     is_changed = False
     for node in toposort(outputs, stop=stop):
         inputs = [mapping.get(x, x) for x in node.inputs]
-        with made_at(node.outputs[0].site):
+        with made_at(written_as(node)):
             found = node.op.expand(inputs) if is_wanted(node) else None
             is_changed |= found is not None
             if found is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):

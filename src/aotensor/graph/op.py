@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,20 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphError, GraphTypeError, GraphValueError, MissingRuleError, UnsupportedError
+from aotensor.errors import (
+    AotensorError,
+    Diagnostic,
+    GraphError,
+    GraphIndexError,
+    GraphLinAlgError,
+    GraphOverflowError,
+    GraphTypeError,
+    GraphValueError,
+    MissingRuleError,
+    OutOfMemory,
+    UnsupportedError,
+)
+from aotensor.graph.expression import placed
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable, as_tensor
@@ -96,6 +110,7 @@ class Op(ABC):
         Raises: GraphError with the names and types of the inputs; GraphTypeError for what infer_type may not give.
         """
         variables = self.convert_inputs(inputs)
+        _check_count(self, variables)
         try:
             types = self.infer_type(*(x.tensor_type for x in variables))
         except GraphError as error:
@@ -269,6 +284,64 @@ def call_pushforward(
                 lines=[x.describe() for x in outputs],
                 hint="give the op pushforward or R_op",
             )
+
+
+def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """What the reference of a node gives.
+
+    Raises: errors of ours with the place of the node in front, what NumPy and SciPy say about values among them; what
+    an op from elsewhere raises as it is.
+    """
+    try:
+        return node.op.evaluate(node, inputs)
+    except AotensorError as error:
+        if hasattr(error, "placed"):  # by a node inside of a loop
+            raise
+        raise _placed_error(type(error), error.diagnostic, node, inputs) from error
+    except (ArithmeticError, IndexError, MemoryError, ValueError) as error:
+        if not type(node.op).__module__.startswith("aotensor."):
+            raise
+        kind = next(ours for theirs, ours in _NUMPY_SAYS.items() if isinstance(error, theirs))
+        found = Diagnostic(str(error).partition("\n")[0][:120])
+        raise _placed_error(kind, found, node, inputs) from error
+
+
+def _placed_error(kind: type[AotensorError], found: Diagnostic, node: Apply, inputs: Sequence[Any]) -> AotensorError:
+    shapes = [f"{x.describe()}, here {list(np.shape(value))}" for x, value in zip(node.inputs, inputs, strict=True)]
+    error = kind(placed(node, found.title), lines=found.lines or shapes, hint=found.hint)
+    error.placed = True  # type: ignore[attr-defined]
+    return error
+
+
+_NUMPY_SAYS: Final[dict[type[Exception], type[AotensorError]]] = {
+    np.linalg.LinAlgError: GraphLinAlgError,
+    MemoryError: OutOfMemory,
+    IndexError: GraphIndexError,
+    OverflowError: GraphOverflowError,
+    ArithmeticError: GraphValueError,
+    ValueError: GraphValueError,
+}
+"""Errors about values, most special ones first, and ours of the same kind."""
+
+
+def _check_count(op: Op, inputs: Sequence[Variable]) -> None:
+    """Raises: GraphTypeError for another number of inputs than the typing rule takes."""
+    least, most = _counts(type(op))
+    if len(inputs) < least or (most is not None and len(inputs) > most):
+        expected = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+        noun = "input" if expected == "1" else "inputs"
+        raise GraphTypeError(
+            f"{op.name}: takes {expected} {noun}, {len(inputs)} given", lines=[x.describe() for x in inputs]
+        )
+
+
+@cache
+def _counts(kind: type[Op]) -> tuple[int, int | None]:
+    """The least and the largest number of inputs of the typing rule; None for any number."""
+    parameters = list(inspect.signature(kind.infer_type).parameters.values())[1:]
+    named = [one for one in parameters if one.kind != one.VAR_POSITIONAL]
+    least = sum(one.default is one.empty for one in named)
+    return least, len(named) if len(named) == len(parameters) else None
 
 
 def _with_operands(error: GraphError, op: Op, variables: Sequence[Variable]) -> GraphError:

@@ -10,9 +10,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.types import Array, Dim, TensorType
+from aotensor.core.types import Array, Dim, TensorType, as_array
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.sparse_operators import SparseOperators
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
 SPARSE_FORMATS: Final = ("csc", "csr")
@@ -55,8 +56,7 @@ class SparseTensorType(TensorType):
         index_dtype: str | None = None,
         is_canonical: bool = True,
     ) -> None:
-        if format not in SPARSE_FORMATS:
-            raise GraphValueError(f"sparse format {format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
+        one_of("a sparse format", format, SPARSE_FORMATS)
         dims = (None, None) if shape is None else tuple(shape)
         if len(dims) != 2:
             raise GraphValueError(f"a sparse matrix has 2 dims, not {len(dims)}")
@@ -119,7 +119,7 @@ class SparseTensorType(TensorType):
         if strict and not (sparse.issparse(value) and value.format == self.format and value.dtype == self.dtype):
             raise GraphTypeError(f"expected a matrix of {self}, found {describe_value(value)}")
         if not sparse.issparse(value):
-            dense = np.asarray(value)
+            dense = as_array(value)
             if dense.ndim != 2 or dense.dtype.kind not in "biuf":
                 raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
             value = self._container(sparse)(dense)
@@ -249,12 +249,11 @@ class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
     __slots__ = ()
 
     def __init__(self, data: Any, type: SparseTensorType | None = None, name: str | None = None) -> None:
+        if not is_matrix(data):
+            raise GraphTypeError(f"expected a SciPy matrix, found {describe_value(data)}")
         type = type or type_of_matrix(data)
         Variable.__init__(self, type, name=name)
         self.data = _frozen(type.filter(data).copy())
-
-    def __str__(self) -> str:
-        return self.name or f"constant<{self.type}>"
 
     @property
     def matrix(self) -> Any:
@@ -273,10 +272,13 @@ class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignor
     __slots__ = ()
 
     def __init__(self, value: Any, type: SparseTensorType, name: str | None = None) -> None:
+        if not isinstance(type, SparseTensorType):
+            raise GraphTypeError(f"expected the type of a sparse matrix, found {type!r:.60}")
         Variable.__init__(self, type, name=name)
         self._value = type.filter(value)
         self.default_update = None
 
+    @coerced
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value, converted from any format.   Raises: GraphTypeError for another dtype."""
         found: Any = self.sparse_type.filter(value)

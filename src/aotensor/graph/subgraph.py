@@ -11,8 +11,9 @@ from typing import Any
 from aotensor.core.types import Array
 from aotensor.errors import MissingInputError
 from aotensor.graph.continuation import continued
-from aotensor.graph.op import Apply, Op
-from aotensor.graph.variable import Constant, Variable, made_at
+from aotensor.graph.op import Apply, Op, evaluated
+from aotensor.graph.site import made_at
+from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import compute_all, leaves, replace, toposort
 
 
@@ -59,9 +60,7 @@ class Subgraph:
         known: dict[Variable, Array] = {x: x.data for x in self.constants}
         known.update(zip(self.inputs, arrays, strict=True))
         is_complex = any(x.dtype.kind == "c" for x in arrays)
-        compute_all(
-            self.outputs, known, continued if is_complex else lambda node, values: node.op.evaluate(node, values)
-        )
+        compute_all(self.outputs, known, continued if is_complex else evaluated)
         return [known[x] for x in self.outputs]
 
     def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from aotensor.core.types import TensorType
+from aotensor.core.types import TensorType, listed
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseConstant, SparseTensorType
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.graph.walk import leaves, toposort
@@ -15,6 +16,7 @@ from aotensor.graph.walk import replace as replaced
 Replacements: TypeAlias = Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] | None
 
 
+@coerced
 def clone_replace(output: Any, replace: Replacements = None, rebuild_strict: bool = True) -> Any:
     """A copy of the graph of `output` with variables exchanged; a list or tuple gives a list.
 
@@ -23,11 +25,12 @@ def clone_replace(output: Any, replace: Replacements = None, rebuild_strict: boo
 
     Raises: GraphTypeError for a replacement of another type.
     """
-    outputs = [output] if isinstance(output, Variable) else list(output)
+    outputs = [output] if isinstance(output, Variable) else listed_variables(output)
     found = cloned(outputs, checked_replacements(replace, rebuild_strict))
     return found[0] if isinstance(output, Variable) else found
 
 
+@coerced
 def graph_replace(outputs: Any, replace: Replacements = None, *, strict: bool = True) -> Any:
     """`outputs` with variables exchanged; a list or tuple gives a list. What does not change is shared.
 
@@ -35,12 +38,21 @@ def graph_replace(outputs: Any, replace: Replacements = None, *, strict: bool = 
 
     Raises: GraphValueError if a variable is not in the graph, GraphTypeError for a replacement of another type.
     """
-    targets = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    targets = [outputs] if isinstance(outputs, Variable) else listed_variables(outputs)
     pairs = checked_replacements(replace)
     if strict:
         _check_presence(targets, pairs)
     found = replaced(targets, pairs)
     return found[0] if isinstance(outputs, Variable) else found
+
+
+def listed_variables(outputs: Any) -> list[Variable]:
+    """Several variables.   Raises: GraphTypeError for anything else."""
+    found = listed(outputs, "several variables")
+    for x in found:
+        if not isinstance(x, Variable):
+            raise GraphTypeError(f"expected symbolic variables, found {type(x).__name__} {x!r:.60}")
+    return found
 
 
 def pairs_of(items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> list[tuple[Any, Any]]:
@@ -116,7 +128,7 @@ def cloned(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable
     for node in toposort(outputs, stop=replacements):
         copies = node.op.apply(*(mapping.get(x, x) for x in node.inputs)).outputs
         for old, new in zip(node.outputs, copies, strict=True):
-            new.name, new.site = old.name, old.site
+            new.name, new.site, new.origins = old.name, old.site, old.origins
             mapping.setdefault(old, new)
     return [mapping.get(x, x) for x in outputs]
 

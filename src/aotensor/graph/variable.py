@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,11 +10,14 @@ from numpy.typing import DTypeLike
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphTypeError
-from aotensor.graph.operators import TensorOperators
+from aotensor.core.types import DEEPEST, Array, TensorType, as_array
+from aotensor.errors import GraphOverflowError, GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
+from aotensor.graph.expression import expression_of
+from aotensor.graph.methods.tensor import TensorOperators
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.public import lookup
+from aotensor.graph.site import user_site
 
 if TYPE_CHECKING:
     from aotensor.graph.op import Apply
@@ -28,53 +25,15 @@ if TYPE_CHECKING:
 Type: TypeAlias = TensorType | DisconnectedType | NullType
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A line of the user's program. Its text has no folder, so that artifacts do not depend on it."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
-
-
-@cache
-def _is_ours(module: str) -> bool:
-    return module.split(".")[0] in ("aotensor", "contextlib", "functools")
-
-
-_SITE: ContextVar[Site | None] = ContextVar("site", default=None)
-
-
-@contextmanager
-def made_at(site: Site | None) -> Iterator[None]:
-    """Variables that are made inside count as made at `site`: rewrites do not move what the user wrote."""
-    token = _SITE.set(site)
-    try:
-        yield
-    finally:
-        _SITE.reset(token)
-
-
-def user_site() -> Site | None:
-    """The innermost line on the call stack that is not ours."""
-    chosen = _SITE.get()
-    if chosen is not None:
-        return chosen
-    frame = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame = frame.f_back  # type: ignore[assignment]
-    return Site(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
-
-
 class Variable(TensorOperators):
     """A value of the symbolic graph: a leaf, or output `index` of the node `owner`.
 
     `name` may be set at any time; all else is fixed. `==` is identity (use `eq` for the elementwise comparison).
+
+    origins: what a derivative is the derivative of, where it does not need all inputs of that.
     """
 
-    __slots__ = ("index", "name", "owner", "site", "type")
+    __slots__ = ("index", "name", "origins", "owner", "site", "type")
 
     is_sparse = False
 
@@ -90,6 +49,7 @@ class Variable(TensorOperators):
         self.index = index
         self.name = name
         self.site = user_site()
+        self.origins: tuple[Variable, ...] = ()
 
     @property
     def dtype(self) -> str:
@@ -116,7 +76,8 @@ class Variable(TensorOperators):
         raise GraphTypeError(f"a variable of {self.type} has no value: {reason}")
 
     def __str__(self) -> str:
-        return self.name or (f"{self.owner.op.name}.{self.index}" if self.owner else f"<{self.type}>")
+        """The name, else what it is made of: `x + y`."""
+        return self.name or expression_of(self)
 
     def __repr__(self) -> str:
         return f"{self}: {self.type}"
@@ -133,7 +94,7 @@ class Variable(TensorOperators):
         Raises: MissingInputError for a leaf without a value, GraphTypeError for a value of another type,
         GraphValueError for a name that none or several have.
         """
-        return lookup("evaluate")(self, inputs_to_values or {})  # type: ignore[no-any-return]
+        return lookup("evaluate")(self, {} if inputs_to_values is None else inputs_to_values)  # type: ignore[no-any-return]
 
 
 class Constant(Variable):
@@ -142,13 +103,10 @@ class Constant(Variable):
     __slots__ = ("data",)
 
     def __init__(self, data: Array, type: TensorType | None = None, name: str | None = None) -> None:
-        data = np.array(data, order="C")
+        data = np.array(as_array(data), order="C")
         data.flags.writeable = False
         super().__init__(type or TensorType(data.dtype.name, data.shape), name=name)
         self.data = data
-
-    def __str__(self) -> str:
-        return self.name or (str(self.data) if self.data.size == 1 else f"constant<{self.type}>")
 
 
 class SharedVariable(Variable):
@@ -164,10 +122,12 @@ class SharedVariable(Variable):
         self._value = value
         self.default_update: Any = None
 
+    @coerced
     def get_value(self, borrow: bool = False) -> Array:
         """The current value: a copy, unless `borrow`."""
         return self._value if borrow else self._value.copy()
 
+    @coerced
     def set_value(self, value: object, borrow: bool = False) -> None:
         """Replace the value; extents may change where the type leaves them unknown.
 
@@ -177,33 +137,44 @@ class SharedVariable(Variable):
         self._value = array if borrow and array is value else np.array(array)
 
 
+@coerced
 def shared(
-    value: object, name: str | None = None, borrow: bool = False, shape: tuple[int | str | None, ...] | None = None
+    value: object, name: str | None = None, borrow: bool = False, shape: Sequence[int | str | None] | None = None
 ) -> SharedVariable:
     """A shared variable of the dtype and rank of `value`; extents stay unknown unless `shape` says them.
 
     A Python float gives float64, an int int64, a SciPy matrix a sparse variable. The value is copied unless `borrow`.
 
-    Raises: GraphTypeError for a Variable, UnsupportedError for a dtype that cannot be compiled.
+    Raises: GraphTypeError for a Variable, a masked array and what is no array, UnsupportedError for a dtype that cannot
+    be compiled.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(f"shared needs a value, not the symbolic variable {value}")
     if value.__class__.__module__.startswith("scipy.sparse"):
         return lookup("sparse_shared")(value, name, borrow=borrow, shape=shape)  # type: ignore[no-any-return]
-    array = np.asarray(value)
-    type = TensorType(dtypes.canonical(array.dtype), shape if shape is not None else (None,) * array.ndim)
+    array = as_array(value)
+    type = TensorType(dtypes.canonical(array.dtype), tuple(shape) if shape is not None else (None,) * array.ndim)
     return SharedVariable(type.filter(array) if borrow else np.array(type.filter(array)), type, name)
 
 
+@coerced
 def constant(value: object, name: str | None = None, dtype: DTypeLike | None = None) -> Constant:
     """A constant. A Python int takes the smallest integer type that holds it, a Python float takes floatX.
 
-    Raises: GraphTypeError for a Python bool without dtype (it is nearly always a misused `==`).
+    dtype: rounds floats to float32, and converts what fits exactly; `cast` does more.
+
+    Raises: GraphTypeError for a Python bool without dtype (it is nearly always a misused `==`), a masked array, a
+    np.matrix, whose operators mean something else, and what is no array; GraphOverflowError for an integer beyond 64
+    bits; UnsupportedError for a dtype that cannot be compiled; GraphValueError if `dtype` would change the values.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(f"constant needs a value, not the symbolic variable {value}")
+    if isinstance(value, np.matrix):
+        raise GraphTypeError("a np.matrix, whose * is the matrix product, is no tensor", hint="pass np.asarray(m)")
     if dtype is not None:
-        return Constant(np.asarray(value, dtype=dtypes.canonical(dtype)), name=name)
+        if type(value) is int and dtypes.is_float(dtypes.canonical(dtype)):
+            value = _float(value)
+        return Constant(_exact(as_array(value), dtypes.canonical(dtype)), name=name)
     if isinstance(value, bool):
         raise GraphTypeError(
             "a Python bool is no tensor", hint="`==` on variables is identity; write eq(x, y), or pass np.bool_"
@@ -211,10 +182,34 @@ def constant(value: object, name: str | None = None, dtype: DTypeLike | None = N
     if isinstance(value, int | float) and not isinstance(value, np.generic):
         from_literal = dtypes.weak_scalar(value) if isinstance(value, int) else config.floatX
         return Constant(np.asarray(value, dtype=from_literal), name=name)
-    array = np.asarray(value)
+    array = as_array(value)
     return Constant(array.astype(dtypes.canonical(array.dtype)), name=name)
 
 
+def _float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise GraphOverflowError(f"an integer of {number.bit_length()} bits does not fit float64") from None
+
+
+def _exact(array: Array, dtype: str) -> Array:
+    """The array in another dtype.   Raises: GraphValueError if that changes more than the last digits of a float."""
+    if array.dtype.kind != "f":
+        dtypes.canonical(array.dtype)
+    with np.errstate(all="ignore"):
+        converted = array.astype(dtype)
+        if array.dtype.kind == "f" and dtypes.is_float(dtype):
+            is_same = np.array_equal(np.isinf(converted), np.isinf(array))
+        else:
+            is_same = np.array_equal(converted, array)
+    if not is_same:
+        shown = str(array) if array.size <= 4 else f"an array of {array.dtype}"
+        raise GraphValueError(f"{shown} does not fit {dtype}", hint="cast(x, dtype) truncates, saturates or wraps")
+    return converted
+
+
+@coerced
 def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -> Variable:
     """`value` as a variable: variables pass, numbers and arrays become constants, nested lists of variables stack.
 
@@ -227,8 +222,11 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
         result = value
     elif isinstance(value, list | tuple) and _holds_variable(value):
         result = lookup("stack")([as_tensor(item) for item in value])
-    elif isinstance(value, np.ndarray | np.generic | bool | int | float | list | tuple):
+    elif isinstance(value, np.ndarray | np.generic | bool | int | float | list | tuple) or _is_array_like(value):
         result = constant(value, name=name)
+    elif value.__class__.__module__.startswith("scipy.sparse"):
+        hint = "pass its .toarray(), or use what aotensor.sparse has"
+        raise GraphTypeError(f"a {type(value).__name__} where a dense tensor is needed", hint=hint)
     else:
         raise GraphTypeError(f"{type(value).__name__} {value!r:.60} is no tensor")
     if ndim is not None and result.ndim != ndim:
@@ -238,5 +236,13 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
     return result
 
 
-def _holds_variable(items: list[Any] | tuple[Any, ...]) -> bool:
-    return any(isinstance(x, Variable) or (isinstance(x, list | tuple) and _holds_variable(x)) for x in items)
+def _is_array_like(value: object) -> bool:
+    """Does an object of someone else say that it is an array?"""
+    return any(hasattr(value, name) for name in ("__array__", "__array_interface__"))
+
+
+def _holds_variable(items: list[Any] | tuple[Any, ...], depth: int = DEEPEST) -> bool:
+    """Is there a variable in nested lists? Deeper than NumPy's arrays can be, nothing is looked for."""
+    return depth > 0 and any(
+        isinstance(x, Variable) or (isinstance(x, list | tuple) and _holds_variable(x, depth - 1)) for x in items
+    )

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aotensor.core.types import TensorType
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.expansion import Expansion, has_sparse, without_sparse
 from aotensor.graph.op import Apply, Op
+from aotensor.graph.substitute import listed_variables
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace as replaced
 from aotensor.graph.walk import toposort
@@ -35,6 +37,7 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
     return [known.get(x, x) for x in outputs]
 
 
+@coerced
 def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
     """`outputs` with variables replaced by others that have any number of new leading axes; container as outputs.
 
@@ -44,6 +47,9 @@ def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
     Raises: GraphValueError for a replacement of lower rank; the errors of `batch`.
     """
     single = isinstance(outputs, Variable)
+    for x in [*replace.keys(), *replace.values(), *([outputs] if single else listed_variables(outputs))]:
+        if not isinstance(x, Variable):
+            raise GraphTypeError(f"vectorize_graph: expected a symbolic variable, found {type(x).__name__} {x!r:.60}")
     results = replaced([outputs] if single else outputs, {x: new for x, new in replace.items() if new.ndim == x.ndim})
     current = {x: x for x, new in replace.items() if new.ndim != x.ndim}
     while current:

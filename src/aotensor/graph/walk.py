@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from aotensor.core.types import Array
-from aotensor.errors import AotensorError, GraphValueError, MissingInputError
-from aotensor.graph.op import Apply
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, MissingInputError
+from aotensor.graph.op import Apply, evaluated
 from aotensor.graph.public import public
-from aotensor.graph.variable import Constant, SharedVariable, Variable, made_at
+from aotensor.graph.site import made_at
+from aotensor.graph.variable import Constant, SharedVariable, Variable
 
 
 def toposort(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
@@ -64,7 +65,7 @@ def replace(outputs: Sequence[Variable], replacements: Mapping[Variable, Variabl
             with made_at(node.outputs[0].site):
                 copies = node.op.apply(*inputs).outputs
             for old, new in zip(node.outputs, copies, strict=True):
-                new.name, new.site = old.name, old.site
+                new.name, new.site, new.origins = old.name, old.site, old.origins
                 mapping.setdefault(old, new)
     return [mapping.get(x, x) for x in outputs]
 
@@ -84,7 +85,7 @@ def evaluate_all(outputs: Sequence[Variable], values: Mapping[Variable, object])
             known.setdefault(x, x.get_value(borrow=True))
         elif x not in known:
             raise MissingInputError(f"no value is given for {x}", lines=[x.describe()])
-    compute_all(outputs, known, lambda node, inputs: node.op.evaluate(node, inputs))
+    compute_all(outputs, known, evaluated)
     return [known[x] for x in outputs]
 
 
@@ -119,8 +120,15 @@ def evaluate(x: Variable, values: Mapping[Variable | str, object]) -> Array:
 
     Raises: GraphValueError for a name that no input has, or several; the errors of `evaluate_all`.
     """
-    known = {_input_named(x, key) if isinstance(key, str) else key: value for key, value in values.items()}
+    known = {_input_of(x, key): value for key, value in values.items()}
     return evaluate_all([x], known)[0]
+
+
+def _input_of(x: Variable, key: Any) -> Variable:
+    """The variable that a key of `eval` means.   Raises: GraphTypeError for what is neither variable nor name."""
+    if not isinstance(key, Variable | str):
+        raise GraphTypeError(f"a key of eval is a variable or a name, not {key!r:.60}")
+    return _input_named(x, key) if isinstance(key, str) else key
 
 
 def _input_named(x: Variable, name: str) -> Variable:

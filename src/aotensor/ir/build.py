@@ -20,12 +20,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.core.types import Dim
+from aotensor.graph.expression import called
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.extents import depends_on_arguments_only, extents_function, follow_from_arguments
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.regions import Regions
-from aotensor.ir.scalar_builder import declare_special_functions
+from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import value_type
 from aotensor.ir.verbs import Extent, Tensor
@@ -75,7 +76,8 @@ class _FunctionImporter:
 
     def run(self) -> BuiltFunction:
         self._import_inputs()
-        outputs = import_graph(self.builder, [x for _, x in self.program.outputs], self.values, self.program.name)
+        with called({x: name for name, x in self.program.inputs}):
+            outputs = import_graph(self.builder, [x for _, x in self.program.outputs], self.values, self.program.name)
         self._finish(outputs)
         return BuiltFunction(self.program, tuple(self.builder.checks), self._symbolic_extents(outputs))
 
@@ -94,6 +96,8 @@ class _FunctionImporter:
                         extent.ssa.name_hint = dim
                         self.dims[dim] = extent
                     extents.append(self.dims[dim])
+                if isinstance(extents[-1], Scalar):
+                    self.builder.dim_names.setdefault(extents[-1].ssa, dim_name(name, axis, dim))
             self.values[x] = Tensor(argument, x.dtype, tuple(extents))
             self.builder.sizes.admit(extents)
 

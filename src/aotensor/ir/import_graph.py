@@ -57,7 +57,7 @@ class _Importer:
         return self.numbered[key]
 
     def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
-        outside, self.builder.where = self.builder.where, _place(node)
+        outside, self.builder.where = self.builder.where, node
         try:
             verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
             lowered: Any = node.op.lower(verbs, *operands)
@@ -71,13 +71,3 @@ class _Importer:
         for result, out in zip(results, node.outputs, strict=True):
             assert (result.dtype, len(result.extents)) == (out.dtype, out.ndim), f"{node.op}: lowered to another type"
         return results
-
-
-LONGEST_PLACE = 80  # characters
-
-
-def _place(node: Apply) -> str:
-    """`add(x, y) at model.py:12`, in front of the messages of checks."""
-    operands = ", ".join(map(str, node.inputs))
-    site = node.outputs[0].site
-    return f"{node.op.name}({operands})"[:LONGEST_PLACE] + (f" at {site}" if site else "")

@@ -18,6 +18,7 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
+from aotensor.core.types import LARGEST_INT
 from aotensor.ir.types import element_type, index
 from aotensor.ir.upstream import RemfOp
 
@@ -199,7 +200,10 @@ class ScalarBuilder:
         return self.emit(arith.BitcastOp(x.ssa, element_type(dtype)), dtype)
 
     def cast(self, x: Scalar, dtype: str) -> Scalar:
-        """`astype`: float to int truncates, saturates at the bounds and gives 0 for nan; to bool is `x != 0`."""
+        """`astype`: float to int truncates, saturates at the bounds and gives 0 for nan; to bool is `x != 0`.
+
+        To an index uint64 saturates too.
+        """
         if x.dtype == dtype:
             return x
         if dtype == "bool":
@@ -239,6 +243,8 @@ class ScalarBuilder:
             origin = x.ssa.owner
             if dtype == dtypes.INDEX and isinstance(origin, arith.IndexCastOp) and origin.input.type == index:
                 return Scalar(origin.input, dtype)  # there and back again: an extent stays the same value
+            if x.dtype == "uint64":  # what no extent reaches stays beyond all of them
+                x = self.minimum(x, self.constant(LARGEST_INT, "uint64"))
             if x.dtype != dtypes.INDEX:
                 x = self._int_to_int(x, "int64")
                 return self.emit(arith.IndexCastOp(x.ssa, element_type(dtype)), dtype)

@@ -24,6 +24,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS, Array
 from aotensor.errors import GraphValueError
+from aotensor.graph.expression import placed
+from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.ir.library_verbs import LibraryVerbs
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
@@ -48,7 +50,8 @@ FP_POLICIES: Final = {
 class TensorBuilder(LibraryVerbs):
     """Builds tensor IR at one insertion point.
 
-    where: text in front of the messages of implied checks; the importer sets it to the op that is being lowered.
+    where: the op that is being lowered, for the messages of its checks; the importer sets it. dim_names: the names of
+    extents that have one.
     """
 
     def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
@@ -57,7 +60,8 @@ class TensorBuilder(LibraryVerbs):
         self._regions = regions
         self._fastmath, self.reassociate = FP_POLICIES[fp]
         self.scalars = Verbs(builder, self._fastmath)
-        self.where = ""
+        self.where: Apply | None = None
+        self.dim_names: dict[SSAValue, str] = {}
         self.checks: list[tuple[str, str]] = []
         self._equal: dict[SSAValue, Extent] = {}
         self._bounds = {}
@@ -66,7 +70,7 @@ class TensorBuilder(LibraryVerbs):
     def forked(self, builder: Builder | None = None) -> TensorBuilder:
         """A builder of the same function, here or at another place, whose checks hold there alone."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
-        other.checks, other.where = self.checks, self.where
+        other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
         if builder is None:
             other.scalars, other._equal, other.sizes = self.scalars, dict(self._equal), self.sizes.copy()
         return other
@@ -262,8 +266,7 @@ class TensorBuilder(LibraryVerbs):
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
-        name = self.where.split("(")[0]
-        text = f"{self.where}: {message.removeprefix(f'{name}: ')}" if self.where else message
+        text = message if self.where is None else placed(self.where, message)
         self.checks.append((kind, text))
         self.insert_op(
             CheckOp(
@@ -289,7 +292,8 @@ class TensorBuilder(LibraryVerbs):
                 raise GraphValueError(f"{what} differ: {n} and {chosen}")
             first, other = (n, chosen) if isinstance(n, int) else (chosen, n)
             condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
-            self.check(condition, f"{what} differ: {{found}} and {{expected}}", other, first, kind)
+            both = " and ".join((self._said(other, "{found}"), self._said(first, "{expected}")))
+            self.check(condition, f"{what} differ: {both}", other, first, kind)
             assert isinstance(other, Scalar)
             if first == 1:  # what is 1 at run time only does not broadcast from here on
                 chosen = other
@@ -297,6 +301,11 @@ class TensorBuilder(LibraryVerbs):
                 self._equal[other.ssa] = chosen = first
         assert chosen is not None
         return chosen
+
+    def _said(self, extent: Extent, number: str) -> str:
+        """`n = {found}` for an extent that the user knows by a name."""
+        name = self.dim_names.get(extent.ssa) if isinstance(extent, Scalar) else None
+        return number if name is None else f"{name} = {number}"
 
     def _is_same(self, a: Extent, b: Extent) -> bool:
         """True if two extents are equal, after the checks so far, and equally well known to the types."""

@@ -22,7 +22,8 @@ from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.mask import mask_of
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import extent_of, extents_of, product, reshape
+from aotensor.ops.shape.extents import extent_of, extents_of, product
+from aotensor.ops.shape.reshape import reshape
 from aotensor.ops.window import check_extents, check_value, fitted, out_of_range
 
 N = TypeVar("N")
@@ -245,12 +246,18 @@ def _arrays_in_front(rank: int, count: int, start: int) -> list[int]:
 
 
 def _batch_shape(x: TensorType, axes: Sequence[int], indices: Sequence[TensorType]) -> tuple[Any, ...]:
-    """Dims of the broadcast arrays.   Raises: GraphTypeError for an array that is not of integers."""
+    """Dims of the broadcast arrays.
+
+    Raises: GraphTypeError for an array that is not of integers, GraphIndexError for extents that do not broadcast.
+    """
     assert len(axes) == len(indices) and list(axes) == sorted(set(axes)) and axes[-1] < x.rank
     for found in indices:
         if found.dtype not in dtypes.INTEGERS:
             raise GraphTypeError(f"an index is an array of integers, not {found}")
-    return broadcast_shapes([found.shape for found in indices])
+    try:
+        return broadcast_shapes([found.shape for found in indices])
+    except GraphValueError as error:
+        raise GraphIndexError(f"{error.diagnostic.title} of the indices") from error
 
 
 def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
@@ -266,7 +273,7 @@ def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> 
 
 
 def _check_arrays(indices: Sequence[Variable], values: Sequence[Array]) -> None:
-    """Raises: GraphValueError if extents differ that are not statically 1."""
+    """Raises: GraphIndexError if extents differ that are not statically 1."""
     rank = max(value.ndim for value in values)
     for axis in range(-rank, 0):
         found = {
@@ -275,7 +282,7 @@ def _check_arrays(indices: Sequence[Variable], values: Sequence[Array]) -> None:
             if value.ndim >= -axis and i.static_shape[axis] != 1
         }
         if len(found) > 1:
-            raise GraphValueError(f"{_differ(axis + rank)}: {' and '.join(map(str, sorted(found)))}")
+            raise GraphIndexError(f"{_differ(axis + rank)}: {' and '.join(map(str, sorted(found)))}")
 
 
 def _differ(axis: int) -> str:
@@ -295,7 +302,8 @@ def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Se
     for axis in range(-rank, 0):
         meeting = [found.extents[axis] for found in indices if len(found.extents) >= -axis]
         proper = [n for n in meeting if n != 1]
-        batch.append(b.same_extent(proper, f"extents along axis {axis + rank} of the indices") if proper else 1)
+        what = f"extents along axis {axis + rank} of the indices"
+        batch.append(b.same_extent(proper, what, kind="index") if proper else 1)
     return batch
 
 

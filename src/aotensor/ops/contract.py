@@ -24,7 +24,7 @@ from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import squeeze
-from aotensor.ops.shape.extents import ravel
+from aotensor.ops.shape.reshape import ravel
 
 
 @dataclass(frozen=True)
@@ -252,6 +252,8 @@ def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
             raise GraphValueError(f"tensordot: {axes} axes of ranks {x.ndim} and {y.ndim}")
         first, second = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
+        if len(axes) != 2:
+            raise GraphValueError(f"tensordot: axes are a number, or two lists of axes, not {len(axes)} of them")
         first, second = (_axis_list(entry) for entry in axes)
     if len(first) != len(second):
         raise GraphValueError(f"tensordot: {len(first)} axes of x for {len(second)} of y")
@@ -266,6 +268,8 @@ def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
 
 
 def _axis_list(axes: int | Sequence[int]) -> list[int]:
+    if not isinstance(axes, int | np.integer | list | tuple):
+        raise GraphTypeError(f"tensordot: axes of one operand are an int or a list, not {axes!r:.60}")
     return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
-from aotensor.core.types import Array, Dim, TensorType, normalise_axis
+from aotensor.core.types import Array, Dim, TensorType, normalise_axis, within_reach
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.public import public
@@ -63,13 +63,7 @@ def _band(s: ScalarVerbs, predicate: str, offset: int, i: Extent, j: Extent) -> 
 
 def _band_op(name: str, predicate: str, n: Any, m: Any, k: int, dtype: DTypeLike | None) -> Variable:
     dims, extents = split_shape(name, [n, n if m is None else m])
-    return Band(dims, predicate, _offset(name, k), dtypes.canonical(dtype or config.floatX))(*extents)  # type: ignore[no-any-return]
-
-
-def _offset(name: str, k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise GraphTypeError(f"{name}: the offset is an int known at compile time, not {k!r}")
-    return int(k)
+    return Band(dims, predicate, within_reach(k), dtypes.canonical(dtype or config.floatX))(*extents)  # type: ignore[no-any-return]
 
 
 @public
@@ -133,13 +127,13 @@ class Triangle(TrailingOp, LinearOp):
 @public
 def tril(x: Any, k: int = 0) -> Variable:
     """x with zeros above diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
-    return Triangle(True, _offset("tril", k))(x)  # type: ignore[no-any-return]
+    return Triangle(True, within_reach(k))(x)  # type: ignore[no-any-return]
 
 
 @public
 def triu(x: Any, k: int = 0) -> Variable:
     """x with zeros below diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
-    return Triangle(False, _offset("triu", k))(x)  # type: ignore[no-any-return]
+    return Triangle(False, within_reach(k))(x)  # type: ignore[no-any-return]
 
 
 def _indices(positions: tuple[Array, ...]) -> tuple[Constant, Constant]:
@@ -183,7 +177,7 @@ class ExtractDiagonal(TrailingOp, LinearOp):
         return max(min(rows - max(-self.offset, 0), columns - max(self.offset, 0)), 0)
 
     def reference(self, x: Array) -> Array:
-        return np.array(np.diagonal(x, self.offset, -2, -1))
+        return np.array(_diagonal(x, self.offset))
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return place_diagonal(cotangent, extents_of(inputs[0])[-2:], self.offset)
@@ -196,6 +190,12 @@ class ExtractDiagonal(TrailingOp, LinearOp):
             return s.load(x, *batch, s.iadd(p, max(-self.offset, 0)), s.iadd(p, max(self.offset, 0)))
 
         return b.tabulate([*x.extents[:-2], length], x.dtype, element)
+
+
+def _diagonal(x: Array, offset: int) -> Array:
+    """NumPy takes offsets of 32 bits only."""
+    rows, columns = x.shape[-2:]
+    return np.diagonal(x, max(-rows, min(offset, columns)), -2, -1)
 
 
 def _diagonal_length(b: TensorBuilder, offset: int, rows: Extent, columns: Extent) -> Extent:
@@ -223,7 +223,7 @@ class PlaceDiagonal(TrailingOp, LinearOp):
     def reference(self, d: Array, *extents: Array) -> Array:
         rows, columns = known_extents(self.name, self.dims, extents)
         result = np.zeros((*d.shape[:-1], rows, columns), d.dtype)
-        diagonal = np.diagonal(result, self.offset, -2, -1)
+        diagonal = _diagonal(result, self.offset)
         if diagonal.shape != d.shape:
             raise GraphValueError(f"{self.name}: {d.shape[-1]} entries for a diagonal of {diagonal.shape[-1]}")
         p = np.arange(d.shape[-1])
@@ -270,7 +270,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
     if first == second:
         raise GraphValueError(f"diagonal: axes {axis1} and {axis2} are the same", lines=[x.describe()])
     others = [axis for axis in range(x.ndim) if axis not in (first, second)]
-    return ExtractDiagonal(_offset("diagonal", offset))(dimshuffle(x, [*others, first, second]))  # type: ignore[no-any-return]
+    return ExtractDiagonal(within_reach(offset))(dimshuffle(x, [*others, first, second]))  # type: ignore[no-any-return]
 
 
 extract_diag = diagonal
@@ -283,7 +283,7 @@ def diag(x: Any, k: int = 0) -> Variable:
     Raises: GraphTypeError for another rank.
     """
     x = as_tensor(x)
-    offset = _offset("diag", k)
+    offset = within_reach(k)
     if x.ndim == 2:
         return ExtractDiagonal(offset)(x)  # type: ignore[no-any-return]
     if x.ndim != 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,10 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
 from aotensor.graph.public import public
+from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.batching import aligned, all_batched
 from aotensor.ops.elementwise.compare import cast, clip
@@ -204,6 +205,7 @@ def _check_bounds(lower: Variable, upper: Variable) -> None:
     known = [bound.data for bound in (lower, upper) if isinstance(bound, Constant)]
     if any(np.isnan(bound).any() for bound in known):
         raise GraphValueError("grad_clip: a bound is nan")
+    broadcast_shapes([lower.tensor_type.shape, upper.tensor_type.shape])
     if len(known) == 2 and not (known[0] <= known[1]).all():
         raise GraphValueError(f"grad_clip: the upper bound {upper} is below the lower bound {lower}")
 
@@ -235,7 +237,7 @@ def undefined_grad(x: Any) -> Variable:
 @public
 def consider_constant(x: Any) -> Variable:
     """Deprecated: `zero_grad` with a warning."""
-    warnings.warn("consider_constant is deprecated, use zero_grad", DeprecationWarning, stacklevel=2)
+    warn_user("consider_constant is deprecated, use zero_grad", DeprecationWarning)
     return consider_constant_(x)  # type: ignore[no-any-return]
 
 
@@ -259,11 +261,13 @@ def grad_scale(x: Any, multiplier: Any) -> Variable:
     return GradScale()(x, multiplier)  # type: ignore[no-any-return]
 
 
+@coerced
 def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """The term of a pullback for an input whose gradient is undefined; using it is a NullTypeGradError that says so."""
     return null_gradient(op, x_pos, x, "undefined", comment)
 
 
+@coerced
 def grad_not_implemented(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """The term of a pullback for an input whose gradient nobody has written; using it is a NullTypeGradError."""
     return null_gradient(op, x_pos, x, "not implemented", comment)

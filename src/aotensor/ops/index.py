@@ -10,21 +10,19 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
+from aotensor.core.types import Array, TensorType, within_reach
+from aotensor.errors import GraphIndexError, GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import public
-from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
-from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.index_batch import batched_change, batched_window, differs_in_positions
 from aotensor.ops.linear import LinearOp, zero_gradient
-from aotensor.ops.mask import axes_of, is_mask, mask_of, with_positions
-from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.ops.mask import axes_of, is_mask, with_positions
+from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, shape_i
 from aotensor.ops.window import (
     INPUT,
@@ -255,10 +253,10 @@ def _entry(item: Any, symbols: list[Variable]) -> Entry:
     if not isinstance(item, slice):
         at = _bound(item)
         return Position(at if isinstance(at, int) else _collected(at, symbols))
-    step = 1 if item.step is None else _bound(item.step)
+    step = 1 if item.step is None else _limit(item.step)
     if isinstance(step, int) and step == 0:
         raise GraphValueError(ZERO_STEP)
-    limits = [None if limit is None else _bound(limit) for limit in (item.start, item.stop)]
+    limits = [None if limit is None else _limit(limit) for limit in (item.start, item.stop)]
     return Slice(*(_collected(bound, symbols) if isinstance(bound, Variable) else bound for bound in (*limits, step)))
 
 
@@ -268,11 +266,23 @@ def _collected(bound: Variable, symbols: list[Variable]) -> Any:
 
 
 def _bound(value: Any) -> SymbolicExtent:
-    """An int or an integer scalar.   Raises: GraphTypeError for anything else."""
+    """An int or an integer scalar.   Raises: GraphTypeError for anything else, GraphIndexError beyond int64."""
     if isinstance(value, bool | np.bool_ | str | float):
         raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {value!r}")
     x = value if isinstance(value, int | np.integer) else as_tensor(value)
-    return as_extent(x, "an index")
+    try:
+        return as_extent(x, "an index")
+    except GraphOverflowError as error:
+        raise GraphIndexError(f"index {x} is outside of any axis") from error
+
+
+def _limit(value: Any) -> SymbolicExtent:
+    """A bound or the step of a slice: beyond what an axis can have, the largest number says the same."""
+    x = value if isinstance(value, Variable | int | np.integer) else as_tensor(value)
+    number = x.data[()] if isinstance(x, Constant) and x.ndim == 0 and x.dtype in dtypes.INTEGERS else x
+    if isinstance(number, int | np.integer) and not isinstance(number, bool):
+        return within_reach(number)
+    return _bound(value)
 
 
 def _extent_of(node: Apply, entry: Entry) -> Variable:
@@ -301,80 +311,3 @@ def _with_new_axes(items: Sequence[Any], rank: int) -> list[int | None]:
             pattern.append(axis)
             axis += 1
     return [*pattern, *range(axis, rank)]
-
-
-@public
-def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
-    """For x = z[index]: a copy of z with y added there.   y is cast to the dtype of z and broadcasts to the window.
-
-    A place that arrays name several times gets every term; with `ignore_duplicates` it gets the last one only.
-
-    Raises: GraphTypeError unless x was made by indexing, or if y loses its fraction in an integer z; GraphValueError
-    if y does not fit the window.
-    """
-    x = as_tensor(x)
-    if ignore_duplicates and x.owner is not None and isinstance(x.owner.op, AdvancedSubtensor):
-        return _changed(x, add(x, y), is_set=True)
-    return _changed(x, y, is_set=False)
-
-
-@public
-def set_subtensor(x: Any, y: Any) -> Variable:
-    """For x = z[index]: a copy of z with y put there.   y is cast to the dtype of z and broadcasts to the window.
-
-    The last value stays at a place that arrays name several times, and only this one has an influence.
-
-    Raises: as inc_subtensor.
-    """
-    return _changed(x, y, is_set=True)
-
-
-def _changed(x: Any, y: Any, is_set: bool) -> Variable:
-    window = as_tensor(x)
-    node = window.owner
-    new_axes: list[int] = []
-    if node is not None and isinstance(node.op, AdvancedSubtensor):
-        return _changed_by_arrays(node, y, is_set)
-    if node is not None and isinstance(node.op, DimShuffle):
-        new_axes = [axis for axis, source in enumerate(node.op.pattern) if source is None]
-        kept = [source for source in node.op.pattern if source is not None]
-        node = node.inputs[0].owner if kept == list(range(len(kept))) else None
-    if node is None or not isinstance(node.op, Subtensor):
-        raise GraphTypeError("only x[index] of a tensor x can be set or increased", lines=[window.describe()])
-    target, *symbols = node.inputs
-    value = _as_value(y, target)
-    if new_axes:
-        value = _without_axes(value, new_axes, window.ndim)
-    return IncSubtensor(node.op.entries, is_set)(target, value, *symbols)  # type: ignore[no-any-return]
-
-
-def _changed_by_arrays(node: Apply, y: Any, is_set: bool) -> Variable:
-    target, *indices = node.inputs
-    assert isinstance(node.op, AdvancedSubtensor)
-    value = _as_value(y, target)
-    changed: Variable = IncAdvancedSubtensor(node.op.axes, is_set)(target, value, *indices)
-    mask = mask_of(indices)
-    if mask is not None and value.ndim == 0:
-        changed = _changed_at(target, mask, node.op.axes, value, is_set)
-    return _changed(target, changed, is_set=True) if node.op.after_slices else changed
-
-
-def _changed_at(x: Variable, mask: Variable, axes: Sequence[int], value: Variable, is_set: bool) -> Variable:
-    """x with one number put, or added, where a mask holds: no positions are needed."""
-    pattern = [axes.index(axis) if axis in axes else None for axis in range(x.ndim)]
-    value = cast(value, x.dtype)
-    return switch(dimshuffle(mask, pattern), value if is_set else add(x, value), x)
-
-
-def _as_value(y: Any, target: Variable) -> Variable:
-    """y as a variable; a Python number takes the dtype of the target if it fits."""
-    is_literal = isinstance(y, int | float) and not isinstance(y, bool | np.generic)
-    if not is_literal:
-        return as_tensor(y)
-    return constant(TensorType(target.dtype).filter(y, allow_downcast=dtypes.is_float(target.dtype) or None))
-
-
-def _without_axes(y: Variable, new_axes: Sequence[int], rank: int) -> Variable:
-    """y, which broadcasts to a window with new axes, without these axes."""
-    own = [axis - (rank - y.ndim) for axis in new_axes if axis >= rank - y.ndim]
-    return dimshuffle(y, [axis for axis in range(y.ndim) if axis not in own])

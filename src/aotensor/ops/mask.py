@@ -17,8 +17,9 @@ from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import DiscreteOp, zero_gradient
-from aotensor.ops.shape.extents import extent_of, ravel
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import stack
+from aotensor.ops.shape.reshape import ravel
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,17 @@ class Nonzero(DiscreteOp):
         v = b.scalars
         for axis, (found, extent) in enumerate(zip(x.extents, extents, strict=bool(extents)), self.first or 0):
             wanted = v.cast(b.item(extent), dtypes.INDEX)
-            b.same_extent([wanted, found], f"extents of the mask and of axis {axis}", kind="index")
+            b.same_extent([wanted, found], mask_and_axis(axis), kind="index")
         return tuple(b.nonzero(b.cast(x, "bool")))
 
 
 def _differ(axis: int, found: str, extent: str) -> str:
-    return f"extents of the mask and of axis {axis} differ: {found} and {extent}"
+    return f"{mask_and_axis(axis)} differ: {found} and {extent}"
+
+
+def mask_and_axis(axis: int) -> str:
+    """Whose extents a check compares."""
+    return f"extents of the mask and of axis {axis}"
 
 
 def is_mask(x: object) -> bool:

@@ -11,6 +11,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import floor_div, mod
@@ -71,6 +72,8 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise"
     tensors as there are no axes; at run time for a position outside.
     """
     extents = as_extents(dims)
+    if not isinstance(mode, str | list | tuple):
+        raise GraphTypeError(f"ravel_multi_index: mode is a str, or one per axis, not {mode!r:.60}")
     modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
     positions = [_positions(x) for x in multi_index]
     if not len(extents) == len(positions) == len(modes) or not extents:
@@ -86,9 +89,7 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise"
 
 def _axes_outside_in(rank: int, order: str) -> list[int]:
     """Axes, the one that runs fastest last.   Raises: GraphValueError for another order."""
-    if order not in ("C", "F"):
-        raise GraphValueError(f"order is 'C' or 'F', not {order!r}")
-    return list(range(rank)) if order == "C" else list(reversed(range(rank)))
+    return list(range(rank)) if one_of("order", order, ("C", "F")) == "C" else list(reversed(range(rank)))
 
 
 def _positions(x: Any) -> Variable:
@@ -106,10 +107,8 @@ def _scalar(extent: SymbolicExtent) -> Variable:
 
 def _inside(x: Variable, extent: SymbolicExtent, mode: str) -> Variable:
     """Positions within 0 … extent − 1."""
-    if mode not in _MODES:
-        raise GraphValueError(f"ravel_multi_index: mode is one of {', '.join(_MODES)}, not {mode!r}")
     n = _scalar(extent)
-    if mode == "raise":
+    if one_of("ravel_multi_index: mode", mode, _MODES) == "raise":
         return position_inside(x, n)
     return mod(x, n) if mode == "wrap" else clip(x, 0, n - 1)
 

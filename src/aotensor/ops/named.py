@@ -27,8 +27,8 @@ from aotensor.ops.reduce.extremum import max, max_and_argmax, min
 from aotensor.ops.reduce.sums import Axes, all, any, prod, sum
 from aotensor.ops.reduce.without_zeros import mul_without_zeros
 from aotensor.ops.shape.broadcast import specify_broadcastable
-from aotensor.ops.shape.extents import flatten
 from aotensor.ops.shape.rearrange import tile
+from aotensor.ops.shape.reshape import flatten
 from aotensor.ops.unique import unique
 
 Made: TypeAlias = Callable[..., Any]
@@ -42,17 +42,24 @@ _REDUCTIONS: Final[dict[Elementwise, Made]] = {
 
 def advanced_subtensor1(x: Any, indices: Any) -> Variable:
     """x[indices] for a vector of integers.   Raises: GraphTypeError for anything else."""
-    return AdvancedSubtensor((0,))(x, _vector(indices))  # type: ignore[no-any-return]
+    return AdvancedSubtensor((0,))(_with_rows(x), _vector(indices))  # type: ignore[no-any-return]
 
 
 def advanced_inc_subtensor1(x: Any, y: Any, indices: Any) -> Variable:
     """A copy of x with y added to x[indices] for a vector of integers; repeated rows get every term."""
-    return IncAdvancedSubtensor((0,))(x, y, _vector(indices))  # type: ignore[no-any-return]
+    return IncAdvancedSubtensor((0,))(_with_rows(x), y, _vector(indices))  # type: ignore[no-any-return]
 
 
 def advanced_set_subtensor1(x: Any, y: Any, indices: Any) -> Variable:
     """A copy of x with y put to x[indices] for a vector of integers; of repeated rows the last one stays."""
-    return IncAdvancedSubtensor((0,), is_set=True)(x, y, _vector(indices))  # type: ignore[no-any-return]
+    return IncAdvancedSubtensor((0,), is_set=True)(_with_rows(x), y, _vector(indices))  # type: ignore[no-any-return]
+
+
+def _with_rows(x: Any) -> Variable:
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise GraphTypeError("a scalar has no rows", lines=[x.describe()])
+    return x  # type: ignore[no-any-return]
 
 
 def _vector(indices: Any) -> Variable:

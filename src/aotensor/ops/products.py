@@ -6,8 +6,6 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.public import public
@@ -19,9 +17,10 @@ from aotensor.ops.einsum import einsum
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.solve import inv
-from aotensor.ops.shape.axes import atleast_2d, dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product, reshape
+from aotensor.ops.shape.axes import atleast_2d, dimshuffle, shape_padleft
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.shape.reshape import reshape
 
 
 @public
@@ -115,13 +114,13 @@ def _padded_extents(x: Variable, rank: int) -> list[SymbolicExtent]:
 def block_diag(*matrices: Any) -> Variable:
     """The matrices along the diagonal, zeros elsewhere.   (…, m_k, n_k) → (…, Σ m_k, Σ n_k)
 
-    A scalar counts as (1, 1), a vector as a row. Leading dims must be the same.
+    A scalar counts as (1, 1), a vector as a row. Leading dims broadcast where they are missing or statically 1.
 
-    Raises: GraphTypeError for no operand or unequal ranks, GraphValueError for leading extents that differ.
+    Raises: GraphTypeError for no operand, GraphValueError for leading extents that differ.
     """
-    xs = [atleast_2d(x) for x in matrices]
-    if not xs or len({x.ndim for x in xs}) > 1:
-        raise GraphTypeError("block_diag: needs matrices of one rank", lines=[x.describe() for x in xs])
+    if not matrices:
+        raise GraphTypeError("block_diag: needs at least one matrix")
+    xs = _of_one_batch([atleast_2d(x) for x in matrices])
     dtype = dtypes.promote(*(x.dtype for x in xs))
     rows = []
     for position, x in enumerate(xs):
@@ -131,6 +130,20 @@ def block_diag(*matrices: Any) -> Variable:
         widths = [before, None, after]
         rows.append(concatenate([part for part, width in zip(parts, widths, strict=True) if width != 0], axis=-1))
     return concatenate(rows, axis=-2)
+
+
+def _of_one_batch(xs: Sequence[Variable]) -> list[Variable]:
+    """Matrices with the same leading dims, along which those of extent 1 are repeated."""
+    count = max(x.ndim for x in xs) - 2
+    wide = [shape_padleft(x, count + 2 - x.ndim) for x in xs]
+    batch: list[SymbolicExtent] = []
+    for axis in range(count):
+        known = [extent_of(x, axis) for x in wide if x.static_shape[axis] != 1]
+        batch.append(next((n for n in known if isinstance(n, int)), known[0] if known else 1))
+    return [
+        alloc(x, *batch, *extents_of(x)[-2:]) if 1 in x.static_shape[:count] and batch != [1] * count else x
+        for x in wide
+    ]
 
 
 def _columns(xs: Sequence[Variable]) -> SymbolicExtent:
@@ -157,10 +170,8 @@ def matrix_power(x: Any, n: int) -> Variable:
     LinAlgError at run time for n < 0 and a singular matrix.
     """
     x = as_square("matrix_power", x)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise GraphTypeError(f"matrix_power: n is an int known at compile time, not {n!r}", lines=[x.describe()])
     result: Variable | None = None
-    square, bits = inv(x) if n < 0 else x, abs(int(n))
+    square, bits = inv(x) if n < 0 else x, abs(n)
     while bits:
         if bits & 1:
             result = square if result is None else matmul(result, square)

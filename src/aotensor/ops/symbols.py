@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.types import Dim, TensorType
+from aotensor.core.types import Dim, TensorType, checked_dims
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 
 as_tensor_variable = as_tensor
 
 
+@coerced
 def tensor(name: str | None = None, dtype: DTypeLike | None = None, shape: Sequence[Dim] = ()) -> Variable:
     """A symbol of any rank.   shape: a number, a name or None per dim; dtype: floatX by default
 
-    Raises: UnsupportedError for a dtype that cannot be compiled.
+    Raises: UnsupportedError for a dtype that cannot be compiled, GraphTypeError for a name or a shape that is none.
     """
-    if name is not None and not isinstance(name, str):
-        raise GraphTypeError(f"a name is a str, not {name!r}", hint="tensor(name, dtype=…, shape=…)")
     return Variable(TensorType(dtypes.canonical(dtype or config.floatX), tuple(shape)), name=name)
 
 
@@ -40,6 +41,9 @@ class PrefixedConstructor(Protocol):
     def __call__(self, name: str | None = None, shape: Sequence[Dim] | None = None) -> Variable: ...
 
 
+MOST: Final = 10**6
+"""Symbols that one call makes."""
+
 Plural: TypeAlias = Callable[..., list[Variable]]
 
 
@@ -47,7 +51,7 @@ def _constructor(kind: str, default: tuple[Dim, ...]) -> Constructor:
     def construct(
         name: str | None = None, dtype: DTypeLike | None = None, shape: Sequence[Dim] | None = None
     ) -> Variable:
-        return tensor(name, dtype, default if shape is None else _checked(kind, tuple(shape), default))
+        return tensor(name, dtype, default if shape is None else _checked(kind, checked_dims(shape), default))
 
     dims = ", ".join("?" if dim is None else str(dim) for dim in default)
     return _described(construct, kind, f"A symbol of rank {len(default)}, ({dims}) unless `shape` says more; floatX.")
@@ -65,7 +69,7 @@ def _checked(kind: str, shape: tuple[Dim, ...], default: tuple[Dim, ...]) -> tup
 def _described(function: Callable[..., Variable], name: str, text: str) -> Callable[..., Variable]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
-    return function
+    return coerced(function)
 
 
 _KINDS: dict[str, tuple[Dim, ...]] = {
@@ -121,12 +125,14 @@ def _plural(construct: Callable[..., Variable]) -> Plural:
 
 def _names(given: tuple[str | int | None, ...]) -> Sequence[str | None]:
     """The names of several symbols: a count, names, names in one string, or a string of letters."""
-    if len(given) == 1 and isinstance(given[0], int):
-        return [None] * given[0]
-    if any(isinstance(name, int) for name in given):
-        raise GraphTypeError(f"one count or several names, not {given}")
+    if len(given) == 1 and isinstance(given[0], int | np.integer) and not isinstance(given[0], bool):
+        if not 0 <= given[0] <= MOST:
+            raise GraphValueError(f"a count of symbols is 0 to {MOST}, not {given[0]}")
+        return [None] * int(given[0])
+    if not all(name is None or isinstance(name, str) for name in given):
+        raise GraphTypeError(f"one count or several names, not {', '.join(map(repr, given))}")
     if len(given) != 1 or given[0] is None:
-        return [name for name in given if not isinstance(name, int)]
+        return [name for name in given if name is None or isinstance(name, str)]
     text = str(given[0])
     return text.replace(",", " ").split() if " " in text or "," in text else list(text)
 

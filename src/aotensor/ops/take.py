@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mod
@@ -15,8 +17,9 @@ from aotensor.ops.mask import flatnonzero
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle, shape_padleft
 from aotensor.ops.shape.broadcast import broadcast_arrays
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of, ravel
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import stack
+from aotensor.ops.shape.reshape import ravel
 
 _MODES = ("raise", "clip", "wrap")
 
@@ -34,7 +37,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     GraphIndexError at run time for an index outside, in every mode if the axis is empty.
     """
     a, positions = as_tensor(a), index_array(indices)
-    _checked_mode("take", mode)
+    one_of("take: mode", mode, _MODES)
     if axis is None:
         a, axis = ravel(a), 0
     axis = normalise_axis(axis, a.ndim)
@@ -96,7 +99,7 @@ def nonzero_values(x: Any) -> Variable:
 
 
 @public
-def choose(a: Any, choices: Any, mode: str = "raise") -> Variable:
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     """out[…] = choices[a[…]][…]: for every element the number of the choice to take it from; all broadcast together.
 
     choices: a list of tensors, or one tensor whose first axis counts them, which is known. mode: as for `take`.
@@ -107,15 +110,9 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Variable:
     positions = index_array(a)
     first, *rest = broadcast_arrays(positions, *list(choices))
     whole = stack(rest)
-    if mode != "raise":
-        first = _inside(first, len(rest), _checked_mode("choose", mode))
+    if one_of("choose: mode", mode, _MODES) != "raise":
+        first = _inside(first, len(rest), mode)
     return subtensor(take_along_axis(whole, shape_padleft(first), 0), 0)
-
-
-def _checked_mode(name: str, mode: str) -> str:
-    if mode not in _MODES:
-        raise GraphValueError(f"{name}: mode is one of {', '.join(_MODES)}, not {mode!r}")
-    return mode
 
 
 def _counter(x: Variable, axis: int) -> Variable:

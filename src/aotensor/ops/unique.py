@@ -10,14 +10,16 @@ from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import and_, eq, invert, isnan, neq, or_
-from aotensor.ops.index import set_subtensor, subtensor
+from aotensor.ops.index import subtensor
 from aotensor.ops.mask import flatnonzero
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum, diff
 from aotensor.ops.reduce.sort import argsort
-from aotensor.ops.shape.extents import extent_of, ravel
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import roll
+from aotensor.ops.shape.reshape import ravel
+from aotensor.ops.updates import set_subtensor
 
 
 @public

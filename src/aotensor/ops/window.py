@@ -36,7 +36,7 @@ class Position:
     at: int | Symbolic
 
     def __repr__(self) -> str:
-        return f"{self.at}"
+        return repr(self.at)
 
     def symbols(self) -> int:
         """How many symbolic inputs this entry takes."""

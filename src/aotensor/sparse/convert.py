@@ -10,6 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
@@ -22,9 +23,10 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import atleast_2d, matrix_transpose
-from aotensor.ops.shape.extents import extent_of, ravel
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import tile
+from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import (
@@ -79,6 +81,7 @@ class DenseFromSparse(SparseOp):
         return [as_dense(tangents[0])]
 
 
+@coerced
 def dense_from_sparse(x: Any, structured: bool = True) -> Variable:
     """The dense matrix of a sparse one; a dense variable passes.   (m, n) → (m, n)
 
@@ -163,11 +166,13 @@ def starts(counts: Variable) -> Variable:
     return join(0, constant([0], dtype=counts.dtype), cumsum(counts, axis=0, dtype=counts.dtype))
 
 
+@coerced
 def csr_from_dense(x: Any, structured: bool = False) -> SparseVariable:
     """The elements that are not 0 in compressed rows; see SparseFromDense. A sparse matrix changes its format."""
     return from_dense(x, "csr", structured)
 
 
+@coerced
 def csc_from_dense(x: Any, structured: bool = False) -> SparseVariable:
     """The elements that are not 0 in compressed columns; see SparseFromDense. A sparse matrix changes its format."""
     return from_dense(x, "csc", structured)

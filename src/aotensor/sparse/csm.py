@@ -12,6 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import (
@@ -70,8 +71,7 @@ class CSM(SparseOp):
     is_canonical: bool = False
 
     def __post_init__(self) -> None:
-        if self.format not in SPARSE_FORMATS:
-            raise GraphValueError(f"CSM: format {self.format!r} is unknown", hint=f"one of {', '.join(SPARSE_FORMATS)}")
+        one_of("CSM: format", self.format, SPARSE_FORMATS)
 
     def apply(self, *inputs: Any) -> Apply:
         if len(inputs) == 4:

@@ -10,6 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import (
@@ -77,6 +78,7 @@ def as_sparse_or_tensor(x: Any, name: str | None = None) -> Variable:
     return SparseConstant(x, name=name) if is_matrix(x) else as_tensor(x, name=name)
 
 
+@coerced
 def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> SparseVariable:
     """x as a sparse variable: a SciPy matrix or sparse array of any format becomes a constant with its extents.
 
@@ -88,7 +90,8 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
         return x
     if isinstance(x, Variable) or not is_matrix(x):
         shown = x.describe() if isinstance(x, Variable) else describe_value(x)
-        raise GraphTypeError(f"expected a sparse matrix, found {shown}", hint="csr_from_dense makes one of a tensor")
+        hint = "csr_from_dense makes a sparse matrix of a tensor"
+        raise GraphTypeError(f"expected a sparse matrix, found {shown}", hint=hint)
     if ndim not in (None, 2):
         raise GraphTypeError(f"a sparse matrix has rank 2, not {ndim}")
     return SparseConstant(x, name=name)
@@ -171,7 +174,8 @@ def _unchecked(x: Variable) -> Variable:
 def type_error(op: Op, expected: str, *types: TensorType) -> GraphTypeError:
     """The error of an op that got other types than it takes."""
     found = ", ".join(str(type) for type in types)
-    return GraphTypeError(f"{op.name}: expected {expected}, found {found}")
+    hint = "csr_from_dense makes a sparse matrix of a tensor" if "sparse" in expected else None
+    return GraphTypeError(f"{op.name}: expected {expected}, found {found}", hint=hint)
 
 
 def need_sparse(op: Op, type: TensorType) -> SparseTensorType:

@@ -27,7 +27,8 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_axes
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product, reshape
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
+from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.op import Parts, is_same
 from aotensor.sparse.patterns import PatternRule, canonical, filled_part, other_format, places_in, slices_of
 

@@ -23,12 +23,13 @@ from aotensor.ops.elementwise.arithmetic import add, mul, neg
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.arithmetic.operands import as_canonical
 from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.fitting import as_column, as_row, fitting
+from aotensor.sparse.fitting import as_column, as_row
 from aotensor.sparse.op import Parts
 from aotensor.sparse.product.dots import sum_of_products
 from aotensor.sparse.reformat import Cast

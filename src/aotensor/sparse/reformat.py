@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
-from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
@@ -70,9 +70,7 @@ class Reformat(PassingOp):
 
 def in_format(x: SparseVariable, format: str) -> SparseVariable:
     """A sparse matrix in a format: x itself, or its entries in the other order.   Raises: GraphValueError"""
-    if format not in OTHER:
-        raise GraphValueError(f"sparse format {format!r} is unknown", hint=f"one of {', '.join(OTHER)}")
-    return x if x.format == format else Reformat()(x)
+    return x if x.format == one_of("a sparse format", format, OTHER) else Reformat()(x)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply
+from aotensor.graph.site import made_at, written_as
 from aotensor.graph.sparse_type import SparseVariable
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -41,7 +42,7 @@ def rewrite_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> l
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
         inputs = [known.get(x, x) for x in node.inputs]
-        with made_at(node.outputs[0].site):
+        with made_at(written_as(node)):
             made = _rewritten(node, inputs, stop)
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if old not in stop)
     return [known.get(x, x) for x in outputs]

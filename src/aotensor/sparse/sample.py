@@ -15,7 +15,8 @@ from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.shape.extents import product, reshape
+from aotensor.ops.shape.extents import product
+from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
 from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.fitting import as_matrix

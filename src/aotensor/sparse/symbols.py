@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 from aotensor.config import config
 from aotensor.core.types import Dim
 from aotensor.errors import GraphTypeError, UnsupportedError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import (
     SPARSE_FORMATS,
@@ -37,6 +38,7 @@ csc_fmatrix: Final = SparseTensorType("csc", "float32")
 csr_fmatrix: Final = SparseTensorType("csr", "float32")
 
 
+@coerced
 def matrix(
     format: str,
     name: str | None = None,
@@ -51,6 +53,7 @@ def matrix(
     return SparseTensorType(format, dtype or config.floatX, shape, index_dtype=index_dtype)(name)
 
 
+@coerced
 def csr_matrix(
     name: str | None = None,
     dtype: str | None = None,
@@ -61,6 +64,7 @@ def csr_matrix(
     return matrix("csr", name, dtype, shape, index_dtype)
 
 
+@coerced
 def csc_matrix(
     name: str | None = None,
     dtype: str | None = None,
@@ -71,6 +75,7 @@ def csc_matrix(
     return matrix("csc", name, dtype, shape, index_dtype)
 
 
+@coerced
 def bsr_matrix(name: str | None = None, dtype: str | None = None) -> NoReturn:
     """Matrices of dense blocks are not there.   Raises: UnsupportedError"""
     raise UnsupportedError("the sparse format bsr is not supported", hint="csr_matrix or csc_matrix")
@@ -80,6 +85,7 @@ bsr_dmatrix: Final = bsr_matrix
 bsr_fmatrix: Final = bsr_matrix
 
 
+@coerced
 def constant(x: Any, name: str | None = None) -> SparseConstant:
     """A SciPy matrix or sparse array as a constant with its extents; the data are copied.
 
@@ -90,6 +96,7 @@ def constant(x: Any, name: str | None = None) -> SparseConstant:
     return SparseConstant(x, name=name)
 
 
+@coerced
 def shared(
     value: Any,
     name: str | None = None,

@@ -48,7 +48,7 @@ from aotensor.ops.einsum import einsum
 from aotensor.ops.products import (
     batched_dot, block_diag, kron, matrix_dot, matrix_power, matvec, vecdot, vecmat,
 )
-from aotensor.ops.index import inc_subtensor, set_subtensor
+from aotensor.ops.updates import inc_subtensor, set_subtensor
 from aotensor.ops.shape.join import concatenate, horizontal_stack, hstack, join, split, stack, vertical_stack, vstack
 from aotensor.ops.mask import flatnonzero, nonzero, where
 from aotensor.ops.reduce.moments import std, var
@@ -65,7 +65,8 @@ from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, e
 from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
 from aotensor.ops.reduce.sums import all, any, mean, prod, sum
 from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
-from aotensor.ops.shape.extents import flatten, ravel, reshape, shape, shape_i, size
+from aotensor.ops.shape.extents import shape, shape_i, size
+from aotensor.ops.shape.reshape import flatten, ravel, reshape
 from aotensor.ops.reduce.sort import argsort, median, sort
 from aotensor.ops.elementwise.special import (
     digamma, erf, erfc, expit, gammaln, log1mexp, log1pexp, logaddexp, logit, psi, sigmoid, softplus, tri_gamma,
@@ -75,6 +76,7 @@ from aotensor.ops.multi_index import ravel_multi_index, unravel_index
 from aotensor.ops.named import (
     advanced_inc_subtensor1, advanced_set_subtensor1, advanced_subtensor1, scalar_from_tensor, tensor_from_scalar,
 )
+from aotensor.ops import numpy_functions as _numpy_functions  # noqa: F401  (np.round(x) finds them by name)
 from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
 from aotensor.ops.reduce.without_zeros import mul_without_zeros
 from aotensor.ops.take import choose, compress, nonzero_values, take, take_along_axis

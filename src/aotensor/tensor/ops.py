@@ -22,7 +22,8 @@ from aotensor.ops.reduce.sums import Prod, Sum
 from aotensor.ops.reduce.without_zeros import ProdWithoutZeros
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
-from aotensor.ops.shape.extents import Reshape, Shape
+from aotensor.ops.shape.extents import Shape
+from aotensor.ops.shape.reshape import Reshape
 from aotensor.ops.shape.join import Join, Split
 
 __all__ = [

@@ -11,7 +11,7 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
-from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, routed
@@ -245,12 +245,8 @@ def round(x: Any, mode: str = "half_to_even") -> Variable:
 
     Raises: GraphValueError for another mode.
     """
-    match mode:
-        case "half_to_even":
-            return round_half_to_even(x)
-        case "half_away_from_zero":
-            return round_half_away_from_zero(x)
-    raise GraphValueError(f"round: mode {mode!r} is unknown", hint="use 'half_to_even' or 'half_away_from_zero'")
+    is_even = one_of("round: mode", mode, ("half_to_even", "half_away_from_zero")) == "half_to_even"
+    return round_half_to_even(x) if is_even else round_half_away_from_zero(x)
 
 
 @public

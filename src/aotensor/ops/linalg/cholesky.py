@@ -12,6 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
@@ -21,8 +22,8 @@ from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.matrices import (
     NOT_SQUARE,
     ON_ERROR,
+    as_pair,
     both_floating,
-    check_option,
     check_square,
     common_batch,
     common_dim,
@@ -185,7 +186,7 @@ def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) 
 
     c_and_lower: c, and whether its lower triangle counts. b_ndim, Raises: as solve_triangular.
     """
-    c, is_lower = c_and_lower
+    c, is_lower = as_pair("cho_solve", "c_and_lower", c_and_lower)
     c, b = both_floating(c, b)
     core = right_hand_side("cho_solve", c, b, b_ndim)
     c, b = with_common_batch((c, 2), (b, core))
@@ -202,7 +203,7 @@ def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
-    check_option("cholesky", "on_error", on_error, ON_ERROR)
+    one_of("cholesky: on_error", on_error, ON_ERROR)
     x = floating_matrix("cholesky", x)
     factor: Variable = Cholesky(on_error)(x if lower else matrix_transpose(x))
     return factor if lower else matrix_transpose(factor)

@@ -11,7 +11,7 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
@@ -114,6 +114,4 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Variable:
 
 
 def _triangle(name: str, uplo: str) -> str:
-    if uplo not in ("L", "U", "l", "u"):
-        raise GraphValueError(f"{name}: UPLO is 'L' or 'U', not {uplo!r}")
-    return uplo.upper()
+    return one_of(f"{name}: UPLO", uplo, ("L", "U", "l", "u")).upper()  # type: ignore[no-any-return]

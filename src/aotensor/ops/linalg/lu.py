@@ -22,6 +22,7 @@ from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.diagonal import Triangle, eye
 from aotensor.ops.elementwise.compare import cast, eq
 from aotensor.ops.linalg.matrices import (
+    as_pair,
     both_floating,
     check_square,
     failed,
@@ -183,7 +184,7 @@ def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim:
 
     Slopes reach b and lu; piv is an array of integers. Raises: as solve_triangular.
     """
-    lu, pivots = lu_and_piv
+    lu, pivots = as_pair("lu_solve", "lu_and_piv", lu_and_piv)
     is_transposed = transposition("lu_solve", trans)
     lu, b = both_floating(lu, b)
     pivots = as_tensor(pivots)

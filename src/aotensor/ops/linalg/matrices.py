@@ -49,17 +49,18 @@ def floating_matrix(name: str, x: Any) -> Variable:
     return matrix
 
 
+def as_pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
+    """Two things that belong together.   Raises: GraphTypeError for anything but a list or tuple of two."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise GraphTypeError(f"{name}: {what} is a pair, not {value!r:.60}")
+    return value[0], value[1]
+
+
 def both_floating(*xs: Any) -> list[Variable]:
     """Variables of one floating dtype."""
     variables = [floating(x) for x in xs]
     common = dtypes.promote(*(x.dtype for x in variables))
     return [cast(x, common) for x in variables]
-
-
-def check_option(name: str, option: str, value: Any, known: Sequence[Any]) -> None:
-    """Raises: GraphValueError for a value that is not among those known."""
-    if value not in known:
-        raise GraphValueError(f"{name}: {option}={value!r}", hint=f"one of {', '.join(map(repr, known))}")
 
 
 def square_dim(a: TensorType) -> Dim:

@@ -9,7 +9,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import abs as absolute
@@ -39,6 +39,8 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
     """
     x = as_tensor(x)
     x = cast(x, dtypes.mean_of(x.dtype))
+    if ord is not None and not isinstance(ord, str | int | float | np.number):
+        raise GraphTypeError(f"norm: ord is a number, a str or None, not {ord!r:.60}")
     axes = normalise_axes(axis, x.ndim)
     if axis is not None and not isinstance(axis, int | np.integer):
         axes = tuple(int(one) % x.ndim for one in axis)

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
@@ -161,9 +161,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     Raises: GraphTypeError below rank 2, GraphValueError for another mode.
     """
     a = floating(a)
-    if mode not in _MODES:
-        raise GraphValueError(f"qr: mode={mode!r}", hint=f"one of {', '.join(map(repr, _MODES))}")
-    if _MODES[mode] == "r":
+    if _MODES[one_of("qr: mode", mode, _MODES)] == "r":
         return Qr(is_complete=False)(a)[1]
     has_no_more_rows = a.ndim > 1 and is_at_least(*a.tensor_type.shape[:-3:-1])
     return Qr(_MODES[mode] == "complete" and not has_no_more_rows)(a)

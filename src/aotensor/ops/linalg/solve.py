@@ -13,6 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
@@ -22,7 +23,6 @@ from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import (
     ON_ERROR,
     both_floating,
-    check_option,
     common_batch,
     common_dim,
     floating_matrix,
@@ -208,8 +208,8 @@ def solve(
     Raises: GraphValueError if a is not square, extents differ (at run time where they are not known) or an option is
     unknown. Cost: one factorisation, which the gradient shares.
     """
-    check_option("solve", "assume_a", assume_a, list(_ASSUMPTIONS))
-    check_option("solve", "on_error", on_error, ON_ERROR)
+    one_of("solve: assume_a", assume_a, _ASSUMPTIONS)
+    one_of("solve: on_error", on_error, ON_ERROR)
     a, b = both_floating(a, b)
     core = right_hand_side("solve", a, b, b_ndim)
     match _ASSUMPTIONS[assume_a]:
@@ -279,7 +279,7 @@ def inv(x: Any, on_error: str = "raise") -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
-    check_option("inv", "on_error", on_error, ON_ERROR)
+    one_of("inv: on_error", on_error, ON_ERROR)
     x = floating_matrix("inv", x)
     return LuInverse()(x, *ColumnLu(on_error).apply(x).outputs)  # type: ignore[no-any-return]
 

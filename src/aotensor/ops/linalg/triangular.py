@@ -12,6 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
@@ -21,7 +22,6 @@ from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.matrices import (
     ON_ERROR,
     both_floating,
-    check_option,
     check_square,
     common_batch,
     common_dim,
@@ -35,8 +35,9 @@ from aotensor.ops.linalg.matrices import (
     with_common_batch,
 )
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import extents_of, reshape
+from aotensor.ops.shape.extents import extents_of
 from aotensor.ops.shape.extents import product as total
+from aotensor.ops.shape.reshape import reshape
 
 SINGULAR = "the matrix is singular: entry {found} of its diagonal is zero"
 INNER = "extents of the matrix and the right-hand side"
@@ -219,7 +220,7 @@ class MultiplyTriangular(TriangularOp):
 def transposition(name: str, trans: Any) -> bool:
     """0 or "N": as it is; 1 or "T", 2 or "C": transposed.   Raises: GraphValueError"""
     known = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
-    check_option(name, "trans", trans, list(known))
+    one_of(f"{name}: trans", trans, known)
     return known[trans]
 
 
@@ -228,7 +229,7 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
 
     Raises: GraphValueError for another number, GraphTypeError for a scalar.
     """
-    check_option(name, "b_ndim", b_ndim, (None, 1, 2))
+    one_of(f"{name}: b_ndim", b_ndim, (None, 1, 2))
     core = b_ndim if b_ndim is not None else 1 if b.ndim == 1 else 2
     if b.ndim < core or a.ndim < 2:
         lines = [a.describe(), b.describe()]
@@ -256,7 +257,7 @@ def solve_triangular(
     Raises: GraphValueError if a is not square or extents differ (at run time where they are not known).
     """
     name = "solve_triangular"
-    check_option(name, "on_error", on_error, ON_ERROR)
+    one_of(f"{name}: on_error", on_error, ON_ERROR)
     is_transposed = transposition(name, trans)
     a, b = both_floating(a, b)
     core = right_hand_side(name, a, b, b_ndim)

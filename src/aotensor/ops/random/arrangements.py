@@ -16,6 +16,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.compare import cast, ge, gt, neq, switch
@@ -30,9 +31,10 @@ from aotensor.ops.reduce.sort import argsort
 from aotensor.ops.reduce.sums import sum as total
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.shape.axes import moveaxis, shape_padright
-from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, extent_of, product, reshape
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, extent_of, product
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.rearrange import flip
+from aotensor.ops.shape.reshape import reshape
 from aotensor.ops.take import take
 
 
@@ -120,6 +122,7 @@ def permutation(state: Any, x: Any) -> Drawn:
     return after(state), order if rows is None else take(rows, order, axis=0)
 
 
+@coerced
 def choice(state: Any, a: Any, size: Any = (), replace: bool = True, p: Any = None) -> Drawn:
     """Rows of a, or numbers 0 … a − 1 for an integer scalar, with probabilities p or equally likely.
 

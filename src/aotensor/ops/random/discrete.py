@@ -18,6 +18,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import add, maximum, mod, sub
 from aotensor.ops.elementwise.base import Elementwise, elementwise
@@ -105,6 +106,7 @@ def negative_binomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any =
     return poisson(following, mean, extents, dtype)
 
 
+@coerced
 def integers(
     state: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = None, endpoint: bool = False
 ) -> Drawn:

@@ -8,6 +8,7 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import SharedVariable, Variable, as_tensor, constant, shared
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast
@@ -17,13 +18,16 @@ Drawn: TypeAlias = tuple[Variable, Variable]
 """(the next state, the draw)"""
 
 
-def first_state(seed: int | None, number: int = 0) -> Array:
+@coerced
+def first_state(seed: Any, number: int = 0) -> Array:
     """The first state of generator `number` of a seed; None takes entropy from the operating system.
 
     The keys of different numbers and seeds are hashes of them, by NumPy's SeedSequence.
 
-    Raises: GraphTypeError for a seed that is no integer, GraphValueError for a negative one.
+    Raises: GraphTypeError for a seed that is no integer, GraphValueError for a negative seed or number.
     """
+    if number < 0:
+        raise GraphValueError(f"generator number {number} is negative")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
         raise GraphTypeError(f"a seed is an integer or None, not {type(seed).__name__} {seed!r:.40}")
     if seed is not None and seed < 0:

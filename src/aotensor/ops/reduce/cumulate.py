@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,7 +21,8 @@ from aotensor.ops.elementwise.compare import cast, neq
 from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift, mirror
 from aotensor.ops.shape.axes import transpose
-from aotensor.ops.shape.extents import extents_of, product, ravel, reshape
+from aotensor.ops.shape.extents import extents_of, product
+from aotensor.ops.shape.reshape import ravel, reshape
 
 
 def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
@@ -187,15 +188,19 @@ def _prepared(x: Any, axis: int | None, dtype: DTypeLike | None) -> tuple[Variab
     return x, normalise_axis(axis, x.ndim), out
 
 
+HIGHEST_DIFFERENCE: Final = 1000
+"""Each order is a subtraction of the graph; beyond, binomial coefficients have left the range of float64."""
+
+
 @public
 def diff(x: Any, n: int = 1, axis: int = -1) -> Variable:
     """x[1:] − x[:−1] along an axis, n times; of booleans whether neighbours differ.
 
-    Raises: GraphValueError for a negative n or an axis out of range.
+    Raises: GraphValueError for an n that is negative or above HIGHEST_DIFFERENCE, or an axis out of range.
     """
     x = as_tensor(x)
-    if n < 0:
-        raise GraphValueError(f"diff: order {n} is negative")
+    if not 0 <= n <= HIGHEST_DIFFERENCE:
+        raise GraphValueError(f"diff: order {n} is {'negative' if n < 0 else f'above {HIGHEST_DIFFERENCE}'}")
     before = (slice(None),) * normalise_axis(axis, x.ndim)
     for _ in range(n):
         later, earlier = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]

@@ -21,7 +21,8 @@ from aotensor.ops.linear import ConstantOp, DiscreteOp, zero_gradient
 from aotensor.ops.reduce.sums import Axes, finished, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand, transpose
-from aotensor.ops.shape.extents import extents_of, product, reshape
+from aotensor.ops.shape.extents import extents_of, product
+from aotensor.ops.shape.reshape import reshape
 
 _VERB: Final = {"max": "maximum", "min": "minimum", "argmax": "maximum", "argmin": "minimum"}
 _BOOL_VERB: Final = {"max": "or", "min": "and"}

@@ -21,7 +21,8 @@ from aotensor.ops.index import subtensor
 from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.reduce.sums import Axes, finished
 from aotensor.ops.shape.axes import transpose
-from aotensor.ops.shape.extents import extent_of, extents_of, product, ravel, reshape
+from aotensor.ops.shape.extents import extent_of, extents_of, product
+from aotensor.ops.shape.reshape import ravel, reshape
 
 
 @dataclass(frozen=True)

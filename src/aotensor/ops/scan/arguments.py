@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.types import TensorType
+from aotensor.core.types import TensorType, checked_int
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import minimum
@@ -93,7 +93,7 @@ def checked_taps(taps: Any, what: str) -> tuple[int, ...]:
         raise GraphTypeError(f"scan: the taps of {what} are ints, not {taps!r}")
     if not listed or len(set(listed)) != len(listed):
         raise GraphValueError(f"scan: the taps of {what} are distinct, and one at least, not {taps!r}")
-    return tuple(map(int, listed))
+    return tuple(checked_int(tap, "a tap") for tap in listed)
 
 
 def read_outputs(given: Any) -> list[State | None]:

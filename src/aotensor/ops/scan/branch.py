@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.public import lookup
 from aotensor.graph.subgraph import Subgraph
@@ -71,7 +71,7 @@ class Branch(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         sides = list(zip(self.then.influences, self.otherwise.influences, strict=True))
         rows = [[position in one | other for one, other in sides] for position in range(len(node.inputs) - 1)]
-        return [[False] * len(node.outputs), *rows]
+        return [[True] * len(node.outputs), *rows]
 
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
         return b.branch(self, inputs)
@@ -81,7 +81,7 @@ class Branch(Op):
 class IfElse(Op):
     """condition, a₁ … aₙ, b₁ … bₙ → a₁ … aₙ where the condition, a bool scalar, holds, else b₁ … bₙ.
 
-    The cotangents go to the values that were taken, exact zeros to the others; the condition is not differentiated. A
+    The cotangents go to the values that were taken, exact zeros to the others and to the condition, as with `switch`. A
     sweep carries them on behind the condition, so that nothing of the other side reaches a gradient (gradient/guards).
     """
 
@@ -106,7 +106,7 @@ class IfElse(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         places = range(self.count)
-        return [[False] * self.count, *([k == place for k in places] for place in (*places, *places))]
+        return [[True] * self.count, *([k == place for k in places] for place in (*places, *places))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -125,7 +125,7 @@ class IfElse(Op):
                 sides = [*given, *zeros] if is_then else [*zeros, *given]
                 for place, term in zip(places, chosen(condition, sides), strict=True):
                     terms[place] = term
-        return [disconnected(), *terms]
+        return [zero_gradient(condition) if live else disconnected(), *terms]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -135,7 +135,7 @@ class IfElse(Op):
         for k, x in enumerate(outputs):
             pair = [tangents[1 + k], tangents[1 + k + self.count]]
             if all(map(is_disconnected, pair)):
-                results.append(disconnected())
+                results.append(disconnected() if is_disconnected(tangents[0]) else zero_gradient(x))
             elif not dtypes.is_float(x.dtype):
                 results.append(zero_gradient(x))
             else:
@@ -175,7 +175,7 @@ def chosen(condition: Variable, sides: Sequence[Variable]) -> list[Variable]:
 
 
 def either(one: TensorType, other: TensorType) -> TensorType:
-    """The type of a value that is one of two.   Raises: GraphValueError if they differ in dtype or rank."""
+    """The type of a value that is one of two.   Raises: GraphTypeError if they differ in dtype or rank."""
     if (one.dtype, one.rank) != (other.dtype, other.rank):
-        raise GraphValueError(f"one branch gives {one}, the other {other}")
+        raise GraphTypeError(f"one branch gives {one}, the other {other}")
     return TensorType(one.dtype, common_dims(one.shape, other.shape))

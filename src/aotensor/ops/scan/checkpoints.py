@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import minimum
@@ -16,10 +17,12 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.scan.arguments import as_list, step_count
 from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.frontend import Loop
-from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, extents_of, reshape
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, extents_of
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.shape.reshape import reshape
 
 
+@coerced
 def scan_checkpoints(
     fn: Callable[..., Any],
     sequences: Any = None,
@@ -46,6 +49,9 @@ def scan_checkpoints(
     infos = as_list(outputs_info)
     if any(isinstance(item, Mapping) and "taps" in item for item in [*infos, *as_list(sequences)]):
         raise GraphValueError("scan_checkpoints: taps are not supported", hint="use scan")
+    for item in as_list(sequences):
+        if isinstance(item, Mapping) and set(item) != {"input"}:
+            raise GraphValueError(f"scan_checkpoints: a sequence is a dict of input, found {sorted(map(str, item))}")
     wholes = [as_tensor(x["input"] if isinstance(x, Mapping) else x) for x in as_list(sequences)]
     steps = as_extent(step_count(n_steps, [extent_of(x, 0) for x in wholes]))
     parts = _ceil_div(steps, int(save_every_N))

@@ -12,7 +12,8 @@ from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import Subtensor
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
-from aotensor.ops.shape.extents import Reshape, Shape, ShapeI
+from aotensor.ops.shape.extents import Shape, ShapeI
+from aotensor.ops.shape.reshape import Reshape
 
 _ARITHMETIC: Final = frozenset({
     "abs", "add", "and_", "cast", "clip", "eq", "ge", "gt", "identity", "int_div", "invert", "isfinite", "isinf",

@@ -8,9 +8,11 @@ from typing import TypeAlias
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Constant, Variable, made_at
+from aotensor.graph.site import made_at
+from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.create import Alloc
-from aotensor.ops.shape.extents import Reshape, ShapeI, SymbolicExtent, is_extent
+from aotensor.ops.shape.extents import ShapeI, SymbolicExtent, is_extent
+from aotensor.ops.shape.reshape import Reshape
 
 Axis: TypeAlias = tuple[Variable, int]
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.arguments import as_list
 from aotensor.ops.scan.frontend import Loop, scan
 
 
+@coerced
 def map(
     fn: Callable[..., Any],
     sequences: Any,
@@ -35,6 +37,7 @@ def map(
     )
 
 
+@coerced
 def reduce(
     fn: Callable[..., Any],
     sequences: Any,
@@ -57,6 +60,7 @@ def reduce(
     return (result, updates) if return_updates else result
 
 
+@coerced
 def foldl(
     fn: Callable[..., Any],
     sequences: Any,
@@ -70,6 +74,7 @@ def foldl(
     return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name, return_updates)
 
 
+@coerced
 def foldr(
     fn: Callable[..., Any],
     sequences: Any,

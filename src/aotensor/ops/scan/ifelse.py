@@ -25,8 +25,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     matrices also in their patterns, not in their format.
     name: of the results.
 
-    Raises: GraphTypeError for a condition that is no scalar or branches of different kinds, GraphValueError for
-    branches of different number, dtype, rank or format.
+    Raises: GraphTypeError for a condition that is no scalar, and for branches of different kind, dtype, rank or format;
+    GraphValueError for branches of different number.
     """
     choice = as_tensor(condition)
     if choice.ndim != 0:
@@ -50,15 +50,15 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 
 
 def _check_pair(one: Variable, other: Variable) -> None:
-    """Raises: GraphValueError for values that cannot stand for each other, GraphTypeError for sparse beside dense."""
+    """Raises: GraphTypeError for values of which one cannot stand for the other."""
     lines = [one.describe(), other.describe()]
     if one.is_sparse != other.is_sparse:
         hint = "dense_from_sparse and csr_from_dense convert"
         raise GraphTypeError("ifelse: one branch is sparse, the other dense", lines=lines, hint=hint)
     if (one.dtype, one.ndim) != (other.dtype, other.ndim):
-        raise GraphValueError("ifelse: the branches differ in dtype or rank", lines=lines, hint="cast one of them")
+        raise GraphTypeError("ifelse: the branches differ in dtype or rank", lines=lines, hint="cast one of them")
     if isinstance(one, SparseVariable) and isinstance(other, SparseVariable) and one.format != other.format:
-        raise GraphValueError("ifelse: the branches differ in format", lines=lines, hint="convert one of them")
+        raise GraphTypeError("ifelse: the branches differ in format", lines=lines, hint="convert one of them")
 
 
 def _chosen(condition: Variable, then: Sequence[Variable], otherwise: Sequence[Variable]) -> list[Variable]:

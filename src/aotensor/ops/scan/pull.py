@@ -22,13 +22,14 @@ from aotensor.graph.walk import leaves
 from aotensor.ops.create import alloc, is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import add, minimum
 from aotensor.ops.elementwise.compare import le, switch
-from aotensor.ops.index import IncSubtensor, set_subtensor
+from aotensor.ops.index import IncSubtensor
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.scan.extents import spans
 from aotensor.ops.scan.recover import Forward, Recovered, recover
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extent_of, shape_i
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.updates import set_subtensor
 from aotensor.ops.window import Position
 
 if TYPE_CHECKING:

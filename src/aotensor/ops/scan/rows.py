@@ -14,10 +14,10 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
-from aotensor.ops.index import set_subtensor
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.scan.extents import Axis
 from aotensor.ops.shape.extents import SymbolicExtent, extents_of
+from aotensor.ops.updates import set_subtensor
 from aotensor.ops.window import Line, gather
 
 _FEW = "a sequence has {found} rows for {expected} steps"

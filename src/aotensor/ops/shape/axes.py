@@ -79,12 +79,14 @@ def dimshuffle(x: Any, pattern: Sequence[int | str | None]) -> Variable:
     at run time where the extent is not known).
     """
     x = as_tensor(x)
-    entries = [None if entry in ("x", None) else _axis_number(entry, x.ndim) for entry in pattern]
+    entries = [None if entry is None else _axis_number(entry, x.ndim) for entry in pattern]
     return _shuffle(x, entries)
 
 
-def _axis_number(entry: object, rank: int) -> int:
+def _axis_number(entry: object, rank: int) -> int | None:
     if isinstance(entry, str):
+        if entry == "x":
+            return None
         raise GraphTypeError(f"a dimshuffle pattern holds axes and 'x', not {entry!r}")
     return normalise_axis(entry, rank)  # type: ignore[arg-type]
 

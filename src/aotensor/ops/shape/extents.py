@@ -1,4 +1,4 @@
-"""Extents as values, reshape, and the checks of shapes."""
+"""Extents as values: those of a tensor, those that a user gives, and what is known of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Tensor, TensorBuilder
-from aotensor.core.types import Array, Dim, TensorType, normalise_axis
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType, checked_int, normalise_axis
+from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.batching import check_steering, moved
-from aotensor.ops.linear import ConstantOp, LinearOp
+from aotensor.ops.batching import moved
+from aotensor.ops.linear import ConstantOp
 
 SymbolicExtent = int | Variable
 """An extent in a graph: a number, or an integer scalar variable."""
@@ -121,17 +121,22 @@ def product(extents: Iterable[SymbolicExtent]) -> SymbolicExtent:
 
 
 def as_extent(value: Any, what: str = "an extent") -> SymbolicExtent:
-    """One entry of a shape.   Raises: GraphTypeError unless it is an int or an integer scalar variable."""
+    """One entry of a shape.
+
+    Raises: GraphTypeError unless it is an int or an integer scalar variable, GraphOverflowError beyond int64.
+    """
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
+        return checked_int(value, what)
     x = as_tensor(value)
     if x.ndim != 0 or x.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"{what} is an integer scalar, not {x.type}", lines=[x.describe()])
-    return int(x.data) if isinstance(x, Constant) else x
+    return checked_int(int(x.data), what) if isinstance(x, Constant) else x
 
 
-def as_extents(value: Any) -> list[SymbolicExtent]:
+def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
     """A shape as the user wrote it: an int, a sequence of ints and integer scalars, or an integer vector.
+
+    count: the length of a vector where its type does not say it; checked at run time.
 
     Raises: GraphTypeError for anything else, or for a vector variable of unknown length.
     """
@@ -144,25 +149,38 @@ def as_extents(value: Any) -> list[SymbolicExtent]:
         return [as_extent(x)]
     if x.ndim != 1 or x.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"a shape is a vector of integers, not {x.type}", lines=[x.describe()])
-    if isinstance(x, Constant):
-        return [int(entry) for entry in x.data]
-    if x.owner is not None and isinstance(x.owner.op, Shape):
-        (source,) = x.owner.inputs
-        return [extent_of(source, axis) for axis in x.owner.op.selected(source.ndim)]
+    if x.static_shape[0] is None and count is not None:
+        x = lookup("specify_shape")(x, (count,))
     if x.static_shape[0] is None:
         raise GraphTypeError(
             "a shape vector needs a known length: it is the rank of the result",
             lines=[x.describe()],
             hint="give a tuple of scalars",
         )
-    return [as_extent(lookup("subtensor")(x, k)) for k in range(x.static_shape[0])]
+    return _entries(x)
+
+
+def _entries(x: Variable) -> list[SymbolicExtent]:
+    """The entries of a vector of known length, read where the vector is put together."""
+    if isinstance(x, Constant):
+        return [as_extent(entry) for entry in x.data]
+    if x.owner is not None and isinstance(x.owner.op, Shape):
+        (source,) = x.owner.inputs
+        return [extent_of(source, axis) for axis in x.owner.op.selected(source.ndim)]
+    if x.owner is not None and x.owner.op.name == "join" and all(p.static_shape[0] is not None for p in x.owner.inputs):
+        return [entry for part in x.owner.inputs for entry in _entries(part)]
+    if x.owner is not None and x.owner.op.name == "dimshuffle" and x.owner.inputs[0].ndim == 0:
+        return [as_extent(x.owner.inputs[0])]
+    count = x.static_shape[0]
+    assert count is not None
+    return [as_extent(lookup("subtensor")(x, k)) for k in range(count)]
 
 
 def dim_of(extent: SymbolicExtent) -> Dim:
     """What a type can say of an extent: the number, the name of the dim it is read from, or None."""
     if isinstance(extent, int):
         return extent
-    source = _source(extent)
+    source = source_of(extent)
     return None if source is None else source[0].tensor_type.shape[source[1]]
 
 
@@ -170,204 +188,17 @@ def is_extent(value: Variable, x: Variable, axis: int) -> bool:
     """Is it certain that an integer scalar is the extent of x along an axis?"""
     if isinstance(value, Constant):
         return x.static_shape[axis] == int(value.data)
-    source = _source(value)
-    return source is not None and _key(*source) == _key(x, axis)
+    source = source_of(value)
+    return source is not None and extent_key(*source) == extent_key(x, axis)
 
 
-def _source(extent: Variable) -> tuple[Variable, int] | None:
+def source_of(extent: Variable) -> tuple[Variable, int] | None:
     """(x, axis) if the extent is x.shape[axis]."""
     op: Any = extent.owner.op if extent.owner is not None else None
     return (extent.owner.inputs[0], op.axis) if extent.owner is not None and op.gives_extent else None
 
 
-@dataclass(frozen=True)
-class Reshape(LinearOp):
-    """The elements of x in C order under new extents: x, *sizes → x reshaped.
-
-    dims: an int is an extent, −1 is what remains (once at most), a name or None stands for the next of `sizes`.
-    """
-
-    name: ClassVar[str] = "reshape"
-    dims: tuple[Dim, ...]
-
-    def infer_type(self, x: TensorType, *sizes: TensorType) -> TensorType:
-        _check_sizes(self.dims, sizes)
-        if sum(dim == -1 for dim in self.dims) > 1:
-            raise GraphValueError("only one extent can be −1")
-        if -1 in self.dims and 0 in self.dims:
-            raise GraphValueError("an extent of −1 beside an extent of 0 is not determined")
-        out = tuple(None if dim == -1 else dim for dim in self.dims)
-        known = [extent for extent in x.static_shape if extent is not None]
-        if len(known) == x.rank and all(isinstance(dim, int) for dim in self.dims):
-            target = _complete(math.prod(known), [dim for dim in self.dims if isinstance(dim, int)])
-            return TensorType(x.dtype, target)
-        return TensorType(x.dtype, out)
-
-    def reference(self, x: Array, *sizes: Array) -> Array:
-        return x.reshape(_complete(x.size, _fill(self.dims, sizes)))
-
-    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
-        return reshape(cotangent, extents_of(inputs[0]))
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
-        x, *sizes = inputs
-        pending = iter(sizes)
-        target = [dim if isinstance(dim, int) else next(pending) for dim in self.dims]
-        if -1 in self.dims:
-            position = self.dims.index(-1)
-            others = product(extent for k, extent in enumerate(target) if k != position)
-            target[position] = _share(product(extents_of(x)[1:]), others)
-        return [reshape(x, [extent_of(x, 0), *target])]
-
-    def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> Tensor:
-        v = b.scalars
-        total: Extent = 1
-        for extent in x.extents:
-            total = v.imul(total, extent)
-        extents: list[Extent] = []
-        pending = iter(sizes)
-        known: Extent = 1
-        for dim in self.dims:
-            extent = dim if isinstance(dim, int) else v.cast(b.item(next(pending)), dtypes.INDEX)
-            if not isinstance(extent, int):
-                b.check(v.compare("ge", extent, v.index(0)), "reshape: extent {found} is negative", found=extent)
-            extents.append(extent)
-            known = known if extent == -1 else v.imul(known, extent)
-        if -1 in self.dims:
-            rest = _rest(b, total, known)
-            extents = [rest if dim == -1 else extent for dim, extent in zip(self.dims, extents, strict=True)]
-            known = v.imul(known, rest)
-        b.fit([extents])
-        if not (isinstance(known, int) and isinstance(total, int)):
-            b.check(v.compare("eq", v.index(known), v.index(total)), _MISFIT, found=total, expected=known)
-        return b.reshape(x, extents)
-
-
-_MISFIT = "reshape: {found} elements do not fit a shape of {expected}"
-_NO_REST = "reshape: an extent of −1 is not determined by {found} elements beside others of product 0"
-
-
-def _share(total: SymbolicExtent, known: SymbolicExtent) -> SymbolicExtent:
-    """total // known in the graph, a number where both are."""
-    if isinstance(total, int) and isinstance(known, int):
-        return total // known
-    return lookup("int_div")(total, known)  # type: ignore[no-any-return]
-
-
-def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:
-    """total // known, where known must not be 0."""
-    v = b.scalars
-    if isinstance(known, int):
-        return v.ifloordiv(total, known)
-    b.check(v.compare("ne", known, v.index(0)), _NO_REST, found=total)
-    return v.ifloordiv(total, known)
-
-
-def _check_sizes(dims: Sequence[Dim], sizes: Sequence[TensorType]) -> None:
-    assert sum(not isinstance(dim, int) for dim in dims) == len(sizes), "one size per dim that is no number"
-    for found in sizes:
-        if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
-            raise GraphTypeError(f"an extent is an integer scalar, not {found}")
-
-
-def _fill(dims: Sequence[Dim], sizes: Sequence[Array]) -> list[int]:
-    for size in sizes:
-        if size < 0:
-            raise GraphValueError(f"reshape: extent {size} is negative")
-    pending = iter(sizes)
-    return [dim if isinstance(dim, int) else int(next(pending)) for dim in dims]
-
-
-def _complete(total: int, target: Sequence[int]) -> tuple[int, ...]:
-    """The extents with −1 replaced.   Raises: GraphValueError if they do not hold `total` elements."""
-    known = math.prod(extent for extent in target if extent != -1)
-    if -1 in target and known == 0:
-        raise GraphValueError(_NO_REST.format(found=total))
-    filled = tuple(total // known if extent == -1 else extent for extent in target)
-    if any(extent < 0 for extent in filled):
-        raise GraphValueError(f"reshape: extent {min(filled)} is negative")
-    if math.prod(filled) != total:
-        raise GraphValueError(_MISFIT.format(found=total, expected=math.prod(filled)))
-    return filled
-
-
-@public
-def reshape(x: Any, shape: Any, ndim: int | None = None) -> Variable:
-    """x in C order under new extents: ints, integer scalars, at most one −1; or an integer vector.
-
-    ndim: the rank of the result, checked if given.
-    Raises: GraphValueError if the numbers of elements differ (at run time where they are not known) or two are −1.
-    """
-    x = as_tensor(x)
-    target = as_extents(shape)
-    if ndim is not None and ndim != len(target):
-        raise GraphValueError(f"reshape: {len(target)} extents for rank {ndim}")
-    if sum(isinstance(extent, int) and extent == -1 for extent in target) == 1:
-        target = _resolve(x, target)
-    if _has_shape(x, target):
-        return x  # type: ignore[no-any-return]
-    symbolic = [extent for extent in target if isinstance(extent, Variable)]
-    return Reshape(tuple(dim_of(extent) for extent in target))(x, *symbolic)  # type: ignore[no-any-return]
-
-
-def _resolve(x: Variable, target: list[SymbolicExtent]) -> list[SymbolicExtent]:
-    """The target with −1 replaced where extents of x cancel: (n, 3, 4) as (n, −1) is (n, 12), even for n = 0."""
-    position = next(k for k, extent in enumerate(target) if isinstance(extent, int) and extent == -1)
-    left = {_key(x, axis): axis for axis in range(x.ndim) if x.static_shape[axis] is None}
-    above = math.prod(extent for extent in x.static_shape if extent is not None)
-    below = math.prod(extent for k, extent in enumerate(target) if isinstance(extent, int) and k != position)
-    if len(left) != x.static_shape.count(None) or below == 0:
-        return target
-    for extent in target:
-        if isinstance(extent, Variable):
-            source = _source(extent)
-            if source is None or left.pop(_key(*source), None) is None:
-                return target
-    if not left and above % below == 0:
-        rest: SymbolicExtent = above // below
-    elif len(left) == 1 and above == below:
-        rest = extent_of(x, next(iter(left.values())))
-    else:
-        return target
-    return [*target[:position], rest, *target[position + 1 :]]
-
-
-def _has_shape(x: Variable, target: Sequence[SymbolicExtent]) -> bool:
-    """Is it certain that x has these extents already?"""
-    if len(target) != x.ndim:
-        return False
-    for axis, extent in enumerate(target):
-        if isinstance(extent, int):
-            same = extent == x.static_shape[axis]
-        else:
-            source = _source(extent)
-            same = source is not None and _key(*source) == _key(x, axis)
-        if not same:
-            return False
-    return True
-
-
-def _key(x: Variable, axis: int) -> str | tuple[Variable, int]:
+def extent_key(x: Variable, axis: int) -> str | tuple[Variable, int]:
     """What makes two unknown extents the same: the dim's name, else the variable and the axis."""
     dim = x.tensor_type.shape[axis]
     return dim if isinstance(dim, str) else (x, axis)
-
-
-@public
-def flatten(x: Any, ndim: int = 1) -> Variable:
-    """x as rank `ndim`: the first ndim − 1 axes stay, the others become one.
-
-    Raises: GraphValueError if ndim is below 1 or above the rank of x.
-    """
-    x = as_tensor(x)
-    if not 1 <= ndim <= max(x.ndim, 1):
-        raise GraphValueError(f"flatten: ndim {ndim} for a tensor of rank {x.ndim}", lines=[x.describe()])
-    extents = extents_of(x)
-    return reshape(x, [*extents[: ndim - 1], product(extents[ndim - 1 :])])
-
-
-@public
-def ravel(x: Any) -> Variable:
-    """All elements of x in C order, as a vector."""
-    return flatten(x)

@@ -8,30 +8,33 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.types import normalise_axes, normalise_axis
+from aotensor.core.types import as_array, normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import alloc, zeros
 from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
 from aotensor.ops.elementwise.compare import cast, clip
-from aotensor.ops.index import inc_subtensor, set_subtensor, subtensor
+from aotensor.ops.index import subtensor
 from aotensor.ops.multi_index import position_inside
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import expand_dims, shape_padleft
 from aotensor.ops.shape.broadcast import specify_shape
-from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, extents_of, product, ravel, reshape
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, extent_of, extents_of, product
 from aotensor.ops.shape.join import join
+from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.ops.take import take
+from aotensor.ops.updates import inc_subtensor, set_subtensor
 
 
 @public
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     """Every element (or slice along an axis) `repeats` times in a row; axis None flattens first.
 
-    repeats: an int or an integer scalar, or a vector of one count per element along the axis.
+    repeats: an int or an integer scalar, or a vector of one count per element along the axis; one whose only extent is
+    statically 1 counts for all of them.
 
     Raises: GraphTypeError for counts that are no integers; GraphValueError for counts of another rank or length, or for
     a negative one (at run time where it is not known).
@@ -40,8 +43,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normalise_axis(axis, x.ndim)
-    if np.ndim(repeats) if not isinstance(repeats, Variable) else repeats.ndim:
-        return _repeated_each(x, as_tensor(repeats), axis)
+    counts = as_tensor(repeats)
+    if counts.static_shape == (1,):
+        (repeats,) = as_extents(counts)
+    elif counts.ndim:
+        return _repeated_each(x, counts, axis)
     times = as_extent(repeats)
     extents = extents_of(x)
     wide = alloc(expand_dims(x, axis + 1), *extents[: axis + 1], times, *extents[axis + 1 :])
@@ -63,9 +69,15 @@ def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
 
 @public
 def tile(x: Any, reps: Any) -> Variable:
-    """x repeated as a whole, reps[k] times along axis k; missing counts and axes are 1 on the left, as in NumPy."""
+    """x repeated as a whole, reps[k] times along axis k; missing counts and axes are 1 on the left, as in NumPy.
+
+    reps: a count, several, or an integer vector of known length.
+
+    Raises: GraphTypeError for counts that are no integers, GraphValueError for a negative one (at run time where it is
+    not known).
+    """
     x = as_tensor(x)
-    named = [as_extent(count) for count in (reps if isinstance(reps, list | tuple) else [reps])]
+    named = as_extents(reps)
     rank = max(x.ndim, len(named))
     x = shape_padleft(x, rank - x.ndim)
     counts: list[SymbolicExtent] = [*([1] * (rank - len(named))), *named]
@@ -119,7 +131,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     GraphIndexError at run time for an empty axis that is not padded by a constant.
     """
     x = as_tensor(x)
-    if mode != "constant" and mode not in _PLACES:
+    if not isinstance(mode, str) or mode not in ("constant", *_PLACES):
         modes = ", ".join(["constant", *_PLACES])
         raise UnsupportedError(f"pad: mode {mode!r} is not supported", hint=f"use one of {modes}")
     if isinstance(pad_width, Variable) and not isinstance(pad_width, Constant):
@@ -170,7 +182,7 @@ _PLACES: Final[dict[str, Callable[..., Variable]]] = {
 
 
 def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
-    widths = np.asarray(pad_width)
+    widths = as_array(pad_width)
     if widths.dtype.kind not in "iu" or (widths < 0).any():
         raise GraphValueError(f"pad: widths are non-negative integers, not {pad_width!r}")
     try:

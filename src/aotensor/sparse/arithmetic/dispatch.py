@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Final
@@ -12,15 +11,18 @@ import numpy as np
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Op
 from aotensor.graph.public import public
+from aotensor.graph.site import warn_user
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.elementwise import arithmetic, powers
+from aotensor.ops.gradient_control import ViewOp
 from aotensor.sparse.arithmetic import compare, structured
 from aotensor.sparse.arithmetic.add import sparse_add, sparse_neg, sparse_sub
 from aotensor.sparse.arithmetic.multiply import DivSD, sparse_mul
 from aotensor.sparse.arithmetic.operands import operands
 from aotensor.sparse.arithmetic.structured import ZERO_PRESERVING, structured_pow
 from aotensor.sparse.convert import dense_from_sparse
+from aotensor.sparse.gradient_views import viewed
 from aotensor.sparse.op import as_sparse
 
 
@@ -44,14 +46,15 @@ def sparse_power(x: Any, exponent: Any) -> Variable:
     """
     matrix = as_sparse(x)
     value = exponent.data if isinstance(exponent, Constant) else exponent
-    is_number = isinstance(value, int | float | np.number) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    is_number = isinstance(value, int | float | np.number)
+    is_number = is_number or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf")
     if is_number and value > 0:
         return structured_pow(matrix, exponent)
     return powers.pow(_densified("pow", matrix), exponent)
 
 
 def _densified(name: str, x: Variable) -> Variable:
-    warnings.warn(f"{name} makes the sparse matrix {x} dense", UserWarning, stacklevel=4)
+    warn_user(f"{name} makes the sparse matrix {x} dense")
     return dense_from_sparse(x)
 
 
@@ -84,6 +87,8 @@ def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
 
     Raises: GraphTypeError for an op that has no sparse meaning, with what to call instead.
     """
+    if isinstance(op, ViewOp):
+        return viewed(op, *inputs)
     found = COUNTERPARTS.get(op.name)
     if found is not None and (op.name not in ("true_div", "pow") or is_sparse(inputs[0])):
         return found(*inputs)

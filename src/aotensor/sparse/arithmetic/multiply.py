@@ -16,7 +16,7 @@ from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.linear import zero_gradient
-from aotensor.ops.shape.extents import ravel
+from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.arithmetic.add import both_dense, check_fits, fitted_dims, vector_result
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,

@@ -14,8 +14,8 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op, disconnected, is_disconnected
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable, constant
+from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.fitting import fitting
 from aotensor.sparse.op import Parts, SparseOp, as_sparse_or_tensor, is_canonical, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import canonical, other_format
 from aotensor.sparse.reformat import PassingOp, in_format

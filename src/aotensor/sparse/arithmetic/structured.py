@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import evaluate_all
@@ -82,6 +83,7 @@ def structured(function: Function, label: str, doc: str = "") -> Function:
     return on_sparse
 
 
+@coerced
 def structured_elemwise(function: Function) -> Callable[[Callable[..., Any]], Function]:
     """Decorator: the structured form of an elementwise function, with name and docstring of what it decorates.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, normalise_axes
+from aotensor.errors import GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
@@ -33,6 +34,8 @@ Axis = int | Sequence[int] | None
 def one_axis(axis: Axis) -> int | None:
     """An axis of a matrix as 0 or 1, or None for both.   Raises: GraphValueError for one that it does not have."""
     axes = normalise_axes(axis, 2)
+    if not axes:
+        raise GraphValueError("a sum over no axis is the matrix itself", hint="None is the sum over both")
     return None if len(axes) == 2 else axes[0]
 
 

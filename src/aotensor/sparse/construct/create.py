@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
@@ -20,8 +20,9 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import matrix_transpose
-from aotensor.ops.shape.extents import extent_of, ravel
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.rearrange import tile
+from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.csm import CSC, CSR, CSMProperties, MatrixShape, matrix_of, parts_of
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, type_error
@@ -109,6 +110,8 @@ class CSMGrad(SparseOp):
     name: ClassVar[str] = "csm_grad"
 
     def infer_type(self, *types: TensorType) -> TensorType:
+        if len(types) != 8:
+            raise GraphTypeError(f"takes the 4 vectors of x and the 4 of g, not {len(types)} inputs")
         for four in (types[:4], types[4:]):
             CSR.infer_type(*four)
         return TensorType(types[4].dtype, types[0].shape)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.types import Array, Dim, TensorType
-from aotensor.errors import GraphTypeError
+from aotensor.core.types import Array, Dim, TensorType, within_reach
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
@@ -108,14 +108,13 @@ def diagonal_of(x: Variable, offset: int) -> Variable:
     return Diag(offset)(x) if x.is_sparse else diagonal(x, offset)
 
 
+@coerced
 def diag(x: Any, k: int = 0) -> Variable:
     """Diagonal k of a sparse matrix as a dense vector: x[i, i + k].   (m, n) → its length
 
     Raises: GraphTypeError unless x is a sparse matrix and k an int.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise GraphTypeError(f"diag: the offset is an int known at compile time, not {k!r}")
-    return Diag(int(k))(as_sparse(x))  # type: ignore[no-any-return]
+    return Diag(within_reach(k))(as_sparse(x))  # type: ignore[no-any-return]
 
 
 def trace(x: Any) -> Variable:
@@ -169,6 +168,7 @@ class SquareDiagonal(SparseOp):
         return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else self(tangents[0])]
 
 
+@coerced
 def square_diagonal(diag: Any, format: str = "csc") -> SparseVariable:
     """A square matrix of a format with a vector on its main diagonal; zeros are stored.   (n,) → (n, n)
 

@@ -20,6 +20,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.public import lookup
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
@@ -239,6 +240,7 @@ class SparseBlockDiagonal(Stack):
         return super().infer_type(*blocks)
 
 
+@coerced
 def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> SparseVariable:
     """Sparse matrices of as many rows beside each other, csc unless `format` says csr.   (m, n₁), (m, n₂), … → (m, Σn)
 
@@ -250,6 +252,7 @@ def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | 
     return _stacked(HStack, blocks, format, dtype)
 
 
+@coerced
 def vstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> SparseVariable:
     """Sparse matrices of as many columns below each other, csc unless `format` says csr.   Raises: as hstack"""
     return _stacked(VStack, blocks, format, dtype)
@@ -264,6 +267,7 @@ def _stacked(
     return kind(format or "csc", wanted)(*map(as_sparse, blocks))  # type: ignore[no-any-return]
 
 
+@coerced
 def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
     """Sparse or dense matrices along a diagonal; of dense ones what is not 0 is stored.   → (Σm, Σn), promoted dtype
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import one_of
 from aotensor.graph.op import disconnected
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
@@ -117,7 +118,7 @@ class PlacedElements(WindowOp):
     index_dtype: str
 
     def __post_init__(self) -> None:
-        assert self.format in SPARSE_FORMATS
+        one_of(f"{self.name}: format", self.format, SPARSE_FORMATS)
 
     def infer_type(
         self, z: TensorType, rows: TensorType, columns: TensorType, m: TensorType, n: TensorType

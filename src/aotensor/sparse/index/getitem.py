@@ -20,8 +20,8 @@ from aotensor.ops.mask import Nonzero, is_mask
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_extent
-from aotensor.sparse.fitting import fitting
 from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, placed_elements
 from aotensor.sparse.index.windows import PlacedMatrix, Submatrix
 from aotensor.sparse.op import as_sparse
@@ -75,12 +75,16 @@ def get_item_2d(x: Any, rows: Any, columns: Any = slice(None)) -> Variable:
     """
     x = as_sparse(x)
     items = enumerate(rows if isinstance(rows, tuple) and len(rows) == 2 else (rows, columns))
-    wanted = {axis: _as_vector(item) for axis, item in items if not isinstance(item, slice) or item != slice(None)}
+    wanted = {axis: _as_vector(item) for axis, item in items if not _is_whole(item)}
     if not wanted:
         return x  # type: ignore[no-any-return]
     op = Submatrix(tuple(wanted), tuple(map(_rises, wanted.values())))
     found: Variable = op(x, *(_positions(x, axis, item) for axis, item in wanted.items()))
     return found
+
+
+def _is_whole(item: Any) -> bool:
+    return isinstance(item, slice) and item.start is item.stop is item.step is None
 
 
 def get_item_list(x: Any, index: Any) -> Variable:
@@ -91,8 +95,8 @@ def get_item_list(x: Any, index: Any) -> Variable:
 def get_item_2lists(x: Any, rows: Any, columns: Any) -> Variable:
     """The elements x[rows[k], columns[k]] as a dense vector of the dtype of x.
 
-    Raises: GraphIndexError for a place outside of x, GraphValueError for lengths that differ (at run time where they
-    are not known), GraphTypeError for what are no vectors of integers.
+    Raises: GraphIndexError for a place outside of x and lengths that differ (at run time where they are not known),
+    GraphTypeError for what are no vectors of integers.
     """
     x = as_sparse(x)
     return GetItem2Lists()(x, *_paired(x, rows, columns))  # type: ignore[no-any-return]
@@ -174,9 +178,9 @@ def _places(x: SparseVariable, mask: Variable) -> list[Variable]:
 
 
 def _paired(x: SparseVariable, rows: Any, columns: Any) -> list[Variable]:
-    """Rows and columns of places, one vector each.   Raises: as _positions, and GraphValueError if lengths differ"""
+    """Rows and columns of places, one vector each.   Raises: as _positions, and GraphIndexError if lengths differ"""
     i, j = (_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns)))
-    return [i, fitting(j, 0, extent_of(i, 0), i.tensor_type.shape[0], LENGTHS)]
+    return [i, fitting(j, 0, extent_of(i, 0), i.tensor_type.shape[0], LENGTHS, "index")]
 
 
 def _positions(x: SparseVariable, axis: int, item: Any) -> Variable:
@@ -195,4 +199,6 @@ def _rises(item: Any) -> bool:
         return item.step is None or (isinstance(item.step, int | np.integer) and int(item.step) > 0)
     if is_mask(item):
         return True
-    return isinstance(item, Constant) and bool(np.all(item.data >= 0)) and bool(np.all(np.diff(item.data) > 0))
+    if not isinstance(item, Constant) or item.ndim != 1:
+        return False
+    return bool(np.all(item.data >= 0)) and bool(np.all(np.diff(item.data) > 0))

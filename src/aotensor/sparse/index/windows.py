@@ -16,13 +16,14 @@ from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import full, zeros
 from aotensor.ops.elementwise.compare import cast, ge
-from aotensor.ops.index import inc_subtensor, set_subtensor, subtensor
+from aotensor.ops.index import subtensor
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.updates import inc_subtensor, set_subtensor
 from aotensor.sparse.compressed import ExpandSlices, TakeAt, sum_at
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error

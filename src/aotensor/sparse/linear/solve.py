@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
@@ -19,15 +20,16 @@ from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import sqrt
-from aotensor.ops.linalg.matrices import both_floating, check_option
+from aotensor.ops.linalg.matrices import both_floating
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
-from aotensor.ops.shape.extents import extent_of, product, reshape
+from aotensor.ops.shape.extents import extent_of, product
+from aotensor.ops.shape.fitting import fitting
 from aotensor.ops.shape.join import join
+from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.csm import parts_of
-from aotensor.sparse.fitting import fitting
 from aotensor.sparse.linear.iterations import Equations, conjugate_gradients, stabilized_biconjugate_gradients
 from aotensor.sparse.op import OTHER, Parts, as_sparse
 from aotensor.sparse.product.dots import times
@@ -135,6 +137,7 @@ def _length(b: Variable) -> Variable:
     return sqrt(switch(eq(square, 0), constant(1, dtype=b.dtype), square))
 
 
+@coerced
 def solve(
     A: Any,
     b: Any,
@@ -158,11 +161,11 @@ def solve(
     GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square, extents differ (at run time
     where they are not known) or an option is unknown; UnsupportedError for method="direct".
     """
-    if method == "direct":
+    if isinstance(method, str) and method == "direct":
         hint = "method='cg' for a symmetric positive definite matrix, else 'bicgstab'"
         raise UnsupportedError("solve: a direct method for sparse matrices is not there", hint=hint)
-    check_option("solve", "method", method, list(METHODS))
-    check_option("solve", "preconditioner", preconditioner, PRECONDITIONERS)
+    one_of("solve: method", method, METHODS)
+    one_of("solve: preconditioner", preconditioner, PRECONDITIONERS)
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
         raise GraphValueError(f"solve: maxiter is a number of steps, not {maxiter!r}")
     matrix = as_sparse(A)
@@ -190,6 +193,7 @@ def _start(x0: Any, b: Variable) -> Variable:
     return found
 
 
+@coerced
 def cg(
     A: Any,
     b: Any,

@@ -16,6 +16,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, canonical_matrix, is_matrix
@@ -25,10 +26,10 @@ from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import transposed
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.fitting import fitting
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 from aotensor.sparse.patterns import places_in, slices_of
 from aotensor.sparse.patterns_product import triples
@@ -243,6 +244,7 @@ def _checked(name: str, x: Any, y: Any) -> None:
             raise GraphTypeError(f"{name}: a scalar operand", hint="use x * y")
 
 
+@coerced
 def dot(x: Any, y: Any, sparse_grad: bool = False) -> Variable:
     """x @ y, dense, of a sparse matrix and a matrix or vector; see Dot.   Raises: as Dot."""
     _checked("sparse_dot", x, y)

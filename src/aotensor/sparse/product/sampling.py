@@ -17,10 +17,11 @@ from aotensor.graph.sparse_type import SparseTensorType, check_structure
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.shape.extents import dim_of, extent_of
+from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.csm import MatrixShape, like, matrix_of, parts_of
-from aotensor.sparse.fitting import as_column, fitting
+from aotensor.sparse.fitting import as_column
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
 from aotensor.sparse.patterns import canonical
 from aotensor.sparse.product.dots import sum_of_products

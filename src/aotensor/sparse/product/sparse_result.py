@@ -19,7 +19,8 @@ from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast, gt
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.ranges import arange
-from aotensor.ops.shape.extents import dim_of, extents_of, ravel
+from aotensor.ops.shape.extents import dim_of, extents_of
+from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import everywhere_as, transposed
 from aotensor.sparse.csm import matrix_of, parts_of

@@ -17,9 +17,9 @@ from aotensor.ops.random.cells import binomial_cells
 from aotensor.ops.random.discrete import poisson as dense_poisson
 from aotensor.ops.random.state import Drawn
 from aotensor.ops.shape.extents import as_extents, dim_of, extent_of, product
+from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.compressed import major_of_entries, sum_at
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.fitting import fitting
 from aotensor.sparse.index.windows import indptr_of
 from aotensor.sparse.op import Parts, as_sparse
 from aotensor.sparse.patterns import canonical, compress, other_format

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aotensor.graph.op import Apply
+from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Constant, Variable, made_at
+from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.create import zeros
 from aotensor.ops.scan.branch import Branch, IfElse

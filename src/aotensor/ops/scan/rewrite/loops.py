@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from aotensor.graph.op import Apply
+from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import with_bodies
 from aotensor.graph.unify import unify
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import alloc
 from aotensor.ops.scan.branch import Branch, IfElse

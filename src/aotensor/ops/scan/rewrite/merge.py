@@ -14,8 +14,9 @@ from collections.abc import Collection, Hashable, Sequence
 from itertools import combinations
 
 from aotensor.graph.op import Apply
+from aotensor.graph.site import made_at
 from aotensor.graph.unify import Numbering, unify
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.scan.cost import is_cheap
 from aotensor.ops.scan.extents import rebuilt

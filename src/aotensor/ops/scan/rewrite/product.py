@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.site import made_at
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
 from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product, reshape
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
+from aotensor.ops.shape.reshape import reshape
 
 STEP = "z"
 """The letter of the axis of steps, which contractions from `dot` and `matmul` do not use."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.site import made_at
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.index import Subtensor
 from aotensor.ops.scan.extents import rebuilt

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Variable, made_at
+from aotensor.graph.site import made_at
+from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import is_zeros
 from aotensor.ops.elementwise.arithmetic import add

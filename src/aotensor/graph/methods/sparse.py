@@ -5,12 +5,12 @@ What has a sparse meaning stays sparse; what has none makes the matrix dense and
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from aotensor.errors import GraphTypeError
 from aotensor.graph.public import lookup
+from aotensor.graph.site import warn_user
 
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
@@ -83,6 +83,11 @@ class SparseOperators:
 
     @property
     def T(self) -> Variable:
+        return lookup("sparse_transpose")(self)  # type: ignore[no-any-return]
+
+    @property
+    def mT(self) -> Variable:
+        """The transpose."""
         return lookup("sparse_transpose")(self)  # type: ignore[no-any-return]
 
     def transpose(self) -> Variable:
@@ -164,7 +169,7 @@ DENSIFYING: Final = [
 
 def _densifying(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"{name.strip('_')} makes the sparse matrix {self} dense", UserWarning, stacklevel=2)
+        warn_user(f"{name.strip('_')} makes the sparse matrix {self} dense")
         return getattr(lookup("dense_from_sparse")(self), name)(*args, **kwargs)
 
     method.__name__ = name

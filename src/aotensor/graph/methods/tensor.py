@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from aotensor.errors import GraphTypeError
+from aotensor.graph.methods.elementary import ElementaryMethods
+from aotensor.graph.methods.numpy_protocol import NumPyProtocol
+from aotensor.graph.methods.refusals import Refusals
 from aotensor.graph.public import lookup
 
 if TYPE_CHECKING:
@@ -14,13 +17,10 @@ if TYPE_CHECKING:
     Axis = int | Sequence[int] | None
 
 
-class TensorOperators:
+class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
     """What can be written on a variable: `x + y`, `x[1:]`, `x.sum(axis=0)`, `x.T`."""
 
     __slots__ = ()
-    # NumPy arrays on the left hand side leave the operation to us
-    __array_ufunc__ = None
-    __array_priority__ = 1000
 
     __hash__ = object.__hash__
 
@@ -114,14 +114,26 @@ class TensorOperators:
     def __pos__(self) -> Any:
         return self
 
+    def __divmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return other // self, other % self
+
+    def __round__(self, ndigits: int = 0) -> Variable:
+        return lookup("numpy.round")(self, ndigits)  # type: ignore[no-any-return]
+
+    def __floor__(self) -> Variable:
+        return lookup("floor")(self)  # type: ignore[no-any-return]
+
+    def __ceil__(self) -> Variable:
+        return lookup("ceil")(self)  # type: ignore[no-any-return]
+
+    def __trunc__(self) -> Variable:
+        return lookup("trunc")(self)  # type: ignore[no-any-return]
+
     def __getitem__(self, index: Any) -> Variable:
         return lookup("subtensor")(self, index)  # type: ignore[no-any-return]
-
-    def __bool__(self) -> NoReturn:
-        raise GraphTypeError(
-            "the truth value of a symbolic variable is not known",
-            hint="use switch(condition, a, b) to choose, eq(a, b) to compare",
-        )
 
     def __len__(self) -> int:
         """The extent of axis 0, where it is a number.   Raises: GraphTypeError where it is not."""
@@ -145,6 +157,9 @@ class TensorOperators:
 
     def min(self, axis: Axis = None, keepdims: bool = False) -> Variable:
         return lookup("min")(self, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
+
+    def ptp(self, axis: Axis = None, keepdims: bool = False) -> Variable:
+        return lookup("ptp")(self, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Variable:
         return lookup("argmax")(self, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]

@@ -1,0 +1,103 @@
+"""From what a user calls numbers to a NumPy array of them, or to a reason why not: nothing is lost on the way.
+
+`np.asarray` drops masks, rounds integers that have no common dtype, and makes arrays of objects of all that it does not
+understand. What it would do that to is refused here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from aotensor_runtime.errors import ArgumentTypeError
+
+AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+DEEPEST: Final = 64
+"""The largest rank of an array of NumPy."""
+
+NUMBERS: Final = "biuf"
+"""Kinds of dtypes that hold real numbers."""
+
+
+def plain_array(value: object) -> AnyArray:
+    """`value` as an array, with the dtype that NumPy gives it; the array itself where it is one.
+
+    Whether its dtype will do is the caller's question.
+
+    Raises: ArgumentTypeError for masked arrays, what NumPy cannot convert, and lists of integers that would be rounded.
+    """
+    if type(value) is np.ndarray:
+        return value
+    if _is_masked(value):
+        raise ArgumentTypeError(
+            "a masked array has elements without a value",
+            hint="pass x.filled(...), and x.mask as an argument of its own",
+        )
+    try:
+        array = np.asarray(_through_dlpack(value))
+    except Exception as error:  # whatever an __array__ of someone else raises
+        raise ArgumentTypeError(f"{type(value).__name__} {value!r:.40} is no array ({_first_line(error)})") from error
+    if array.dtype == object and array.ndim == 0 and not isinstance(value, np.ndarray):
+        if isinstance(value, int):
+            raise ArgumentTypeError(f"an integer of {value.bit_length()} bits does not fit 64")
+        hint = "pass float(x), if it is a number" if hasattr(value, "__float__") else None
+        raise ArgumentTypeError(f"{type(value).__name__} {value!r:.40} is no number and no array", hint=hint)
+    if array.dtype.kind == "f" and isinstance(value, list | tuple) and _holds_integers_only(value):
+        raise ArgumentTypeError(
+            "integers without a common dtype would be rounded", hint="pass an array of uint64, int64 or float64"
+        )
+    return array
+
+
+def dtype_hint(dtype: np.dtype[Any]) -> str | None:
+    """What to do about an array whose dtype is none of real numbers of up to 64 bits."""
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        return "convert it with .astype('float64')"
+    return _HINTS.get(dtype.kind)
+
+
+_HINTS: Final = {
+    "c": "pass real and imaginary part, .real and .imag, as two arrays",
+    "M": "pass numbers: .astype('int64'), or differences in a unit",
+    "m": "pass numbers: divide by a unit, as in x / np.timedelta64(1, 's')",
+    "O": "its elements are Python objects: convert it with .astype('float64'), if they are numbers",
+    "V": "pass its fields one by one, as in x['name']",
+}
+
+
+def _through_dlpack(value: object) -> object:
+    """What only DLPack can read, as an array on the same memory; anything else itself.
+
+    NumPy reads __array__, __array_interface__ and buffers by itself.
+    """
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return value
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return value
+    return np.from_dlpack(value)
+
+
+def _is_masked(value: object, depth: int = DEEPEST) -> bool:
+    if isinstance(value, list | tuple):
+        inner = (item for item in value if isinstance(item, list | tuple | np.ma.MaskedArray))
+        return depth > 0 and any(_is_masked(item, depth - 1) for item in inner)
+    return isinstance(value, np.ma.MaskedArray)
+
+
+def _holds_integers_only(items: list[Any] | tuple[Any, ...]) -> bool:
+    """Are all numbers in nested lists integers, and is there one?"""
+    is_found = False
+    for item in items:
+        if isinstance(item, list | tuple):
+            if not _holds_integers_only(item):
+                return False
+        elif not isinstance(item, int | np.integer):
+            return False
+        is_found = True
+    return is_found
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:120]

@@ -1,0 +1,92 @@
+"""Which function of ours stands for which of NumPy's, where the two have different names or meanings.
+
+A public function named `numpy.<name>` comes first (`ops/numpy_functions.py`), then the names below, then our function
+of the same name.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+UFUNCS: Final = {
+    "absolute": "abs", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "conjugate": "identity",
+    "degrees": "rad2deg", "divide": "true_div", "equal": "eq", "floor_divide": "int_div", "greater": "gt",
+    "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "neq",
+    "positive": "identity", "power": "pow", "radians": "deg2rad", "remainder": "mod", "square": "sqr",
+    "subtract": "sub",
+}  # fmt: skip
+"""Elementwise functions."""
+
+REDUCTIONS: Final = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
+"""`ufunc.reduce`, along axis 0 unless `axis` says more."""
+
+ACCUMULATIONS: Final = {"add": "cumsum", "multiply": "cumprod"}
+"""`ufunc.accumulate`."""
+
+FUNCTIONS: Final = {
+    "amax": "max", "amin": "min", "around": "numpy.round", "astype": "cast", "copy": "identity", "real": "identity",
+}  # fmt: skip
+"""All others."""
+
+PARAMETERS: Final = {"where.x": "ift", "where.y": "iff"}
+"""Options that have another name with us."""
+
+IGNORED: Final = frozenset({"device", "kind", "optimize", "stable", "subok"})
+"""Options that change no value here: sorting is always stable, every copy is of one kind."""
+
+OPTION_HINTS: Final = {
+    "dtype": "convert the result: .astype(dtype)",
+    "initial": "join it to the operand, or combine it with the result",
+    "out": "leave it out: the result is a new symbol",
+    "where": "use switch(where, f(x), y), or f(switch(where, x, y))",
+}
+"""What to write instead of an option that symbols have not."""
+
+_IN_PLACE: Final = "symbols do not change: set_subtensor and inc_subtensor give a changed copy"
+_FILES: Final = "save values: those of x.eval({...}), or what a call of a Function gives"
+_PARTS: Final = "use split(x, sizes, axis=...), or slices"
+
+HINTS: Final = {
+    "add.at": "use x[indices].inc(values), which counts every index",
+    "append": "use concatenate",
+    "array": "use as_tensor",
+    "array_equal": "use eq(x, y).all()",
+    "array_split": _PARTS,
+    "asarray": "use as_tensor",
+    "average": "use (weights * x).sum() / weights.sum()",
+    "block": "use concatenate along one axis after the other",
+    "column_stack": "use stack(vectors, axis=1)",
+    "copyto": _IN_PLACE,
+    "cumulative_prod": "use cumprod",
+    "cumulative_sum": "use cumsum",
+    "dsplit": _PARTS,
+    "fill_diagonal": "symbols do not change: fill_diagonal of aotensor.tensor gives a changed copy",
+    "fmax": "use maximum, in which nan wins, after switch(isnan(x), y, x)",
+    "fmin": "use minimum, in which nan wins, after switch(isnan(x), y, x)",
+    "gradient": "use diff, or grad for a derivative",
+    "hsplit": _PARTS,
+    "interp": "use values: a call of a Function gives arrays",
+    "linalg.cond": "use the singular values: s = svd(x, compute_uv=False); s[0] / s[-1]",
+    "linalg.lstsq": "use pinv(a) @ b, or solve(a.T @ a, a.T @ b)",
+    "linalg.matrix_norm": "use norm(x, axis=(-2, -1))",
+    "linalg.vector_norm": "use norm(x, axis=...)",
+    "meshgrid": "use broadcasting: x[:, None] and y[None, :]",
+    "nansum": "use switch(isnan(x), 0, x).sum()",
+    "nanmean": "use switch(isnan(x), 0, x).sum() / invert(isnan(x)).sum()",
+    "place": _IN_PLACE,
+    "put": _IN_PLACE,
+    "put_along_axis": _IN_PLACE,
+    "putmask": _IN_PLACE,
+    "resize": "use reshape, or tile",
+    "rot90": "use flip and swapaxes",
+    "save": _FILES,
+    "savetxt": _FILES,
+    "savez": _FILES,
+    "savez_compressed": _FILES,
+    "select": "use switch, one inside of the other",
+    "vander": "use x[:, None] ** arange(n)",
+    "vsplit": _PARTS,
+}
+"""What to use for functions that symbols have not."""

@@ -1,0 +1,200 @@
+"""NumPy's own functions on symbols: `np.sin(x)`, `np.sum(x, axis=0)`, `np.concatenate([x, y])` build the graph.
+
+NumPy hands a call to `__array_ufunc__` or `__array_function__` of a symbol among its arguments. The function of ours
+with the same name, or with the name that `numpy_names` says, takes over; its parameters are found by name, those
+without a default by position. What has no counterpart is refused by name: there never are arrays of symbols.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from aotensor.errors import GraphTypeError
+from aotensor.graph.methods.numpy_names import (
+    ACCUMULATIONS,
+    FUNCTIONS,
+    HINTS,
+    IGNORED,
+    OPTION_HINTS,
+    PARAMETERS,
+    REDUCTIONS,
+    UFUNCS,
+)
+from aotensor.graph.public import is_public, lookup
+
+
+class NumPyProtocol:
+    """What NumPy looks for in an operand that is no array."""
+
+    __slots__ = ()
+    # arrays and SciPy's matrices on the left hand side leave the operation to us
+    __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """`np.add(x, y)`, `x + y` with an array on the left, `np.add.reduce(x)`, `np.multiply.outer(x, y)`."""
+        return _call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Callable[..., Any], kinds: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """All other functions of NumPy."""
+        if not all(issubclass(kind, NumPyProtocol | np.ndarray) for kind in kinds):
+            return NotImplemented
+        return _call_function(function, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Refused: a symbol has no values.   Raises: GraphTypeError
+
+        SciPy's operators ask for an array of rank 0 that holds the object: when they get it, they leave the work to us.
+        """
+        if _asking_method_of_scipy() in _LEAVING_IT_TO_US:
+            cell = np.empty((), dtype=object)
+            cell[()] = self
+            return cell
+        raise GraphTypeError(
+            f"the symbolic variable {self} has no values, so it makes no array",
+            hint="x.eval({...}) gives values, as calling a Function does; as_tensor([x, y]) makes a tensor of symbols",
+        )
+
+
+_LEAVING_IT_TO_US: Final = ("dot", "__mul__", "__matmul__", "__truediv__", "__lt__", "__le__", "__gt__", "__ge__")
+"""Methods of SciPy's matrices that a method of the other operand replaces; `multiply` and `==` just go wrong."""
+
+
+def _asking_method_of_scipy() -> str | None:
+    """The method of a SciPy matrix that was called from elsewhere and now asks for an array, if one does."""
+    frame, name = sys._getframe(2), None
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse"):
+        name = frame.f_code.co_name
+        frame = frame.f_back  # type: ignore[assignment]
+    return name
+
+
+def _call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    own = ufunc.__name__
+    name = own if method == "__call__" else f"{own}.{method}"
+    given = {key: value for key, value in options.items() if not _is_nothing(key, value)}
+    tables = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}
+    if method in ("__call__", "outer"):
+        chosen = _counterpart(own, UFUNCS.get(own, own))
+    else:
+        chosen = tables.get(method, {}).get(own)
+    if chosen is None:
+        _refuse(name, inputs)
+    if method == "__call__":
+        return _called(name, chosen, inputs, given)
+    if method == "outer":
+        x, y = (lookup("as_sparse_or_tensor")(value) for value in inputs)
+        return _called(name, chosen, (lookup("shape_padright")(x, y.ndim), y), given)
+    return _called(name, chosen, inputs[:1], {"axis": 0, **given})
+
+
+def _call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    package, _, module = function.__module__.partition(".")
+    name = f"{module}.{function.__name__}" if module else function.__name__
+    is_known = package == "numpy" and module in ("", "linalg") and name not in HINTS
+    chosen = _counterpart(name, FUNCTIONS.get(name, function.__name__)) if is_known else None
+    if chosen is None:
+        _refuse(name, [*args, *kwargs.values()])
+    return _called(name, chosen, *_operands_and_options(name, function, args, kwargs))
+
+
+def _counterpart(name: str, other: str) -> str | None:
+    """The name of our function for one of NumPy's: what is made for it, or the other one."""
+    made = f"numpy.{name}"
+    return made if is_public(made) else other if is_public(other) else None
+
+
+def _operands_and_options(
+    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call of NumPy's function: operands, which have no default, by position, options by name."""
+    theirs = _parameters(function)
+    if theirs is None:  # written in C, and it does not say what it takes
+        return list(args), dict(kwargs)
+    try:
+        bound = inspect.Signature(list(theirs.values())).bind(*args, **kwargs)
+    except TypeError as error:
+        raise GraphTypeError(f"numpy.{name}: {error}") from error
+    operands: list[Any] = []
+    options: dict[str, Any] = {}
+    for key, value in bound.arguments.items():
+        parameter = theirs[key]
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            operands += value
+        elif parameter.kind == parameter.VAR_KEYWORD:
+            options |= value
+        elif parameter.default is parameter.empty:
+            operands.append(value)
+        elif key not in IGNORED and not _is_default(key, value, parameter.default):
+            options[PARAMETERS.get(f"{name}.{key}", key)] = value
+    return operands, options
+
+
+def _called(name: str, chosen: str, operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Our function.   Raises: GraphTypeError by name for options that it does not have."""
+    function = _of_sparse(chosen, operands) or lookup(chosen)
+    known = _parameters(function)
+    strange = [key for key in options if known is None or key not in known]
+    if strange:
+        hint = next((OPTION_HINTS[key] for key in strange if key in OPTION_HINTS), "leave it out")
+        title = f"numpy.{name}: {', '.join(f'{key}=' for key in strange)} is not there for symbolic variables"
+        raise GraphTypeError(title, lines=_described(operands), hint=hint)
+    return function(*operands, **options)
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_default(key: str, value: Any, default: Any) -> bool:
+    is_same = isinstance(value, bool | int | float | str) and type(value) is type(default) and value == default
+    return is_same or value is default or _is_nothing(key, value)
+
+
+def _is_nothing(key: str, value: Any) -> bool:
+    """Is an option as if it were not there?"""
+    is_default = {"out": value is None, "where": value is True}.get(key, False)
+    return is_default or value is np._NoValue or (isinstance(value, tuple) and all(one is None for one in value))
+
+
+def _of_sparse(chosen: str, operands: Sequence[Any]) -> Callable[..., Any] | None:
+    """Where a sparse symbol comes first, the method of that name: it knows what the function means for a matrix."""
+    flags = [bool(getattr(x, "is_sparse", False)) for x in operands]
+    if not any(flags):
+        return None
+    if chosen in _OPERATORS and len(flags) == 2:
+        name = _OPERATORS[chosen]
+        return getattr(type(operands[0]), f"__{name}__") if flags[0] else partial(_reflected, f"__r{name}__")
+    method = getattr(type(operands[0]), chosen, None) if flags[0] else None
+    return method.fget if isinstance(method, property) else method
+
+
+def _reflected(name: str, x: Any, y: Any) -> Any:
+    return getattr(y, name)(x)
+
+
+_OPERATORS: Final = {
+    "add": "add", "sub": "sub", "mul": "mul", "true_div": "truediv", "int_div": "floordiv", "mod": "mod", "pow": "pow",
+    "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "dot": "matmul",
+}  # fmt: skip
+"""What a sparse matrix means by an operator, its methods know."""
+
+
+def _refuse(name: str, operands: Sequence[Any]) -> NoReturn:
+    hint = HINTS.get(name, "use a function of aotensor.tensor, or values: x.eval({...}), a call of a Function")
+    raise GraphTypeError(f"numpy.{name} does not take symbolic variables", lines=_described(operands), hint=hint)
+
+
+def _described(operands: Sequence[Any]) -> list[str]:
+    return [x.describe() for x in operands if isinstance(x, NumPyProtocol)]  # type: ignore[attr-defined]

@@ -1,0 +1,57 @@
+"""What Python asks of a value and a symbol cannot answer: each says what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from aotensor.errors import GraphTypeError
+
+_EVALUATE = "x.eval({...}) gives the value, as calling a Function does"
+
+
+class Refusals:
+    """Conversions to numbers, assignment to elements, membership.   All raise GraphTypeError."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise GraphTypeError(
+            "the truth value of a symbolic variable is not known",
+            hint="use switch(condition, a, b) to choose, eq(a, b) to compare",
+        )
+
+    def __float__(self) -> NoReturn:
+        self._refuse("a float", f"{_EVALUATE}; functions of aotensor.tensor take the place of those of math")
+
+    def __int__(self) -> NoReturn:
+        self._refuse("an int", f"{_EVALUATE}; x.astype('int64') is the symbol")
+
+    def __complex__(self) -> NoReturn:
+        self._refuse("a complex", _EVALUATE)
+
+    def __index__(self) -> NoReturn:  # noqa: PLE0305
+        self._refuse("an int", f"{_EVALUATE}; arange(n) and scan take the place of range(n)")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse("a number to format", _EVALUATE)
+        return str(self)
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise GraphTypeError(
+            f"{self} is symbolic: its elements cannot be assigned",
+            hint="x = set_subtensor(x[index], value) is a changed copy, inc_subtensor adds to it",
+        )
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise GraphTypeError(
+            f"{self} is symbolic: its elements cannot be deleted", hint="join the slices that shall stay"
+        )
+
+    def __contains__(self, value: Any) -> NoReturn:
+        raise GraphTypeError(
+            f"whether {self} contains a value is not known", hint="eq(x, value).any() is the symbolic answer"
+        )
+
+    def _refuse(self, what: str, hint: str) -> NoReturn:
+        raise GraphTypeError(f"the symbolic variable {self} is not {what}", hint=hint)

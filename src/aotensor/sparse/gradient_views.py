@@ -1,0 +1,71 @@
+"""Sparse matrices whose derivatives are cut, scaled or clipped, as `ops/gradient_control.py` does to dense tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Apply, disconnected
+from aotensor.graph.variable import Variable
+from aotensor.ops.gradient_control import GradClip, SteeredView, ViewOp
+from aotensor.sparse.arithmetic.structured import structured_maximum, structured_minimum
+from aotensor.sparse.op import SparseOp, as_sparse, need_sparse
+
+
+@dataclass(frozen=True)
+class SparseView(SparseOp):
+    """x itself, a sparse matrix, with the derivatives of a view of dense tensors: x, *options → x.
+
+    A cotangent is clipped where it is stored: what is not stored is 0, and stays so.
+    """
+
+    view: ViewOp
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the view."""
+        return self.view.name
+
+    def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
+        for option in options:
+            if option.rank != 0:
+                raise GraphTypeError(f"the option for a sparse matrix is a scalar, not {option}")
+        return need_sparse(self, x)
+
+    def reference(self, x: Any, *options: Any) -> Any:
+        return x.copy()
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return inputs[:1]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        if not isinstance(self.view, GradClip) or not getattr(cotangents[0], "is_sparse", False):
+            return self.view.pullback(inputs, outputs, cotangents)
+        _, lower, upper = inputs
+        found = structured_minimum(structured_maximum(as_sparse(cotangents[0]), lower), upper)
+        return [found, disconnected(), disconnected()]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> Sequence[Variable]:
+        return self.view.pushforward(inputs, outputs, tangents)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return self.view.connection_pattern(node)
+
+    def is_faithful(self) -> bool:
+        return False
+
+    def is_dual(self) -> bool:
+        return self.view.is_dual()
+
+
+def viewed(view: ViewOp, x: Any, *options: Any) -> Variable:
+    """A view of dense tensors on a sparse matrix."""
+    given = view.steering() if isinstance(view, SteeredView) and not options else options
+    return SparseView(view)(x, *given)  # type: ignore[no-any-return]
