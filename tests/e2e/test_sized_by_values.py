@@ -166,3 +166,17 @@ def test_a_c_program_gets_its_rows_from_the_allocator(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     ran = subprocess.run([str(program)], capture_output=True, text=True, env={}, timeout=60)
     assert (ran.returncode, ran.stdout) == (0, SAYS), ran.stderr
+
+
+def test_a_buffer_as_large_as_an_output_that_a_branch_sizes(tmp_path: Path) -> None:
+    """Its extents are read from the output, so no workspace that is planned from the inputs has a place for it."""
+    x, z = at.vector("x", shape=("n",)), at.matrix("z")
+    y = at.log(2.0 + at.cos(x))
+    w = aot.ifelse(y.sum() > 0.05, z, at.sin(y[:, None] * at.cos(y)[None, :]))
+    library = aot.compile(aot.function([x, z], [y, w], name="f"), tmp_path).load()
+    for values in (np.array([0.5, 1.0]), np.array([3.1, 3.2, 3.1])):
+        found, chosen = library.f(values, X)
+        expected = np.log(2.0 + np.cos(values))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        outer = np.sin(expected[:, None] * np.cos(expected))
+        np.testing.assert_allclose(chosen, X if expected.sum() > 0.05 else outer, rtol=1e-12, atol=1e-15)

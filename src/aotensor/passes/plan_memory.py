@@ -69,7 +69,9 @@ class _Place:
 def _place_buffers(kernel: func.FuncOp) -> SSAValue:
     block = kernel.body.block
     workspace = block.args[-3]
-    buffers = [op for op in kernel.walk() if isinstance(op, memref.AllocOp) and _follows_from_dims(op.dynamic_sizes)]
+    inputs = block.args[: len(_names_of_dims(kernel))]
+    allocs = [op for op in kernel.walk() if isinstance(op, memref.AllocOp)]
+    buffers = [op for op in allocs if _follows_from_dims(op.dynamic_sizes, inputs)]
     positions, ends = _program_order(kernel)
     prologue = _hoist(block, [x for op in buffers for x in op.dynamic_sizes])
     b = LoopBuilder(Builder(prologue))
@@ -194,11 +196,11 @@ def _outermost_loop(user: Operation, home: Block | None) -> Operation:
 # --- what follows from the dims ------------------------------------------------------------------------------------
 
 
-def _follows_from_dims(values: Iterable[SSAValue]) -> bool:
-    """True if index values are made of constants and the dims of arguments alone."""
+def _follows_from_dims(values: Iterable[SSAValue], inputs: Sequence[SSAValue]) -> bool:
+    """True if index values are made of constants and the dims of inputs alone; those of outputs may depend on data."""
     for op in _slice(values):
         if isinstance(op, memref.DimOp):
-            if not isinstance(op.source, BlockArgument):
+            if op.source not in inputs:
                 return False
         elif not (op.name.startswith("arith.")):
             return False
@@ -269,9 +271,7 @@ def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
 
 def _workspace_function(stem: str, kernel: func.FuncOp, total: SSAValue) -> func.FuncOp:
     """@f.workspace_bytes(dims) -> bytes"""
-    names = kernel.attributes["dims"]
-    assert isinstance(names, ArrayAttr)
-    table = [[str(n.data) for n in row.data if isinstance(n, StringAttr)] for row in names.data]
+    table = _names_of_dims(kernel)
     distinct = list(dict.fromkeys(name for row in table for name in row if name))
     block = Block(arg_types=[index for _ in distinct])
     for argument, name in zip(block.args, distinct, strict=True):
@@ -293,6 +293,13 @@ def _workspace_function(stem: str, kernel: func.FuncOp, total: SSAValue) -> func
     result = b.cast(Scalar(mapping[total], "index"), "int64")
     block.add_op(func.ReturnOp(result.ssa))
     return func.FuncOp(f"{stem}.workspace_bytes", ([index] * len(distinct), [i64]), Region(block))
+
+
+def _names_of_dims(kernel: func.FuncOp) -> list[list[str]]:
+    """Of each input; "" stands for a dim that is a number."""
+    names = kernel.attributes["dims"]
+    assert isinstance(names, ArrayAttr)
+    return [[str(n.data) for n in row.data if isinstance(n, StringAttr)] for row in names.data]
 
 
 def _free_the_rest(function: func.FuncOp) -> None:
