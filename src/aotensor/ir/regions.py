@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
-from xdsl.dialects import func, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -54,8 +55,9 @@ class Regions:
         with self._dry_run(b) as probe:
             rows = _body_arguments(b, op, given)
             found = import_graph(b, op.body.outputs, _inputs(op.body, rows), self._name)
-            results = _result_extents(b, op, n, given.initial, found)
-            probe.protect([m for _, extents in results for m in extents])
+            steps = _step_results(b, given.initial, found[: len(given.initial) + op.mapped])
+            probe.protect([m for x in steps for alternatives in x.extents for m in alternatives])
+        results = _result_extents(b, op, n, steps)
         b.fit(extents for _, extents in results)
         if self._is_dry:
             return tuple(_unknown(b, dtype, extents) for dtype, extents in results)
@@ -75,14 +77,17 @@ class Regions:
 
     def branch(self, b: TensorBuilder, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The results of one of two functions of the same values."""
-        condition, *captured = operands
-        sides = (op.then, op.otherwise)
+        condition, *values = operands
+        chosen = b.item(condition)
+        sides = [
+            (side, [_on_side(b, x, chosen, is_then) for x in values])
+            for side, is_then in ((op.then, True), (op.otherwise, False))
+        ]
         with self._dry_run(b, keeps_checks=False) as probe:
             found = []
-            for side in sides:
+            for side, captured in sides:
                 trial = b.forked()  # what holds on one side does not outside
                 found.append(import_graph(trial, side.outputs, _inputs(side, captured), self._name))
-            chosen = b.item(condition)
             results = [
                 (x.dtype, tuple(_chosen(b, chosen, m, n) for m, n in zip(x.extents, y.extents, strict=True)))
                 for x, y in zip(*found, strict=True)
@@ -91,10 +96,10 @@ class Regions:
         b.fit(extents for _, extents in results)
         if self._is_dry:
             return tuple(_unknown(b, dtype, extents) for dtype, extents in results)
-        then, otherwise = (self._define("branch", b, side, captured, keeps_shape_checks=True) for side in sides)
+        then, otherwise = (self._define("branch", b, *side, keeps_shape_checks=True) for side in sides)
         types = [value_type(dtype, static(extents)) for dtype, extents in results]
         sizes = dynamic(n for _, extents in results for n in extents)
-        made = BranchOp(chosen.ssa, then, otherwise, [x.ssa for x in captured], sizes, types)
+        made = BranchOp(chosen.ssa, then, otherwise, [x.ssa for x in values], sizes, types)
         b.insert_op(made)
         return tuple(Tensor(x, *result) for x, result in zip(made.outputs, results, strict=True))
 
@@ -244,23 +249,51 @@ def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
     return Tensor(read.result, dtype)
 
 
+@dataclass(frozen=True)
+class _StepResult:
+    """What a step gives.   extents: per axis, all that they may be, which have to be equal;  what: for the message"""
+
+    dtype: str
+    what: str
+    extents: tuple[tuple[Extent, ...], ...]
+
+
+def _step_results(b: TensorBuilder, initial: Sequence[Tensor], found: Sequence[Tensor]) -> list[_StepResult]:
+    """The results of a step, states first; a state keeps the extents of its initial value."""
+    results = []
+    for position, x in enumerate(found):
+        extents = tuple(_alternatives(b, n) for n in x.extents)
+        if position < len(initial):
+            before = initial[position].extents[1:]
+            extents = tuple((old, *new) for old, new in zip(before, extents, strict=True))
+            results.append(_StepResult(x.dtype, f"state {position}: extents before and after a step", extents))
+        else:
+            results.append(_StepResult(x.dtype, f"result {position - len(initial)}: extents of two steps", extents))
+    return results
+
+
+def _alternatives(b: TensorBuilder, n: Extent) -> tuple[Extent, ...]:
+    """An extent of a step, or both sides of a branch that a step takes.   Raises: GraphValueError if only it can say"""
+    if isinstance(n, int) or not _is_unknown(n.ssa):
+        return (n,)
+    chosen_by = n.ssa.owner
+    if not isinstance(chosen_by, arith.SelectOp):
+        raise GraphValueError(
+            "the size of a result may differ from step to step", hint="let it follow from the constants"
+        )
+    sides = (b.scalars.as_extent(Scalar(side, dtypes.INDEX)) for side in (chosen_by.lhs, chosen_by.rhs))
+    return tuple(m for side in sides for m in _alternatives(b, side))
+
+
 def _result_extents(
-    b: TensorBuilder, op: Scan, n: Extent, initial: Sequence[Tensor], found: Sequence[Tensor]
+    b: TensorBuilder, op: Scan, n: Extent, found: Sequence[_StepResult]
 ) -> list[tuple[str, tuple[Extent, ...]]]:
-    """dtype and extents of every result of the loop."""
+    """dtype and extents of every result of the loop, behind the checks that steps do not change them."""
     results: list[tuple[str, tuple[Extent, ...]]] = []
-    for position, (x, start) in enumerate(zip(found, initial, strict=False)):
-        what = f"state {position}: extents before and after a step"
-        extents = tuple(b.same_extent([old, new], what) for old, new in zip(start.extents[1:], x.extents, strict=True))
-        results.append((x.dtype, (n, *extents) if op.is_stacked[position] else extents))
-    for x in found[len(initial) : len(initial) + op.mapped]:
-        results.append((x.dtype, (n, *x.extents)))
-    for _, extents in results:
-        for extent in extents[1:]:
-            if isinstance(extent, Scalar) and _is_unknown(extent.ssa):
-                raise GraphValueError(
-                    "the size of a result may differ from step to step", hint="let it follow from the constants"
-                )
+    for position, x in enumerate(found):
+        extents = tuple(b.same_extent(alternatives, x.what) for alternatives in x.extents)
+        is_last_alone = position < len(op.taps) and not op.is_stacked[position]
+        results.append((x.dtype, extents if is_last_alone else (n, *extents)))
     if op.has_condition:
         results.append(("int64", ()))
     return results
@@ -281,6 +314,19 @@ def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Te
         else:
             yield b.tabulate([count, *x.extents[1:]], x.dtype, lambda v, *at, x=x: v.load(x, *at))
     yield taken
+
+
+def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> Tensor:
+    """A value as one side of a branch sees it: what an earlier branch by the same condition gave is of that side."""
+    extents = []
+    for n in x.extents:
+        choice = n.ssa.owner if isinstance(n, Scalar) else None
+        if isinstance(choice, arith.SelectOp) and choice.cond is condition.ssa:
+            side = b.scalars.as_extent(Scalar(choice.lhs if is_then else choice.rhs, dtypes.INDEX))
+            extents.append(n if isinstance(side, int) else side)  # its type does not know numbers
+        else:
+            extents.append(n)
+    return Tensor(x.ssa, x.dtype, tuple(extents))
 
 
 def _chosen(b: TensorBuilder, condition: Scalar, m: Extent, n: Extent) -> Extent:

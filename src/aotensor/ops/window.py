@@ -162,7 +162,7 @@ def _next(b: TensorBuilder, bound: int | Symbolic, pending: Iterator[Tensor]) ->
 def _lower_position(b: TensorBuilder, entry: Position, n: Extent, axis: int, pending: Iterator[Tensor]) -> Line:
     v = b.scalars
     at = _next(b, entry.at, pending)
-    if isinstance(at, int) and isinstance(n, int):
+    if isinstance(at, int) and isinstance(n, int) and -n <= at < n:
         return Line(at % n, None)
     inside = v.and_(
         v.compare("ge", v.index(at), v.index(v.isub(0, n))),

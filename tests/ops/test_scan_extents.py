@@ -1,0 +1,70 @@
+"""What a step gives keeps its extents from step to step, also where a branch or values decide them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import GraphValueError
+from aotensor.gradient import Lop, Rop
+from aotensor.graph.variable import Variable
+from aotensor_runtime.errors import ArgumentValueError
+
+SIGNS = np.array([1.0, -1.0, 1.0])
+
+
+def test_a_state_that_a_branch_sizes(tmp_path: Path) -> None:
+    x, h, a, b = (at.vector(name) for name in "xhab")
+
+    def step(row: Variable, h: Variable, a: Variable, b: Variable) -> Variable:
+        return aot.ifelse(row > 0, a + h.sum(), b + h.sum())
+
+    y = aot.scan(step, [x], [h], [a, b], return_updates=False)
+    f = aot.function([x, h, a, b], [y], name="f")
+    compiled = aot.compile(f, tmp_path).load().f
+    found = compiled(SIGNS, np.zeros(3), np.ones(3), np.full(3, 2.0))[0]
+    np.testing.assert_array_equal(found, np.repeat([[1.0], [5.0], [16.0]], 3, axis=1))
+    for n in (5, 300_000):
+        with pytest.raises(ArgumentValueError, match=f"state 0: extents before and after a step differ: {n} and 3"):
+            compiled(SIGNS, np.zeros(3), np.ones(3), np.ones(n))
+    with pytest.raises(GraphValueError, match="state 0 of extents"):
+        f.reference(SIGNS, np.zeros(3), np.ones(3), np.ones(5))
+
+
+def test_a_state_that_values_size(tmp_path: Path) -> None:
+    x, h, k = at.vector("x"), at.vector("h"), at.scalar("k", dtype="int64")
+    y = aot.scan(lambda row, h, k: at.zeros((k,)) + row + h.sum(), [x], [h], [k], return_updates=False)
+    compiled = aot.compile(aot.function([x, h, k], [y], name="f"), tmp_path).load().f
+    np.testing.assert_array_equal(compiled(np.ones(2), np.zeros(3), 3)[0], [[1.0] * 3, [4.0] * 3])
+    for n in (1, 2, 5, 100_000):
+        with pytest.raises(ArgumentValueError, match=f"extents before and after a step differ: {n} and 3"):
+            compiled(np.ones(2), np.zeros(3), n)
+
+
+def test_an_index_into_an_extent_that_such_a_check_makes_known(tmp_path: Path) -> None:
+    """row[0] of no elements is out of range at run time, not while compiling."""
+    x, h = at.matrix("x"), at.vector("h")
+    y = aot.scan(
+        lambda row, h: aot.ifelse(row[0] > 0, row + at.tanh(h), at.zeros((0,))), [x], [h], return_updates=False
+    )
+    compiled = aot.compile(aot.function([x, h], [y], name="f"), tmp_path).load().f
+    with pytest.raises(ArgumentValueError, match="extents before and after a step differ: 3 and 0"):
+        compiled(np.ones((2, 3)), np.ones(3))
+
+
+def test_a_value_that_one_branch_hands_to_another(tmp_path: Path) -> None:
+    """The product with the Hessian reads exp(row) in both: it has the extents of the side that made it."""
+    x, d, ct = (at.matrix(name, shape=("n", "m")) for name in ("x", "d", "ct"))
+    y = aot.scan(lambda row: aot.ifelse(row[0] > 0.0, at.exp(row), row * 2.0), [x], return_updates=False)
+    pulled = Lop([y], [x], [ct])
+    f = aot.function([x, ct, d], [*pulled, *Rop(pulled, [x], [d])], name="f")
+    given = np.array([[0.5, -1.0], [-0.5, 2.0], [1.5, 0.1]])
+    ways, tangents = np.arange(6.0).reshape(3, 2), np.linspace(-1, 1, 6).reshape(3, 2)
+    is_exp = given[:, :1] > 0
+    slope, curved = aot.compile(f, tmp_path).load().f(given, ways, tangents)
+    np.testing.assert_allclose(slope, np.where(is_exp, ways * np.exp(given), 2.0 * ways), rtol=1e-14)
+    np.testing.assert_allclose(curved, np.where(is_exp, ways * np.exp(given) * tangents, 0.0), rtol=1e-14)
