@@ -14,7 +14,10 @@ from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, library_recipe
 from aotensor_cli.main import group
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
-DOCUMENTS = [*(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")), *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -66,7 +66,17 @@ def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", ["hello", "logistic", "mlp", "gaussian_process", "recurrent", "bundle_adjustment"])
+@pytest.mark.parametrize(
+    "example",
+    [
+        "hello",
+        "logistic",
+        *(
+            pytest.param(name, marks=pytest.mark.again)
+            for name in ("mlp", "gaussian_process", "recurrent", "bundle_adjustment")
+        ),
+    ],
+)
 def test_every_example_verifies(run: Runner, example: str) -> None:
     run("-m", "aotensor_cli", "verify", EXAMPLES / f"{example}.py")
 
