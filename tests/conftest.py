@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: threads that wait for each other spin
@@ -11,7 +13,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: thr
 import numpy as np
 import pytest
 from filecheck.matcher import Matcher
-from filecheck.options import Options
+from filecheck.options import Options as CheckOptions
+
+from aotensor.driver.recipe import Options
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +30,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     waiting = [item for item in items if item.get_closest_marker("again")]
     config.hook.pytest_deselected(items=waiting)
     items[:] = [item for item in items if not item.get_closest_marker("again")]
+
+
+PLAIN = ("gradient", "graph", "ops", "sparse")
+"""Folders whose tests look at values, and leave to others what LLVM makes of the code."""
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not look at twenty thousand tests again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def plain_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of its own for code that is not optimised: keys do not tell it from other code."""
+    return tmp_path_factory.mktemp("plain")
+
+
+@pytest.fixture(autouse=True)
+def plain_code(request: pytest.FixtureRequest, plain_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of functions compile without LLVM's optimiser, which takes half of the time; with --all they do not.
+
+    A test that is marked `optimised` has it in every run.
+    """
+    is_plain = request.path.parent.name in PLAIN and request.node.get_closest_marker("optimised") is None
+    if is_plain and not request.config.getoption("--all"):
+        monkeypatch.setattr("aotensor.driver.artifact.Options", partial(Options, opt_level=0))
+        monkeypatch.setenv("AOTENSOR_CACHE_DIR", str(plain_cache))
 
 
 @pytest.fixture
@@ -55,7 +87,7 @@ def filecheck(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[s
         files = tmp_path / "checks", tmp_path / "found"
         for path, text in zip(files, (checks, found), strict=True):
             path.write_text(text, encoding="utf-8")
-        status = Matcher.from_opts(Options(str(files[0]), str(files[1]), strict_whitespace=True)).run()
+        status = Matcher.from_opts(CheckOptions(str(files[0]), str(files[1]), strict_whitespace=True)).run()
         assert status == 0, capsys.readouterr().err + found
 
     return check
