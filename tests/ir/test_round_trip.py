@@ -1,4 +1,4 @@
-"""Every IR prints, parses, and prints again unchanged, at both levels."""
+"""Every IR prints, parses, and prints again unchanged, at all levels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xdsl.utils.exceptions import ParseError
 
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import make_context, parse_module
-from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.text import text_of
-from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, PassRunner
+from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, PassRunner
 
 PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 
@@ -28,12 +28,15 @@ def check_round_trip(module: ModuleOp) -> None:
 
 
 @PROGRAMS
-def test_both_levels(make: Callable[[], Program]) -> None:
+def test_all_levels(make: Callable[[], Program]) -> None:
     module, _ = build([make()])
     check_round_trip(module)
     runner = PassRunner(verify=True)
     runner.run(module, TENSOR_RECIPE)
     check_round_trip(module)
+    for step in NEST_RECIPE:
+        runner.run(module, [step])
+        check_round_trip(module)
     runner.run(module, LOOP_RECIPE)
     check_round_trip(module)
 
@@ -50,8 +53,10 @@ def test_the_same_program_gives_the_same_text() -> None:
     assert first == second
 
 
-def test_context_has_the_dialects_of_both_forms_and_no_others() -> None:
-    assert set(make_context().registered_dialect_names) == TENSOR_FORM.dialects | LOOP_FORM.dialects
+def test_context_has_the_dialects_of_all_forms_and_no_others() -> None:
+    assert (
+        set(make_context().registered_dialect_names) == TENSOR_FORM.dialects | NEST_FORM.dialects | LOOP_FORM.dialects
+    )
 
 
 def test_an_error_names_the_place() -> None:

@@ -10,7 +10,7 @@ from upstream import MLIR_OPT, MLIR_RUNNER, count_mismatches, printed, rejected
 
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
-from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, PassRunner, library_recipe
+from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, PassRunner, library_recipe
 
 WHERE = "Debian has it in mlir-22-tools, `.ci/run` installs it"
 SAMPLE = (
@@ -23,7 +23,7 @@ SAMPLE = (
 
 def loop_module(program: Program) -> str:
     module, _ = build([program])
-    PassRunner(verify=True).run(module, (*TENSOR_RECIPE, *LOOP_RECIPE, *library_recipe(256)))
+    PassRunner(verify=True).run(module, (*TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(256)))
     return str(module)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from case import Case
+from tiny_target import TINY
 
 import aotensor as aot
 import aotensor_runtime as art
@@ -22,15 +22,9 @@ from aotensor.errors import AotensorError
 from aotensor.gradient import Lop, Rop
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
-from aotensor.passes.target import Target
 
 _FUNCTIONS = 24
 """Functions per library: compiling shares what all need, and a row that fails takes the others along."""
-
-TINY: Final = Target(
-    vector_bytes=16, jam=2, interleave=2, block_elements=8, smallest_block=2, largest_block=4, prefetch_distance=1
-)
-"""A machine so small that the extents of the rows are below, at and above its vectors, jams, tiles and blocks."""
 
 
 @dataclass(frozen=True)

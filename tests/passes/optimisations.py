@@ -28,14 +28,15 @@ from optimisation_programs import (
     two_buffers,
 )
 from optimisations_of_graphs import GRAPH_ROWS
-from switches import Row, has, lacks, never, nothing, replaced, unchanged, without_pass
+from switches import Row, has, lacks, never, nothing, replaced, without_pass
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
 
-LOOPS: Final = "aotensor.passes.loops"
+NEST: Final = "aotensor.passes.nest"
 LOWERINGS: Final[Mapping[str, str]] = {
-    "lower-to-loops": "nothing is compiled without; its decisions have rows of their own",
+    "lower-to-nest": "nothing is compiled without",
+    "emit-loops": "nothing is compiled without",
     "add-gemm-kernels": "the bodies of functions that are called",
     "expand-math": "the bodies of functions that are called",
 }
@@ -45,105 +46,112 @@ NEST_ROWS: Final[Sequence[Row]] = (
     # --- loop nests -------------------------------------------------------------------------------------------------
     Row(
         "loops are fused",
-        replaced(f"{LOOPS}.fuse_loops:_common_dim", nothing),
+        without_pass("fuse"),
         linear_model,
         "loops",
         has(r"scf\.for", 7),
     ),
     Row(
         "statements wait for their readers",
-        replaced(f"{LOOPS}.fuse_loops:_deferred", list),
+        replaced(f"{NEST}.fuse:_deferred", list),
         logistic,
         "loops",
         has(r"scf\.for", 11),
     ),
     Row(
         "loops of unknown extent stand outside",
-        replaced(f"{LOOPS}.fuse_loops:_buries", never),
+        replaced(f"{NEST}.fuse:_buries", never),
         mixture,
         "loops",
         has(r"scf\.for", 5),
     ),
     Row(
         "loops run along memory",
-        replaced(f"{LOOPS}.statements:preferred_order", lambda maps: tuple(range(maps[0].num_dims))),
+        without_pass("interchange"),
         small_product,
         "loops",
         lacks("iter_args"),
     ),
     Row(
         "rows are read again by each reader",
-        replaced(f"{LOOPS}.lower_to_loops:recompute_reads", nothing),
+        without_pass("rematerialize"),
         sampled_model,
         "loops",
         has(r"load %E\[", 2),
     ),
     Row(
         "entries share the loops of products",
-        replaced(f"{LOOPS}.fuse_loops:spread_slices", nothing),
+        without_pass("divide-slices"),
         sparse_model,
         "loops",
         lacks(r"memref\.view"),
     ),
     Row(
         "blocks of rows",
-        replaced(f"{LOOPS}.lower_function:block_rows", unchanged),
+        without_pass("block-rows"),
         logistic,
         "loops",
         has(r"arith\.minsi"),
     ),
     Row(
         "unroll and jam",
-        replaced(f"{LOOPS}.lower_nest:NestEmitter._is_worth_jamming", never),
+        without_pass("jam"),
         linear_model,
         "loops",
         has(r"iter_args\(%\w+ = %\w+, %\w+ = %\w+, %\w+ = %\w+, %\w+ = "),
     ),
     Row(
         "perfect nests are one loop",
-        replaced(f"{LOOPS}.collapse:Collapse.chain", lambda self, loop: []),
+        without_pass("coalesce"),
         of_matrix(lambda x: at.exp(x) * 2.0),
         "loops",
         has(r"scf\.for", 1),
     ),
     Row(
         "column tiles",
-        replaced(f"{LOOPS}.lower_tiles:ColumnTiles.of", nothing),
+        without_pass("tile-columns"),
         sparse_times_dense,
         "loops",
         has(r"vector\.store"),
     ),
     Row(
         "rows that are scattered are fetched early",
-        replaced(f"{LOOPS}.lower_tiles:ColumnTiles._prefetch_rows", nothing),
+        replaced(f"{NEST}.tile_columns:_Tiling._prefetch", nothing),
         scattered,
         "loops",
         has(r"memref\.prefetch"),
     ),
     Row(
         "short rows under a mask",
-        replaced(f"{LOOPS}.lower_rows:RowVectors.fit", never),
+        without_pass("row-vectors"),
         of_sparse(lambda A, D, v, E, s, B: A @ v),
         "loops",
         has(r"vector\.create_mask"),
     ),
     Row(
         "iterations that do not touch each other",
-        replaced(f"{LOOPS}.lower_nest:NestEmitter._is_parallel", never),
+        without_pass("mark-parallel"),
         chain,
         "loops",
         has("parallel_accesses"),
     ),
     Row(
+        "values live in registers",
+        without_pass("place-values"),
+        of_matrix(lambda x: x - x.sum(axis=1, keepdims=True)),
+        "loops",
+        lacks(r"memref\.view"),
+    ),
+    Row(
         "results take the place of operands",
-        replaced(f"{LOOPS}.storage:_overwrite_operands", nothing),
+        without_pass("assign-memory"),
         of_vector(lambda x: at.exp(x) / at.exp(x).sum()),
         "loops",
         lacks(r"memref\.view"),
     ),
     Row(
         "parts of outputs are computed in place",
-        replaced(f"{LOOPS}.storage:_is_fresh", never),
+        replaced(f"{NEST}.assign_memory:_Assignment._is_free", never),
         joined,
         "loops",
         has(r"memref\.view", 2),
@@ -157,7 +165,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "checks fail together",
-        replaced(f"{LOOPS}.lower_function:group_length", lambda nodes, is_apart: 1),
+        replaced("aotensor.passes.emit.function:group_length", lambda ops, is_apart: 1),
         checked,
         "loops",
         has(r"scf\.if", 1),
@@ -165,14 +173,14 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "big products go to kernels",
-        replaced(f"{LOOPS}.fuse_loops:is_library_product", never),
+        replaced(f"{NEST}.lower_to_nest:is_library_product", never),
         product,
         "loops",
         has("aot_gemm"),
     ),
     Row(
         "small products are loops",
-        replaced(f"{LOOPS}.contraction:LIBRARY_THRESHOLD", 0),
+        replaced(f"{NEST}.contraction:LIBRARY_THRESHOLD", 0),
         small_product,
         "loops",
         lacks("aot_gemm"),

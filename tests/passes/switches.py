@@ -106,11 +106,6 @@ def nothing(*_: object, **__: object) -> None:
     """In place of what would do something."""
 
 
-def unchanged(x: Any, *_: object, **__: object) -> Any:
-    """In place of a rewrite."""
-    return x
-
-
 def kept(xs: Sequence[Any], *_: object) -> list[Any]:
     """In place of a rewrite of several values."""
     return list(xs)

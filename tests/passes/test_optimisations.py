@@ -16,7 +16,7 @@ import aotensor as aot
 import aotensor.tensor as at
 import aotensor_runtime.call
 from aotensor.passes import stabilize
-from aotensor.passes.pipeline import LOOP_RECIPE, TENSOR_RECIPE, library_recipe
+from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, library_recipe
 from aotensor.sparse import rewrites
 from aotensor_runtime.fast import no_fast_call
 
@@ -33,7 +33,7 @@ def test_the_property_holds_with_it_and_fails_without(row: Row) -> None:
 
 
 def test_every_pass_has_a_row() -> None:
-    passes = {step.name for step in (*TENSOR_RECIPE, *LOOP_RECIPE, *library_recipe(512))}
+    passes = {step.name for step in (*TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(512))}
     assert passes - ABOUT == set(LOWERINGS)
 
 
@@ -47,8 +47,6 @@ def test_every_rule_has_a_row() -> None:
     ("recipe", "decide_nothing"),
     [
         ("aotensor.ops.scan.rewrite.loops", "draft"),
-        ("aotensor.passes.loops.lower_function", "lower_control lower_library lower_window lower_patterns"),
-        ("aotensor.passes.loops.lower_nest", "lower_window"),
     ],
 )
 def test_every_step_of_a_lowering_has_a_row(recipe: str, decide_nothing: str) -> None:

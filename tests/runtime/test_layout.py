@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from aotensor_runtime import layout
+from aotensor_runtime.arrays import layout
 
 
 def test_this_python_is_confirmed() -> None:

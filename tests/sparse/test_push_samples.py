@@ -128,7 +128,7 @@ def test_a_matrix_that_is_there_is_read(format: str, rng: np.random.Generator) -
     f = aot.function([*it.inputs, D], sample_at(at.exp(D.T) * 2, it.A), on_unused_input="ignore")
     value = rng.normal(size=(COLUMNS, ROWS))
     np.testing.assert_allclose(f(*it.values, value), f.reference(*it.values, value), rtol=1e-13)
-    with pytest.raises(ValueError, match=r"sample: extents.* differ"):
+    with pytest.raises(ValueError, match=r"sample\(.*: extents.* differ"):
         f(*it.values, value[:, 1:])
     with pytest.raises(ValueError, match="shapes"):
         f.reference(*it.values, value[:, 1:])

@@ -21,6 +21,7 @@ FORMS: Final = {
     "asm": "{}.s",
     "llvm": "{}.ll",
     "llvm-opt": "{}.opt.ll",
+    "nest": "{}.nest.mlir",
     "loops": "{}.loops.mlir",
     "tensor-opt": "{}.tensor-opt.mlir",
     "tensor": "{}.tensor.mlir",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from aotensor.driver.verify import Report
     from aotensor_runtime.library import LibraryFunction
 
-STAGES = ("graph", "tensor", "tensor-opt", "loops", "llvm", "llvm-opt", "asm")
+STAGES = ("graph", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
 
 
 @public

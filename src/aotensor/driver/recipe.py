@@ -28,9 +28,17 @@ from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
+from aotensor.passes.emit.library import calls_product
 from aotensor.passes.lapack.lower import needed_functions
-from aotensor.passes.loops.lower_library import calls_product
-from aotensor.passes.pipeline import EXPAND_MATH, TENSOR_RECIPE, Pass, PassRecord, PassRunner, loop_recipe
+from aotensor.passes.pipeline import (
+    EXPAND_MATH,
+    TENSOR_RECIPE,
+    Pass,
+    PassRecord,
+    PassRunner,
+    loop_recipe,
+    nest_recipe,
+)
 from aotensor.passes.target import Target
 from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
@@ -52,7 +60,7 @@ from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-IR_SECTIONS: Final = ("graph", "tensor", "tensor-opt", "loops")
+IR_SECTIONS: Final = ("graph", "tensor", "tensor-opt", "nest", "loops")
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,8 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     facts = options.facts or machine.facts
     if options.check:  # the checks look at one element at a time
         facts = replace(facts, has_masks=False)
+    runner.run(module, nest_recipe(facts))
+    _keep_text(result, "nest", texts)
     runner.run(module, loop_recipe(facts))
     if options.check:
         _add_bounds_checks(result)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from aotensor.ir.dialect import AOT
+from aotensor.ir.nest.dialect import NEST
 from aotensor.ir.upstream import GatherOp, PrefetchOp, RemfOp
 
 # dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
@@ -27,6 +28,7 @@ def make_context() -> Context:
     for name in _UPSTREAM:
         context.register_dialect(name, known[name])
     context.register_dialect(AOT.name, lambda: AOT)
+    context.register_dialect(NEST.name, lambda: NEST)
     context.load_op(RemfOp)
     context.load_op(PrefetchOp)
     context.load_op(GatherOp)

@@ -9,7 +9,7 @@
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
 
-They exist at tensor level only; lower-to-loops replaces each by loops.
+They exist at tensor and nest level; emit-loops replaces each by loops.
 """
 
 from __future__ import annotations

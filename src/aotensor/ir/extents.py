@@ -123,4 +123,4 @@ def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> 
 
 def _is_computation(op: Operation) -> bool:
     """True for what works on tensors rather than on scalars."""
-    return bool(op.regions) or op.name.startswith(("linalg.", "aot.")) or op.name in _TENSOR_PRODUCERS
+    return bool(op.regions) or op.name.startswith(("linalg.", "aot.", "nest.")) or op.name in _TENSOR_PRODUCERS

@@ -29,5 +29,6 @@ class Form:
 
 _COMMON: Final = frozenset({"builtin", "func", "scf", "arith", "math"})
 TENSOR_FORM: Final = Form("tensor", _COMMON | {"linalg", "tensor", "aot"}, has_tensors=True)
+NEST_FORM: Final = Form("nest", _COMMON | {"tensor", "aot", "nest"}, has_tensors=True)
 LOOP_FORM: Final = Form("loops", _COMMON | {"memref", "vector"}, has_tensors=False)
 """Upstream dialects only: `mlir-opt` parses and verifies every module of this form."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -18,12 +18,14 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StridedLayoutAttr,
     UnitAttr,
+    VectorType,
 )
+from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
-from aotensor.ir.upstream import PrefetchOp
+from aotensor.ir.upstream import GatherOp, PrefetchOp
 from aotensor.ir.verbs import Extent, Verbs
 
 
@@ -155,6 +157,47 @@ class LoopBuilder(Verbs):
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
         """buffer[indices] = value"""
         self.builder.insert(memref.StoreOp.get(value.ssa, buffer, [self.index(i).ssa for i in indices]))
+
+    def load_vector(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int, mask: SSAValue | None) -> Scalar:
+        """Neighbours along the last axis; 0 where the mask is off, and nothing is read there."""
+        where = [self.index(i).ssa for i in indices]
+        assert isinstance(buffer.type, MemRefType)
+        kind = VectorType(buffer.type.element_type, [lanes])
+        if mask is None:
+            return self.emit(vector.LoadOp(buffer, where, kind), "raw")
+        return self.emit(vector.MaskedLoadOp(buffer, where, mask, self.zero_vector(kind)), "raw")
+
+    def store_vector(self, value: SSAValue, buffer: SSAValue, indices: Sequence[Extent], mask: SSAValue | None) -> None:
+        """Write neighbours along the last axis, where the mask is on."""
+        where = [self.index(i).ssa for i in indices]
+        if mask is None:
+            self.builder.insert(vector.StoreOp(value, buffer, where))
+        else:
+            self.builder.insert(vector.MaskedStoreOp(buffer, where, mask, value))
+
+    def gather(self, buffer: SSAValue, indices: Sequence[Extent], last: SSAValue, mask: SSAValue | None) -> Scalar:
+        """buffer[indices, last[lane]] for every lane that the mask has; 0 for the others."""
+        assert isinstance(buffer.type, MemRefType) and isinstance(last.type, VectorType)
+        lanes = last.type.get_shape()
+        if mask is None:
+            every = self.constant(True, "bool").ssa
+            mask = self.emit(vector.BroadcastOp(every, VectorType(every.type, lanes)), "raw").ssa
+        start = [*(self.index(i).ssa for i in indices), self.index(0).ssa]
+        nothing = self.zero_vector(VectorType(buffer.type.element_type, lanes))
+        return self.emit(GatherOp(buffer, start, last, mask, nothing), "raw")
+
+    def add_lanes(self, x: SSAValue, start: SSAValue) -> SSAValue:
+        """start + the sum of all lanes, in any order."""
+        properties: dict[str, Attribute] = {
+            "kind": vector.CombiningKindAttr(vector.CombiningKindFlag.ADD),
+            "fastmath": arith.FastMathFlagsAttr([FastMathFlag.REASSOC]),
+        }
+        op = vector.ReductionOp.create(operands=[x, start], result_types=[start.type], properties=properties)
+        return self.emit(op, "raw").ssa
+
+    def zero_vector(self, kind: VectorType[Attribute]) -> SSAValue:
+        """A vector of zeros."""
+        return self.emit(vector.BroadcastOp(self.zero(kind.element_type).ssa, kind), "raw").ssa
 
     def position(self, positions: SSAValue, at: Extent) -> Scalar:
         """An element of a vector of int32 or int64 positions, as an index."""

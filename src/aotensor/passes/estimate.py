@@ -20,10 +20,10 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from aotensor.errors import InternalError
 from aotensor.ir.context import parse_module
 from aotensor.ir.types import index
+from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
-from aotensor.passes.loops.lower_library import PREFIX as PRODUCT_PREFIX
 
 Shape: TypeAlias = Sequence[int | str | None]
 

@@ -12,11 +12,25 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.errors import InternalError
-from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM, Form
+from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
+from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
-from aotensor.passes.loops.lower_to_loops import lower_to_loops
+from aotensor.passes.nest.assign_memory import assign_memory
+from aotensor.passes.nest.block import block_rows
+from aotensor.passes.nest.coalesce import coalesce
+from aotensor.passes.nest.divide_slices import divide_slices
+from aotensor.passes.nest.fuse import fuse
+from aotensor.passes.nest.interchange import interchange
+from aotensor.passes.nest.jam import jam
+from aotensor.passes.nest.lower_to_nest import lower_to_nest
+from aotensor.passes.nest.mark_parallel import mark_parallel
+from aotensor.passes.nest.place_values import place_values
+from aotensor.passes.nest.rematerialize import rematerialize
+from aotensor.passes.nest.row_vectors import row_vectors
+from aotensor.passes.nest.tile_columns import tile_columns
+from aotensor.passes.nest.verify import verify_nests
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
@@ -50,15 +64,35 @@ TENSOR_RECIPE: Final = (
 )
 
 
-def loop_recipe(target: Target) -> tuple[Pass, ...]:
-    """Passes from tensor level to loop level."""
+def nest_recipe(target: Target) -> tuple[Pass, ...]:
+    """Passes from tensor level to nests, and on nests: one decision each."""
     return (
-        Pass("lower-to-loops", lambda module: lower_to_loops(module, target), TENSOR_FORM, LOOP_FORM),
+        Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
+        Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
+        Pass("divide-slices", divide_slices, NEST_FORM, NEST_FORM),
+        Pass("interchange", interchange, NEST_FORM, NEST_FORM),
+        Pass("fuse", fuse, NEST_FORM, NEST_FORM),
+        Pass("place-values", place_values, NEST_FORM, NEST_FORM),
+        Pass("block-rows", lambda module: block_rows(module, target), NEST_FORM, NEST_FORM),
+        Pass("tile-columns", lambda module: tile_columns(module, target), NEST_FORM, NEST_FORM),
+        Pass("assign-memory", assign_memory, NEST_FORM, NEST_FORM),
+        Pass("coalesce", coalesce, NEST_FORM, NEST_FORM),
+        Pass("row-vectors", lambda module: row_vectors(module, target), NEST_FORM, NEST_FORM),
+        Pass("jam", lambda module: jam(module, target), NEST_FORM, NEST_FORM),
+        Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
+    )
+
+
+def loop_recipe(target: Target) -> tuple[Pass, ...]:
+    """Passes from nests to loop level."""
+    return (
+        Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
         Pass("vectorize", lambda module: vectorize(module, target), LOOP_FORM, LOOP_FORM),
     )
 
 
+NEST_RECIPE: Final = nest_recipe(Target())
 LOOP_RECIPE: Final = loop_recipe(Target())
 """For the machines that have most."""
 
@@ -113,6 +147,8 @@ class PassRunner:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""
         try:
             module.verify()
+            if form is NEST_FORM:
+                verify_nests(module)
         except VerifyException as error:
             raise InternalError(f"pass {made_by} left invalid IR", lines=str(error).splitlines()[:20]) from error
         form.check(module, made_by)

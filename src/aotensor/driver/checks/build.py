@@ -21,7 +21,7 @@ from aotensor_runtime.manifest import Manifest
 
 _C_FLAGS: Final = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
 _SYSTEM: Final = re.compile(r"(libc|libm|ld-linux[-\w]*|libc\.musl-[\w-]+)\.so(\.\d+)?")
-_PARSED_STAGES: Final = ("tensor", "tensor-opt", "loops")
+_PARSED_STAGES: Final = ("tensor", "tensor-opt", "nest", "loops")
 
 
 def check_stages(build: Build) -> str:

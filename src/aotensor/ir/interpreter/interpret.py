@@ -35,12 +35,15 @@ from aotensor.errors import (
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.interpreter import nest
 from aotensor.ir.interpreter.compressed import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
 from aotensor.ir.interpreter.lapack import interpret_lapack
 from aotensor.ir.interpreter.patterns import interpret_pattern
 from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype, unset
+from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
 
 Values: TypeAlias = dict[SSAValue, Array]
 
@@ -123,6 +126,12 @@ def _run(block: Block, values: Values) -> list[Array]:
             operands = [values[x] for x in op.operands]
             if isinstance(op, func.ReturnOp):
                 return operands
+            if isinstance(op, LoopOp):
+                nest.run_loop(op, values)
+                continue
+            if isinstance(op, DoOp):
+                nest.run_statement(op, values)
+                continue
             values.update(zip(op.results, _results(op, operands, values), strict=True))
     raise InternalError("interpret: a function without func.return")
 
@@ -131,6 +140,10 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
     match op:
         case GenericOp():
             return evaluate_generic(op, values)
+        case ValueOp():
+            return [nest.declared(op, values)]
+        case ProductOp():
+            return [nest.product(op, *operands[:2])]
         case CheckOp():
             return _check(op, *operands)
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as literal):

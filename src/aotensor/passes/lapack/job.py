@@ -18,8 +18,8 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i32
 from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES
-from aotensor.passes.loops.collapse import Buffers
 
 
 @dataclass(frozen=True, eq=False)

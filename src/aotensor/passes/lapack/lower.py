@@ -23,6 +23,7 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
@@ -31,7 +32,6 @@ from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import PREFIX, function_name
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
-from aotensor.passes.loops.collapse import Buffers
 
 Rule: TypeAlias = "Callable[[Job], Scalar]"
 

@@ -1,0 +1,1 @@
+"""The `nest` dialect: what runs inside what, and where each value lives."""

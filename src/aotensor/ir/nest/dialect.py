@@ -1,0 +1,14 @@
+"""The `nest` dialect: what a context registers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.ir import Dialect
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp
+from aotensor.ir.nest.ops import DoOp, OutputAttr, OverAttr, OwnAttr, PrefetchOp, ProductOp, ValueOp, YieldOp
+
+NEST: Final = Dialect(
+    "nest", [YieldOp, ValueOp, DoOp, ForOp, EntriesOp, PrefetchOp, ProductOp], [OwnAttr, OutputAttr, OverAttr]
+)

@@ -1,0 +1,321 @@
+"""Operations of the `nest` dialect but for its loops: statements on tensors, and the declarations of what these write.
+
+    %g = nest.value[%p] init %zero : f64 output 1 : tensor<?xf64>
+    nest.for %i in %n {
+      %z = nest.value init %zero : f64 : tensor<f64>                 another one for each %i: a register
+      nest.for %k in %p jam 4 {
+        nest.do(%x = %X[%i, %k] : tensor<?x?xf64>, %v = %w[%k] : tensor<?xf64>) -> (%s = %z[] : tensor<f64>) {
+          %m = arith.mulf %x, %v : f64
+          %t = arith.addf %s, %m : f64
+          nest.yield %t : f64
+        }
+      }
+      …
+    }
+
+A tensor is a handle here. `nest.value` declares it, a statement writes its elements, and what stands behind that
+statement in the tree reads them. An element of a value with `init` begins with that number and is updated; any other is
+written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    I64,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from aotensor.ir.nest.syntax import Subscript, parse_accesses, print_accesses
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """What a statement writes: one number for each output."""
+
+    name = "nest.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, *values: SSAValue) -> None:
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class ValueOp(IRDLOperation):
+    """Declares a tensor, which lives as long as the region that it is declared in.
+
+    sizes: its unknown extents. init: what every element begins with. over: the value whose memory it takes.
+    output: the number of the output whose memory it lies in. lanes: it is a vector register of so many lanes.
+    """
+
+    name = "nest.value"
+    sizes = var_operand_def(IndexType)
+    init = opt_operand_def()
+    over = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+    output = opt_prop_def(IntegerAttr[I64])
+    lanes = opt_prop_def(IntegerAttr[I64])
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "(`[` $sizes^ `]`)? (`init` $init^ `:` type($init))? (`over` $over^ `:` type($over))? (`output` $output^)?"
+        " (`lanes` $lanes^)? attr-dict `:` type($result)"
+    )
+
+    def __init__(
+        self,
+        sizes: Sequence[SSAValue],
+        result: Attribute,
+        init: SSAValue | None = None,
+        over: SSAValue | None = None,
+        output: int | None = None,
+        lanes: int | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[sizes, init, over],
+            result_types=[result],
+            properties={
+                "output": None if output is None else IntegerAttr(output, i64),
+                "lanes": None if lanes is None else IntegerAttr(lanes, i64),
+            },
+        )
+
+    def set_memory(self, over: SSAValue | None = None, output: int | None = None) -> None:
+        """Take the memory of another value, or of an output."""
+        init = [] if self.init is None else [self.init]
+        rest = [] if over is None else [over]
+        sizes = DenseArrayBase.from_list(i32, [len(self.sizes), len(init), len(rest)])
+        self.operands = [*self.sizes, *init, *rest]
+        self.properties["operandSegmentSizes"] = sizes
+        if output is None:
+            self.properties.pop("output", None)
+        else:
+            self.properties["output"] = IntegerAttr(output, i64)
+
+    def verify_(self) -> None:
+        kind = self.result.type
+        assert isinstance(kind, TensorType)
+        unknown = kind.get_shape().count(DYNAMIC_INDEX)
+        if len(self.sizes) != unknown:
+            raise VerifyException(f"{len(self.sizes)} sizes for {unknown} unknown extents")
+        if self.init is not None and self.init.type != kind.element_type:
+            raise VerifyException(f"begins with a {self.init.type}, but has elements of {kind.element_type}")
+        if self.over is not None and self.output is not None:
+            raise VerifyException("a value lies over another one or in an output, not both")
+
+
+@irdl_op_definition
+class DoOp(IRDLOperation):
+    """A statement: read elements, compute, write elements. It runs once in each iteration of the loops around it.
+
+    A dim of those loops that an output has no subscript for is one that the output is updated along.
+    positions: for each access, inputs first, its subscripts as numbers, or a mark for the next one of `subscripts`.
+    scatter: the number of the input that says where along the first axis of the output.
+    """
+
+    name = "nest.do"
+    inputs = var_operand_def(TensorType)
+    outputs = var_operand_def(TensorType)
+    subscripts = var_operand_def(IndexType)
+    positions = prop_def(ArrayAttr[DenseArrayBase[I64]])
+    scatter = opt_prop_def(IntegerAttr[I64])
+    body = region_def("single_block")
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        inputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
+        outputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
+        body: Region,
+        scatter: int | None = None,
+    ) -> None:
+        accesses = [indices for _, indices in (*inputs, *outputs)]
+        super().__init__(
+            operands=[[x for x, _ in inputs], [x for x, _ in outputs], _values(accesses)],
+            regions=[body],
+            properties={
+                "positions": _positions(accesses),
+                "scatter": None if scatter is None else IntegerAttr(scatter, i64),
+            },
+        )
+
+    def access(self, number: int) -> list[Subscript]:
+        """The subscripts of an access, inputs first."""
+        first = 0
+        rows = self.positions.data
+        for row in rows[:number]:
+            first += row.get_values().count(DYNAMIC_INDEX)
+        values = iter(self.subscripts[first:])
+        return [next(values) if n == DYNAMIC_INDEX else int(n) for n in rows[number].get_values()]
+
+    def set_accesses(
+        self,
+        inputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
+        outputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
+    ) -> None:
+        """Access other tensors, or at other places, as the same arguments of the body."""
+        accesses = [indices for _, indices in (*inputs, *outputs)]
+        values = _values(accesses)
+        self.operands = [*(x for x, _ in (*inputs, *outputs)), *values]
+        sizes = DenseArrayBase.from_list(i32, [len(inputs), len(outputs), len(values)])
+        self.properties["operandSegmentSizes"] = sizes
+        self.properties["positions"] = _positions(accesses)
+
+    @property
+    def reads(self) -> list[tuple[SSAValue, list[Subscript]]]:
+        return [(x, self.access(k)) for k, x in enumerate(self.inputs)]
+
+    @property
+    def writes(self) -> list[tuple[SSAValue, list[Subscript]]]:
+        return [(x, self.access(len(self.inputs) + k)) for k, x in enumerate(self.outputs)]
+
+    def verify_(self) -> None:
+        tensors = [*self.inputs, *self.outputs]
+        if len(self.positions) != len(tensors):
+            raise VerifyException(f"{len(self.positions)} accesses to {len(tensors)} tensors")
+        kinds = []
+        for x, row in zip(tensors, self.positions, strict=True):
+            assert isinstance(x.type, TensorType)
+            if len(row) != len(x.type.get_shape()):
+                raise VerifyException(f"{len(row)} subscripts for a {x.type}")
+            kinds.append(x.type.element_type)
+        if [x.type for x in self.body.block.args] != kinds:
+            raise VerifyException("the arguments of the body are not the elements that are read and written")
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp) or [x.type for x in last.values] != kinds[len(self.inputs) :]:
+            raise VerifyException("a statement yields one number for each output")
+
+    def print(self, printer: Printer) -> None:
+        arguments, count = self.body.block.args, len(self.inputs)
+        accesses = [self.access(k) for k in range(len(arguments))]
+        scatter = None if self.scatter is None else arguments[self.scatter.value.data]
+        print_accesses(printer, arguments[:count], self.inputs, accesses[:count])
+        printer.print_string(" -> ")
+        print_accesses(printer, arguments[count:], self.outputs, accesses[count:], scatter)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DoOp:
+        inputs = parse_accesses(parser)
+        names = [x.name.text.removeprefix("%") for x in inputs.arguments]
+        parser.parse_punctuation("->")
+        outputs = parse_accesses(parser, names)
+        body = parser.parse_region([*inputs.arguments, *outputs.arguments])
+        op = cls(
+            list(zip(inputs.tensors, inputs.subscripts, strict=True)),
+            list(zip(outputs.tensors, outputs.subscripts, strict=True)),
+            body,
+            None if outputs.scattered is None else names.index(outputs.scattered),
+        )
+        op.attributes = parser.parse_optional_attr_dict()
+        return op
+
+
+def _values(accesses: Iterable[Sequence[Subscript]]) -> list[SSAValue]:
+    return [i for indices in accesses for i in indices if isinstance(i, SSAValue)]
+
+
+def _positions(accesses: Iterable[Sequence[Subscript]]) -> ArrayAttr[DenseArrayBase[I64]]:
+    rows = [[i if isinstance(i, int) else DYNAMIC_INDEX for i in indices] for indices in accesses]
+    return ArrayAttr(DenseArrayBase.from_list(i64, row) for row in rows)
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element will soon be updated: its cache line is fetched meanwhile. It cannot fail."""
+
+    name = "nest.prefetch"
+    tensor = operand_def(TensorType)
+    subscripts = var_operand_def(IndexType)
+    assembly_format = "$tensor `[` $subscripts `]` attr-dict `:` type($tensor)"
+
+    def __init__(self, tensor: SSAValue, subscripts: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[tensor, subscripts])
+
+
+# --- products --------------------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class ProductOp(IRDLOperation):
+    """result = op(a)·op(b) of two matrices by a library kernel, BLAS or ours; op may take the transpose."""
+
+    name = "nest.product"
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    sizes = var_operand_def(IndexType)
+    result = result_def(TensorType)
+    transpose_a = opt_prop_def(UnitAttr)
+    transpose_b = opt_prop_def(UnitAttr)
+    pinned = opt_prop_def(UnitAttr)
+    assembly_format = (
+        "$a (`transposed` $transpose_a^)? `by` $b (`transposed` $transpose_b^)? `[` $sizes `]` (`pinned` $pinned^)?"
+        " attr-dict `:` type($a) `by` type($b) `->` type($result)"
+    )
+
+
+# --- memory of what other operations give ----------------------------------------------------------------------------
+
+
+@irdl_attr_definition
+class OwnAttr(ParametrizedAttribute):
+    """A result has a buffer of its own."""
+
+    name = "nest.own"
+
+
+@irdl_attr_definition
+class OutputAttr(ParametrizedAttribute):
+    """A result lies in the memory of an output of the function."""
+
+    name = "nest.output"
+    number: IntAttr
+
+
+@irdl_attr_definition
+class OverAttr(ParametrizedAttribute):
+    """A result takes the memory of an operand."""
+
+    name = "nest.over"
+    operand: IntAttr
+
+
+Place: TypeAlias = OwnAttr | OutputAttr | OverAttr
+PLACES: Final = "nest.places"
+"""The attribute of an operation that says of each result where it lies; without it all have buffers of their own."""

@@ -1,0 +1,91 @@
+"""How accesses of the `nest` dialect are written: `%x = %X[%i, 0] : tensor<?x?xf64>`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+Subscript: TypeAlias = int | SSAValue
+"""One index of an access: a number, or an index value, such as the counter of a loop."""
+
+
+def print_accesses(
+    printer: Printer,
+    names: Sequence[SSAValue],
+    tensors: Sequence[SSAValue],
+    subscripts: Iterable[Sequence[Subscript]],
+    scatter: SSAValue | None = None,
+) -> None:
+    """(%x = %X[%i, %k] : tensor<?x?xf64>, …), each under the name that the body has for the element.
+
+    scatter: the element that says where along the first axis, in place of that number.
+    """
+
+    def print_access(access: tuple[SSAValue, SSAValue, Sequence[Subscript]]) -> None:
+        name, x, indices = access
+        printer.print_ssa_value(name)
+        printer.print_string(" = ")
+        printer.print_ssa_value(x)
+        with printer.in_square_brackets():
+            printer.print_list([scatter, *indices[1:]] if scatter is not None else indices, print_subscript)
+        printer.print_string(" : ")
+        printer.print_attribute(x.type)
+
+    def print_subscript(index: Subscript) -> None:
+        if isinstance(index, int):
+            printer.print_string(str(index))
+        else:
+            printer.print_ssa_value(index)
+
+    with printer.in_parens():
+        printer.print_list(list(zip(names, tensors, subscripts, strict=True)), print_access)
+
+
+@dataclass
+class Accesses:
+    """What `parse_accesses` has read: arguments of the body, tensors, and for each access its subscripts.
+
+    scattered: the name in the first subscript of an access that is no value outside, but one of `known`.
+    """
+
+    arguments: list[Parser.Argument] = field(default_factory=list)
+    tensors: list[SSAValue] = field(default_factory=list)
+    subscripts: list[list[Subscript]] = field(default_factory=list)
+    scattered: str | None = None
+
+
+def parse_accesses(parser: Parser, known: Sequence[str] = ()) -> Accesses:
+    """The reverse of `print_accesses`.   known: names of elements that a scattered access may go by."""
+    found = Accesses()
+
+    def subscript() -> Subscript:
+        number = parser.parse_optional_integer(allow_boolean=False)
+        if number is not None:
+            return number
+        operand = parser.parse_unresolved_operand()
+        if operand.operand_name in known:
+            found.scattered = operand.operand_name
+            return 0
+        return parser.resolve_operand(operand, IndexType())
+
+    def access() -> None:
+        name = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        operand: UnresolvedOperand = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, subscript, " in subscripts")
+        parser.parse_punctuation(":")
+        kind = parser.parse_type()
+        if not isinstance(kind, TensorType):
+            parser.raise_error("an access is to a tensor")
+        found.tensors.append(parser.resolve_operand(operand, kind))
+        found.arguments.append(name.resolve(kind.element_type))
+        found.subscripts.append(indices)
+
+    parser.parse_comma_separated_list(parser.Delimiter.PAREN, access, " in accesses")
+    return found

@@ -1,0 +1,1 @@
+"""Nest level → loop level: one emitter, which decides nothing."""

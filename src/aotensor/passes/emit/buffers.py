@@ -1,0 +1,20 @@
+"""What those that emit loops need to know of the function around them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from xdsl.ir import SSAValue
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.nest.extents import ExtentKey
+
+
+class Buffers(Protocol):
+    """A function whose values have buffers, and shapes that are known by now."""
+
+    def resolve(self, key: ExtentKey) -> Extent: ...
+    def scalar(self, x: SSAValue) -> Scalar: ...
+    def buffer(self, x: SSAValue) -> SSAValue: ...
+    def shape(self, x: SSAValue) -> list[Extent]: ...

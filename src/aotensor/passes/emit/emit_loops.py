@@ -1,0 +1,91 @@
+"""Nest level → loop level: the loops of the nests, over buffers.
+
+    nest.for %i in %n {                                scf.for %i = %c0 to %n step %c1 {
+      nest.for %k in %p { … -> (%z[]) }          →       %z = scf.for %k … iter_args(%s) { … }
+      nest.do(%v = %z[]) -> (%r[%i])                     …
+    }                                                    memref.store %r, %out[%i]
+
+`@f` becomes `@f.kernel(inputs, outputs, workspace, detail, blas) -> i32`, `@f.extents` becomes
+`@f.extents(inputs, extents, detail, blas) -> i32`. Both return 0, or the number of the check that failed after writing
+what was found and expected into `detail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Region
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
+from aotensor.ir.types import i8, i32, memref_type
+from aotensor.passes.emit.function import FunctionEmitter, Outside, returned_values
+from aotensor.passes.target import Target
+
+
+def emit_loops(module: ModuleOp, target: Target) -> None:
+    """Replace every function at nest level by its loops; bodies of loops and branches go to where they are called."""
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
+    for function in functions:
+        if function.sym_name.data not in called:
+            lowered = _lowered(module, function, called, target)
+            module.body.block.insert_op_before(lowered, function)
+    for function in functions:
+        function.detach()
+        function.erase()
+
+
+def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.FuncOp], target: Target) -> func.FuncOp:
+    """The function over buffers."""
+    arguments, results = list(function.body.block.args), returned_values(function)
+    is_extents = function.sym_name.data.endswith(".extents")
+    inputs = [_argument_type(a.type) for a in arguments]
+    if is_extents:
+        extra: list[Attribute] = [memref_type("int64", [None])]
+        name = function.sym_name.data
+    else:
+        extra = [*(_argument_type(x.type) for x in results), memref_type_of(i8, [None])]
+        name = function.sym_name.data + ".kernel"
+    extra += [memref_type("int64", [4]), memref_type_of(i8, [1])]
+    block = Block(arg_types=[*inputs, *extra])
+    for old, new in zip(arguments, block.args, strict=False):
+        new.name_hint = old.name_hint
+    for new, hint in zip(block.args[len(inputs) :], _extra_names(function, is_extents), strict=True):
+        new.name_hint = hint
+    b = LoopBuilder(Builder(InsertPoint.at_end(block)))
+    detail, blas = block.args[-2:]
+    outside = Outside(module, called, detail, blas, target)
+    outputs = list(block.args[len(inputs) : len(inputs) + (1 if is_extents else len(results))])
+    lowering = FunctionEmitter(outside, function, b, list(block.args[: len(inputs)]), outputs, is_extents)
+    status, *_ = lowering.run()
+    b.builder.insert(func.ReturnOp(status.ssa))
+    lowered = func.FuncOp(name, ([*inputs, *extra], [i32]), Region(block))
+    lowered.attributes["dims"] = function.attributes["dims"]
+    return lowered
+
+
+def _extra_names(function: func.FuncOp, is_extents: bool) -> list[str | None]:
+    """Names of the arguments behind the inputs, for those who read the IR."""
+    if is_extents:
+        return ["extents", "detail", "blas"]
+    given = function.attributes.get("results")
+    names = [n.data for n in given if isinstance(n, StringAttr)] if isinstance(given, ArrayAttr) else []
+    outputs = [n if n.isidentifier() else None for n in names] or [None] * len(returned_values(function))
+    return [*outputs, "workspace", "detail", "blas"]
+
+
+def _argument_type(type: Attribute) -> Attribute:
+    """memref of a tensor; scalars are passed as memref<f64>."""
+    if isinstance(type, TensorType):
+        return MemRefType(type.element_type, type.get_shape())
+    return MemRefType(type, [])

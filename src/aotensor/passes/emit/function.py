@@ -1,0 +1,388 @@
+"""One function of nests over buffers: its checks, its declarations, its loops, and what stands between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.extents import follow_from_arguments
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.frame import Frame
+from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
+from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
+from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
+from aotensor.passes.emit.lower_window import (
+    lower_cumulate,
+    lower_insert,
+    lower_nonzero,
+    lower_recur,
+    lower_scatter,
+    lower_sort,
+)
+from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
+from aotensor.passes.emit.tree import TreeEmitter
+from aotensor.passes.lapack.lower import lower_lapack
+from aotensor.passes.nest.extents import ExtentKey, Extents
+from aotensor.passes.nest.tree import is_register, is_written
+from aotensor.passes.target import Target
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What all functions of one kernel share: the module, the functions that it calls, where errors are written, BLAS.
+
+    target: facts of the machine.
+    """
+
+    module: ModuleOp
+    called: Mapping[str, func.FuncOp]
+    detail: SSAValue
+    blas: SSAValue
+    target: Target
+
+
+class FunctionEmitter:
+    """Emits the loops of one function: a kernel, or the body of a loop or branch inside of one.
+
+    arguments: a buffer for each tensor and for each scalar of a kernel; a Scalar for each scalar of a body.
+    outputs: a buffer for each result, None for a scalar that a body hands back; in `.extents` the one for all.
+    """
+
+    def __init__(
+        self,
+        outside: Outside,
+        function: func.FuncOp,
+        b: LoopBuilder,
+        arguments: Sequence[SSAValue | Scalar],
+        outputs: Sequence[SSAValue | None],
+        is_extents: bool = False,
+    ) -> None:
+        self.outside = outside
+        self.module = outside.module
+        self.function = function
+        self.is_extents = is_extents
+        self.b = b
+        self.arguments = arguments
+        self.outputs = outputs
+        self.extents = Extents(function)
+        self.sizes = self._computed_sizes() if "sizes_check" in function.attributes else {}
+        self.root = Frame()
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        self.tree = TreeEmitter(b, self)
+
+    def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
+        """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
+        found: dict[SSAValue, list[tuple[int, int]]] = {}
+        for number, x in enumerate(returned_values(self.function)):
+            for axis, n in enumerate(self.extents.shape(x) if isinstance(x.type, TensorType) else ()):
+                if isinstance(n, SSAValue) and not follow_from_arguments([n]):
+                    found.setdefault(n, []).append((number, axis))
+        return found
+
+    def run(self) -> list[Scalar]:
+        """Emit the function: its status, then the scalars that it hands back."""
+        self._bind_arguments(list(self.function.body.block.args))
+        return self._emit([op for op in self.function.body.block.ops if not isinstance(op, func.ReturnOp)])
+
+    def inline(
+        self, symbol: str, arguments: Sequence[SSAValue | Scalar], outputs: Sequence[SSAValue | None]
+    ) -> list[Scalar]:
+        """Emit a function in place of a call: its status, then its scalar results."""
+        return FunctionEmitter(self.outside, self.outside.called[symbol], self.b, arguments, outputs).run()
+
+    def can_fail(self, symbol: str) -> bool:
+        """True if a function makes checks, or calls one that does."""
+        return can_fail(self.outside.called[symbol], self.outside.called)
+
+    def bind(self, x: SSAValue, value: Scalar) -> None:
+        """Say what a scalar result is."""
+        self.root.values[x] = value.ssa
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def resolve(self, key: ExtentKey) -> Extent:
+        """An extent at loop level."""
+        key = self.extents.key(key)
+        if isinstance(key, int):
+            return key
+        if isinstance(key, tuple):
+            return self.b.extent_of(self._argument(key[0]), key[1])
+        return self.b.as_extent(Scalar(self.root.value(key), "index"))
+
+    def _argument(self, number: int) -> SSAValue:
+        buffer = self.arguments[number]
+        assert isinstance(buffer, SSAValue)
+        return buffer
+
+    def scalar(self, x: SSAValue) -> Scalar:
+        return Scalar(self.root.value(x), "raw")
+
+    def shape(self, x: SSAValue) -> list[Extent]:
+        return [self.resolve(n) for n in self.extents.shape(x)]
+
+    # --- buffers -------------------------------------------------------------------------------------------------
+
+    def buffer(self, x: SSAValue) -> SSAValue:
+        """The buffer of a tensor, made at its first mention."""
+        found = self.buffers.get(x)
+        if found is None:
+            assert isinstance(x.owner, Operation)
+            found = self.buffers[x] = self._result_buffer(x, x.owner)
+        return found
+
+    def declare(self, value: ValueOp, frame: Frame) -> None:
+        """Make the buffer of a value, and fill it if nobody else will."""
+        x = value.result
+        shape = self._sized(x, value.sizes, frame)
+        if value.over is not None:
+            self.buffers[x] = self.buffer(value.over)
+        elif value.output is not None and not self.is_extents:
+            self.buffers[x] = self._output(value.output.value.data, x, shape)
+        else:
+            self.buffers[x] = self.b.allocate(x.type.element_type, shape)
+        if value.init is not None:
+            init = Scalar(frame.value(value.init), "raw")
+            self.b.nest(shape, lambda where: self.b.store(init, self.buffers[x], where))
+
+    def view(self, op: ReshapeOp, frame: Frame) -> None:
+        """The memory of a tensor under another shape."""
+        self.buffers[op.result] = self.b.reinterpret(self.buffer(op.source), self._sized(op.result, op.sizes, frame))
+
+    def extent(self, op: tensor.DimOp) -> Extent:
+        """The extent of a tensor itself, for the checks that compare it with another one."""
+        source = op.index.owner
+        assert isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr)
+        axis = source.value.value.data
+        if isinstance(op.source, BlockArgument):
+            return self.b.extent_of(self._argument(op.source.index), axis)
+        return self.shape(op.source)[axis]
+
+    def _sized(self, x: SSAValue, sizes: Iterable[SSAValue], frame: Frame) -> list[Extent]:
+        assert isinstance(x.type, TensorType)
+        unknown = iter(self.b.as_extent(Scalar(frame.value(n), "index")) for n in sizes)
+        return [next(unknown) if n == DYNAMIC_INDEX else n for n in x.type.get_shape()]
+
+    def _output(self, number: int, x: SSAValue, shape: Sequence[Extent]) -> SSAValue:
+        """The buffer of an output, for a value that may have another shape with as many elements."""
+        output = self.outputs[number]
+        assert output is not None
+        is_same = self.extents.shape(returned_values(self.function)[number]) == self.extents.shape(x)
+        return output if is_same else self.b.reinterpret(output, shape)
+
+    def _result_buffer(self, x: SSAValue, op: Operation) -> SSAValue:
+        """Where the result of an operation that is no statement lies."""
+        places = op.attributes.get(PLACES)
+        place = places.data[_number_of(x, op)] if isinstance(places, ArrayAttr) else None
+        if isinstance(place, OverAttr):
+            return self.buffer(op.operands[place.operand.data])
+        if isinstance(place, OutputAttr) and not self.is_extents:
+            return self._output(place.number.data, x, self.shape(x))
+        assert isinstance(x.type, TensorType)
+        return self.b.allocate(x.type.element_type, self.shape(x))
+
+    def _bind_arguments(self, arguments: Sequence[SSAValue]) -> None:
+        for number in (0, 1, self.outside.target.jam):
+            self.b.index(number)
+        for old, new in zip(arguments, self.arguments, strict=False):
+            if isinstance(new, Scalar):
+                self.root.values[old] = new.ssa
+            elif isinstance(old.type, TensorType):
+                self.buffers[old] = new
+                for n, name in zip(self.shape(old), _dim_names(self.function, old), strict=True):
+                    if isinstance(n, Scalar) and n.ssa.name_hint is None:
+                        n.ssa.name_hint = name  # extents are read once, at the top
+            elif old.uses:
+                self.root.values[old] = self.b.fetch(new, [], "raw").ssa
+
+    # --- emission ------------------------------------------------------------------------------------------------
+
+    def _emit(self, ops: Sequence[Operation]) -> list[Scalar]:
+        """Emit operations one after the other; behind a check that may fail, in the branch where it has not."""
+        for position, op in enumerate(ops):
+            match op:
+                case CheckOp():
+                    return self._emit_checks(ops[position:])
+                case ScanOp() | BranchOp():
+                    status = lower_scan(self.b, self, op) if isinstance(op, ScanOp) else lower_branch(self.b, self, op)
+                    if status is not None:
+                        return self._pass_on(status, ops[position + 1 :])
+                case LoopOp() | DoOp() | ValueOp():
+                    self.tree.emit([op], [self.root])
+                case _ if self._sizes_output(op):
+                    return self._emit_size_check(op, ops[position + 1 :])
+                case _:
+                    self._emit_plain(op)
+        return [self.b.constant(0, "int32"), *self._emit_outputs()]
+
+    def _emit_checks(self, ops: Sequence[Operation]) -> list[Scalar]:
+        """One branch for the checks in front, and all that follows in it."""
+        count = group_length(ops, self._sizes_output)
+        checks: list[CheckOp] = []
+        for op in ops[:count]:
+            if isinstance(op, CheckOp):
+                checks.append(op)
+            else:
+                self._emit_plain(op)
+
+        def fail() -> Scalar:
+            number, found, expected = first_failure(self.b, checks, self.scalar)
+            self.b.store(found, self.outside.detail, [0])
+            self.b.store(expected, self.outside.detail, [1])
+            return number
+
+        ok = all_hold(self.b, [self.scalar(check.condition) for check in checks])
+        return self._guarded(ok, ops[count:], fail)
+
+    def _sizes_output(self, op: Operation) -> bool:
+        """True if an output has an extent that this operation computes."""
+        return any(x in self.sizes for x in op.results)
+
+    def _emit_size_check(self, op: Operation, rest: Sequence[Operation]) -> list[Scalar]:
+        """An extent that `@f.extents` has computed before must come out the same: nobody writes beyond an output."""
+        self._emit_plain(op)
+        number, axes = self.function.attributes["sizes_check"], self.sizes[op.results[0]]
+        assert isinstance(number, IntegerAttr)
+        found = Scalar(self.scalar(op.results[0]).ssa, "index")
+        buffers = [(self.outputs[k], axis) for k, axis in axes]
+        given = [self.b.index(self.b.extent_of(x, axis)) for x, axis in buffers if x is not None]
+
+        def fail() -> Scalar:
+            for slot, value in enumerate((found, given[0])):
+                self.b.store(self.b.cast(value, "int64"), self.outside.detail, [slot])
+            return self.b.constant(number.value.data, "int32")
+
+        return self._guarded(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), rest, fail)
+
+    def _pass_on(self, status: Scalar, rest: Sequence[Operation]) -> list[Scalar]:
+        """The rest of the function if a loop or branch has not failed."""
+        is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
+        return self._guarded(is_good, rest, lambda: status)
+
+    def _guarded(self, condition: Scalar, rest: Sequence[Operation], fail: Callable[[], Scalar]) -> list[Scalar]:
+        """The rest of the function if the condition holds, else the status of the failure, and any scalars."""
+        handed = [
+            x.type for x, output in zip(returned_values(self.function), self.outputs, strict=False)
+            if output is None and not self.is_extents
+        ]  # fmt: skip
+        return self.b.branch(
+            condition, lambda: self._emit(rest), lambda: [fail(), *(self.b.zero(kind) for kind in handed)]
+        )
+
+    def _emit_plain(self, op: Operation) -> None:
+        match op:
+            case tensor.ExtractOp():
+                self._emit_extract(op)
+            case ReshapeOp():
+                self.buffers[op.result] = self._reshaped(op)
+            case tensor.InsertSliceOp():
+                lower_insert(self.b, self, op)
+            case ScatterOp():
+                lower_scatter(self.b, self, op)
+            case PatternOp():
+                lower_pattern(self.b, self, op)
+            case CumulateOp():
+                lower_cumulate(self.b, self, op)
+            case NonzeroOp():
+                lower_nonzero(self.b, self, op)
+            case LapackOp():
+                self.bind(op.failure, lower_lapack(self.b, self, self.module, op, self.outside.blas))
+            case RecurOp():
+                lower_recur(self.b, self, op)
+            case SortOp():
+                lower_sort(self.b, self, op)
+            case ProductOp():
+                blas = no_blas(self.b) if op.pinned is not None else self.outside.blas
+                lower_product(self.b, self, self.module, op, blas)
+            case arith.ConstantOp() if isinstance(op.result.type, TensorType):
+                self.buffers[op.result] = constant_buffer(self.b, self.module, op)
+            case _:
+                self.tree.emit([op], [self.root])
+
+    def _emit_extract(self, op: tensor.ExtractOp) -> None:
+        if is_register(op.tensor):
+            held = self.root.registers[op.tensor]
+            assert held is not None
+            self.root.values[op.result] = held
+        else:
+            where: list[Extent] = [Scalar(self.root.value(i), "index") for i in op.indices]
+            self.root.values[op.result] = self.b.fetch(self.buffer(op.tensor), where, "raw").ssa
+
+    def _reshaped(self, op: ReshapeOp) -> SSAValue:
+        if PLACES in op.attributes and not self.is_extents:  # it lies in an output that its source does not
+            target = self._result_buffer(op.result, op)
+            self._copy(op.source, self.b.reinterpret(target, self.shape(op.source)))
+            return target
+        return self.b.reinterpret(self.buffer(op.source), self.shape(op.result))
+
+    def _emit_outputs(self) -> list[Scalar]:
+        """What is not in its place yet: scalars, inputs that are outputs, one value returned twice.
+
+        Returns the scalars that have no place.
+        """
+        handed: list[Scalar] = []
+        for number, x in enumerate(returned_values(self.function)):
+            if self.is_extents:
+                value = self.b.cast(Scalar(self.scalar(x).ssa, "index"), "int64")
+                assert self.outputs[0] is not None
+                self.b.store(value, self.outputs[0], [number])
+                continue
+            output = self.outputs[number]
+            if output is None:
+                handed.append(self.scalar(x))
+            elif not isinstance(x.type, TensorType):
+                self.b.store(self.scalar(x), output, [])
+            elif not self._lies_in(x, number) and is_written(x):
+                self._copy(x, output)  # what is empty has no elements that matter, and may have no memory
+        return handed
+
+    def _lies_in(self, x: SSAValue, number: int) -> bool:
+        """Is a value computed in the memory of an output?"""
+        op = x.owner
+        if isinstance(op, ValueOp):
+            if op.over is not None:
+                return self._lies_in(op.over, number)
+            return op.output is not None and op.output.value.data == number
+        if not isinstance(op, Operation):
+            return False
+        places = op.attributes.get(PLACES)
+        if not isinstance(places, ArrayAttr):
+            return isinstance(op, ReshapeOp) and self._lies_in(op.source, number)
+        place = places.data[_number_of(x, op)]
+        if isinstance(place, OverAttr):
+            return self._lies_in(op.operands[place.operand.data], number)
+        return isinstance(place, OutputAttr) and place.number.data == number
+
+    def _copy(self, x: SSAValue, target: SSAValue) -> None:
+        source = self.buffer(x)
+        self.b.nest(self.shape(x), lambda where: self.b.store(self.b.fetch(source, where, "raw"), target, where))
+
+
+def _dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
+    assert isinstance(argument, BlockArgument) and isinstance(argument.type, TensorType)
+    table = function.attributes.get("dims")
+    if not isinstance(table, ArrayAttr):
+        return [None] * len(argument.type.get_shape())
+    return [name.data or None for name in table.data[argument.index]]
+
+
+def returned_values(function: func.FuncOp) -> list[SSAValue]:
+    """What a function returns."""
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    return list(terminator.operands)
+
+
+def _number_of(x: SSAValue, op: Operation) -> int:
+    """Which result of an operation a value is."""
+    return next(number for number, result in enumerate(op.results) if result is x)

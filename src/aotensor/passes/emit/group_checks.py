@@ -1,0 +1,76 @@
+"""Checks that follow one another fail together: one branch for many of them, so that a function is not a deep nest.
+
+    check 1 %a                              %ok = %a and %b
+    %b = …                                  if %ok { … }
+    check 2 %b                      →       else { return %a ? 2 : 1, with what was found and expected there }
+    …
+
+What stands between them runs although an earlier check may have failed, so it must be harmless: see `is_harmless`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.dialect import CheckOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+
+_DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
+
+
+def group_length(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]) -> int:
+    """How many operations from the start belong together: checks and what is harmless between them, up to a check.
+
+    is_apart: operations that end a group.
+    """
+    length = 0
+    for position, op in enumerate(ops):
+        if isinstance(op, CheckOp):
+            length = position + 1
+        elif is_apart(op) or not is_harmless(op):
+            break
+    return length
+
+
+def is_harmless(op: Operation) -> bool:
+    """True for scalar arithmetic and extents, at worst of no use; not for a division by what may be 0."""
+    if isinstance(op, _DIVISIONS):
+        return _is_positive_literal(op.rhs)
+    is_scalar = not any(isinstance(r.type, TensorType) for r in op.results)
+    return isinstance(op, tensor.DimOp) or (op.name.startswith("arith.") and is_scalar)
+
+
+def _is_positive_literal(x: SSAValue) -> bool:
+    op = x.owner
+    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data > 0
+
+
+def all_hold(b: LoopBuilder, conditions: Sequence[Scalar]) -> Scalar:
+    """True if all conditions are. By `select`, so that one behind a failed check may even be poison."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = b.select(result, condition, b.constant(False, "bool"))
+    return result
+
+
+def first_failure(
+    b: LoopBuilder, checks: Sequence[CheckOp], scalar: Callable[[SSAValue], Scalar]
+) -> tuple[Scalar, Scalar, Scalar]:
+    """(number, found, expected) of the first check that fails, where one of them does."""
+    rows = [_record(b, check, scalar) for check in checks]
+    result = rows[-1]
+    for check, row in zip(reversed(checks[:-1]), reversed(rows[:-1]), strict=True):
+        holds = scalar(check.condition)
+        number, found, expected = (b.select(holds, later, own) for later, own in zip(result, row, strict=True))
+        result = number, found, expected
+    return result
+
+
+def _record(b: LoopBuilder, check: CheckOp, scalar: Callable[[SSAValue], Scalar]) -> tuple[Scalar, Scalar, Scalar]:
+    found, expected = (b.cast(Scalar(scalar(x).ssa, "index"), "int64") for x in (check.found, check.expected))
+    return b.constant(check.number.value.data, "int32"), found, expected

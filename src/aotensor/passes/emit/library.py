@@ -1,0 +1,100 @@
+"""What stands outside of a kernel: `@aot_gemm.f64`, which calls BLAS or our tiled kernel, and constant tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
+from aotensor.ir.nest.ops import ProductOp
+from aotensor.ir.types import i1, i8
+from aotensor.passes.emit.buffers import Buffers
+
+PREFIX: Final = "aot_gemm"
+
+
+def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductOp, blas: SSAValue) -> None:
+    """C = op(A)·op(B), all row-major: one call, with flags for operands that are stored transposed.
+
+    A kernel takes whole buffers; what is a row of one, in a loop over steps, passes through a buffer of its own.
+    """
+    place, shape = buffers.buffer(op.result), buffers.shape(op.result)
+    result = b.own_buffer(place, shape)
+    matrices = [
+        *(_whole(b, buffers, x) for x in (op.a, op.b)),
+        b.reinterpret(result, list(map(b.index, shape))),
+    ]
+    _call_product(b, module, matrices, blas, (op.transpose_a is not None, op.transpose_b is not None))
+    b.copy(result, place, shape)
+
+
+def _call_product(
+    b: LoopBuilder,
+    module: ModuleOp,
+    matrices: Sequence[SSAValue],
+    blas: SSAValue,
+    transposed: tuple[bool, bool] = (False, False),
+) -> None:
+    """C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
+    kind = matrices[-1].type
+    assert isinstance(kind, MemRefType) and isinstance(kind.element_type, AnyFloat)
+    symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
+    flags = [b.constant(flag, "bool").ssa for flag in transposed]
+    _declare(module, symbol, kind)
+    b.builder.insert(func.CallOp(symbol, [*flags, *matrices, blas], []))
+
+
+def no_blas(b: LoopBuilder) -> SSAValue:
+    """A table that says of itself that it ends before its first function."""
+    table = b.allocate(i8, [8])
+    b.nest([8], lambda where: b.store(b.constant(0, "int8"), table, where))
+    return b.reinterpret(table, [1])
+
+
+def calls_product(module: ModuleOp, name: str) -> bool:
+    """True if the kernel of function `name` calls a matrix product."""
+    kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    kernel = next(op for op in kernels if op.sym_name.data == f"{name}.kernel")
+    calls = (op for op in kernel.walk() if isinstance(op, func.CallOp))
+    return any(op.callee.string_value().startswith(PREFIX) for op in calls)
+
+
+def _whole(b: LoopBuilder, buffers: Buffers, x: SSAValue) -> SSAValue:
+    """The buffer of an operand with both extents dynamic, so that one kernel serves all products."""
+    buffer, shape = buffers.buffer(x), buffers.shape(x)
+    own = b.own_buffer(buffer, shape)
+    b.copy(buffer, own, shape)
+    return b.reinterpret(own, [b.index(n) for n in shape])
+
+
+def _declare(module: ModuleOp, symbol: str, kind: MemRefType[AnyFloat]) -> None:
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
+            return
+    arguments = [i1, i1, kind, kind, kind, memref_type_of(i8, [1])]
+    module.body.block.add_op(func.FuncOp.external(symbol, arguments, []))
+
+
+def constant_buffer(b: LoopBuilder, module: ModuleOp, op: arith.ConstantOp) -> SSAValue:
+    """A constant tensor as a global of the module."""
+    assert isinstance(op.value, DenseIntOrFPElementsAttr) and isinstance(op.result.type, TensorType)
+    kind: MemRefType[Attribute] = MemRefType(op.result.type.element_type, op.result.type.get_shape())
+    names = [g.sym_name.data for g in module.body.block.ops if isinstance(g, memref.GlobalOp)]
+    name = f"constant.{len(names)}"
+    value = memref.GlobalOp.get(StringAttr(name), kind, op.value, StringAttr("private"), constant=UnitAttr())
+    module.body.block.insert_op_before(value, module.body.block.first_op)  # type: ignore[arg-type]
+    read = memref.GetGlobalOp(name, kind)
+    b.builder.insert(read)
+    return read.memref

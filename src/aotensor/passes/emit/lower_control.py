@@ -1,0 +1,254 @@
+"""Loops and branches over bodies: aot.scan → scf.for or scf.while, aot.branch → scf.if, with the bodies in place.
+
+    %h = aot.scan @body steps %n rows(%x) initial(%h0) …
+    →
+    for t in 0..n:
+      previous = h[t-1], or h0[m+t-1] in the first steps        a choice between two views, nothing is copied
+      body(x[t], previous, …) writes h[t]
+
+The values of a state lie in the rows of its result, or, if only the last one is wanted, in a ring of rows that is one
+longer than the state looks back. States that are scalars stay in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import SymbolRefAttr, TensorType
+from xdsl.ir import SSAValue
+
+from aotensor.ir.dialect import CheckOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.nest.extents import ExtentKey
+
+Argument: TypeAlias = SSAValue | Scalar
+"""What a body is given: the buffer of a tensor, or a scalar."""
+
+
+class Caller(Buffers, Protocol):
+    """The function around a loop or branch, which emits the bodies."""
+
+    def inline(
+        self, symbol: str, arguments: Sequence[Argument], outputs: Sequence[SSAValue | None]
+    ) -> list[Scalar]: ...
+    def can_fail(self, symbol: str) -> bool: ...
+    def bind(self, x: SSAValue, value: Scalar) -> None: ...
+    def resolve(self, key: ExtentKey) -> Extent: ...
+
+
+def can_fail(function: func.FuncOp, called: Mapping[str, func.FuncOp]) -> bool:
+    """True if a function makes checks, or calls one that does."""
+    for op in function.walk():
+        if isinstance(op, CheckOp):
+            return True
+        if isinstance(op, ScanOp | BranchOp):
+            bodies = [op.body] if isinstance(op, ScanOp) else [op.then, op.otherwise]
+            if any(can_fail(called[_name(body)], called) for body in bodies):
+                return True
+    return False
+
+
+def _name(symbol: SymbolRefAttr) -> str:
+    return str(symbol.string_value())
+
+
+# --- branches --------------------------------------------------------------------------------------------------------
+
+
+def lower_branch(b: LoopBuilder, caller: Caller, op: BranchOp) -> Scalar | None:
+    """One of the two bodies, writing to the buffers of the results. Returns its status if it can fail."""
+    arguments = [_argument(caller, x) for x in op.captured]
+    outputs = [caller.buffer(x) if isinstance(x.type, TensorType) else None for x in op.outputs]
+    sides = [_name(op.then), _name(op.otherwise)]
+    status, *scalars = b.branch(
+        caller.scalar(op.condition),
+        lambda: caller.inline(sides[0], arguments, outputs),
+        lambda: caller.inline(sides[1], arguments, outputs),
+    )
+    for x, value in zip((x for x in op.outputs if not isinstance(x.type, TensorType)), scalars, strict=True):
+        caller.bind(x, value)
+    return status if any(map(caller.can_fail, sides)) else None
+
+
+def _argument(caller: Caller, x: SSAValue) -> Argument:
+    return caller.buffer(x) if isinstance(x.type, TensorType) else caller.scalar(x)
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def lower_scan(b: LoopBuilder, caller: Caller, op: ScanOp) -> Scalar | None:
+    """The loop. Returns its status if a step can fail."""
+    return _ScanLowering(b, caller, op).run()
+
+
+@dataclass(eq=False)
+class _State:
+    """One state: where its values begin, and where they go.
+
+    rows: buffer of its values, None for a scalar of which only the last one is wanted.
+    """
+
+    lags: tuple[int, ...]
+    initial: SSAValue
+    extents: list[Extent]
+    result: SSAValue
+    is_stacked: bool
+    rows: SSAValue | None
+
+    @property
+    def depth(self) -> int:
+        return -self.lags[0]
+
+    @property
+    def is_scalar(self) -> bool:
+        return not self.extents
+
+
+class _ScanLowering:
+    def __init__(self, b: LoopBuilder, caller: Caller, op: ScanOp) -> None:
+        self.b, self.caller, self.op = b, caller, op
+        self.body = _name(op.body)
+        self.n = caller.resolve(op.steps)
+        self.sequences = [(caller.buffer(x), caller.shape(x)[1:]) for x in op.sequences]
+        self.constants = [_argument(caller, x) for x in op.constants]
+        kept = op.stacked.get_values()
+        self.states = [
+            self._state(op.lags[k], x, op.outputs[k], bool(kept[k])) for k, x in enumerate(op.initial)
+        ]  # fmt: skip
+        end = len(op.outputs) - (op.conditional is not None)
+        self.mapped = [(caller.buffer(x), caller.shape(x)[1:]) for x in op.outputs[len(self.states) : end]]
+
+    def _state(self, lags: tuple[int, ...], initial: SSAValue, result: SSAValue, is_stacked: bool) -> _State:
+        extents = self.caller.shape(initial)[1:]
+        rows: SSAValue | None = None
+        if is_stacked:
+            rows = self.caller.buffer(result)
+        elif extents:
+            assert isinstance(initial.type, TensorType)
+            rows = self.b.allocate(initial.type.element_type, [1 - lags[0], *extents])
+        return _State(lags, self.caller.buffer(initial), extents, result, is_stacked, rows)
+
+    def run(self) -> Scalar | None:
+        b, fails, stops = self.b, self.caller.can_fail(self.body), self.op.conditional is not None
+        start = [b.fetch(s.initial, [k], "raw") for s in self.states if s.is_scalar for k in range(s.depth)]
+        status: Scalar | None = None
+        taken = self.n
+        if not fails and not stops:
+            carried = b.loop(0, self.n, start, lambda t, values: self._step(t, values)[2], is_vectorisable=False)
+        else:
+            t, status, _, *carried = self._run_while(start)
+            taken = t if stops else self.n
+        self._finish(taken, carried)
+        return status if fails else None
+
+    def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
+        """Steps until one fails or says that it is the last: number of steps, status, stop, the scalar states."""
+        b = self.b
+        good, no = b.constant(0, "int32"), b.constant(False, "bool")
+
+        def goes_on(values: list[Scalar]) -> Scalar:
+            t, status, stop, *_ = values
+            is_good = b.and_(b.compare("eq", status, b.constant(0, "int32")), b.not_(stop))
+            return b.and_(b.compare("lt", t, b.index(self.n)), is_good)
+
+        def body(values: list[Scalar]) -> Sequence[Scalar]:
+            t, _, _, *carried = values
+            status, stop, carried = self._step(t, carried)
+            return [b.add(t, b.index(1)), status, stop or no, *carried]
+
+        return b.loop_while([b.index(0), good, no, *start], goes_on, body)
+
+    # --- one step ------------------------------------------------------------------------------------------------
+
+    def _step(self, t: Scalar, carried: Sequence[Scalar]) -> tuple[Scalar, Scalar | None, list[Scalar]]:
+        """Status, whether to stop, and the scalar states after step t."""
+        b = self.b
+        row = b.isub(b.isub(self.n, 1), t) if self.op.reversed is not None else t
+        registers = self._registers(carried)
+        arguments: list[Argument] = [self._row(buffer, row, extents) for buffer, extents in self.sequences]
+        for state, values in zip(self.states, registers, strict=True):
+            for lag in state.lags:
+                arguments.append(values[lag] if state.is_scalar else self._former(state, t, row, lag))
+        outputs = [self._place(s, t, row) for s in self.states]
+        outputs += [b.row(buffer, row, extents) if extents else None for buffer, extents in self.mapped]
+        stops = self.op.conditional is not None
+        status, *scalars = self.caller.inline(
+            self.body, [*arguments, *self.constants], [*outputs, *([None] if stops else [])]
+        )
+        return status, scalars[-1] if stops else None, self._keep(row, registers, iter(scalars))
+
+    def _registers(self, carried: Sequence[Scalar]) -> list[list[Scalar]]:
+        """The former values of each scalar state, the oldest first."""
+        values = iter(carried)
+        return [[next(values) for _ in range(s.depth)] if s.is_scalar else [] for s in self.states]
+
+    def _row(self, buffer: SSAValue, row: Extent, extents: Sequence[Extent]) -> Argument:
+        return self.b.row(buffer, row, extents) if extents else self.b.fetch(buffer, [row], "raw")
+
+    def _former(self, state: _State, t: Scalar, row: Extent, lag: int) -> SSAValue:
+        """The value of a state at step t + lag: of the initial ones in the first steps."""
+        b = self.b
+        assert state.rows is not None
+        first = b.row(state.initial, b.iadd(t, state.depth + lag), state.extents)
+        if not state.is_stacked:
+            where: Extent = self._slot(state, b.iadd(t, lag))
+        else:
+            where = b.isub(row, lag) if self.op.reversed is not None else b.iadd(row, lag)
+        return b.choose(b.compare("lt", t, b.index(-lag)), first, b.row(state.rows, where, state.extents))
+
+    def _slot(self, state: _State, step: Extent) -> Scalar:
+        """The row of a ring that holds the value of a step, from -depth on."""
+        length = state.depth + 1
+        return self.b.rem(self.b.index(self.b.iadd(step, length)), self.b.index(length))
+
+    def _place(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
+        """Where the body writes the new value; a scalar is handed back."""
+        if state.is_scalar:
+            return None
+        assert state.rows is not None
+        return self.b.row(state.rows, row if state.is_stacked else self._slot(state, t), state.extents)
+
+    def _keep(self, row: Extent, registers: Sequence[list[Scalar]], made: Iterator[Scalar]) -> list[Scalar]:
+        """Store the scalars that a step has made; the scalar states for the next one."""
+        carried: list[Scalar] = []
+        for state, values in zip(self.states, registers, strict=True):
+            if state.is_scalar:
+                new = next(made)
+                carried += [*values[1:], new]
+                if state.rows is not None:
+                    self.b.store(new, state.rows, [row])
+        for buffer, extents in self.mapped:
+            if not extents:
+                self.b.store(next(made), buffer, [row])
+        return carried
+
+    # --- behind the loop -----------------------------------------------------------------------------------------
+
+    def _finish(self, taken: Extent, carried: Sequence[Scalar]) -> None:
+        """The last values of the states of which only these are wanted, and the number of steps."""
+        b = self.b
+        for state, values in zip(self.states, self._registers(carried), strict=True):
+            if state.is_stacked:
+                continue
+            if state.is_scalar:
+                self.caller.bind(state.result, values[-1])
+                continue
+            assert state.rows is not None
+            last = self._slot(state, b.isub(taken, 1))
+            source = b.choose(
+                b.compare("eq", b.index(taken), b.index(0)),
+                b.row(state.initial, state.depth - 1, state.extents),
+                b.row(state.rows, last, state.extents),
+            )
+            target = self.caller.buffer(state.result)
+            b.nest(state.extents, lambda at, x=source, y=target: b.store(b.fetch(x, at, "raw"), y, at))  # type: ignore[misc]
+        if self.op.conditional is not None:
+            self.caller.bind(self.op.outputs[-1], b.cast(b.index(taken), "int64"))

@@ -1,0 +1,267 @@
+"""Loops of the operations that are no linalg.generic: windows and places of a tensor, masks, running sums, sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    TensorType,
+)
+from xdsl.ir import SSAValue
+
+from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp, SortOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i64
+from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.buffers import Buffers
+
+LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
+
+
+def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp) -> None:
+    """result = dest with a strided window replaced by source; dest's buffer is reused where it is free."""
+    target = _copy_of_dest(b, buffers, op)
+    starts, steps = (
+        _mixed(buffers, static, dynamic)
+        for static, dynamic in ((op.static_offsets, op.offsets), (op.static_strides, op.strides))
+    )
+    source = buffers.buffer(op.source)
+
+    def move(where: list[Scalar]) -> None:
+        place = [b.iadd(s, b.imul(i, k)) for s, i, k in zip(starts, where, steps, strict=True)]
+        b.store(b.fetch(source, where, "raw"), target, place)
+
+    b.nest(buffers.shape(op.source), move)
+
+
+def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | ScatterOp) -> SSAValue:
+    """The buffer of the result, with the elements of dest in it."""
+    target, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
+    if target is not dest:
+        b.nest(buffers.shape(op.dest), lambda where: b.store(b.fetch(dest, where, "raw"), target, where))
+    return target
+
+
+def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
+    """result = dest with source put to, or added at, places by number; one element after the other, in C order."""
+    target, source = _copy_of_dest(b, buffers, op), buffers.buffer(op.source)
+    axes, start = op.axes.get_values(), op.start.value.data
+    extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
+    end = start + len(shape) - len(extents) + len(axes)
+    dtype = verb_dtype(op.dest)
+
+    def places(outer: list[Scalar]) -> None:
+        named = {
+            axis: _place(b, buffers, index, outer[start:end], extents[axis])
+            for axis, index in zip(axes, op.indices, strict=True)
+        }
+
+        def move(inner: list[Scalar]) -> None:
+            others = iter([*outer[:start], *inner])
+            where = [named[axis] if axis in named else next(others) for axis in range(len(extents))]
+            value = b.fetch(source, [*outer, *inner], dtype)
+            if op.kind.data == "add":
+                value = b.add(b.fetch(target, where, dtype), value)
+            b.store(value, target, where)
+
+        b.nest(shape[end:], move)
+
+    b.nest(shape[:end], places, is_vectorisable=False)  # places may repeat
+
+
+def _place(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[Scalar], extent: Extent) -> Scalar:
+    """One of the indices, counted from the start; they broadcast along extents of 1."""
+    shape = buffers.shape(indices)
+    own = counters[len(counters) - len(shape) :]
+    at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
+    found = b.cast(b.fetch(buffers.buffer(indices), at, verb_dtype(indices)), "index")
+    return b.select(b.compare("lt", found, b.index(0)), b.add(found, b.index(extent)), found)
+
+
+def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Extent]:
+    values = iter(dynamic)
+    return [buffers.scalar(next(values)) if n == DYNAMIC_INDEX else int(n) for n in static.get_values()]
+
+
+def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
+    """positions[axis][p] = the coordinate of true element number p along each axis; one sweep in C order that counts.
+
+    p = 0; for i: for j:  if p < count: rows[p], columns[p] = i, j;  p += mask[i, j]
+
+    What is stored for an element that is false is overwritten by the next true one. A branch on the mask itself would
+    be mispredicted all the time; that on the count goes one way until the last true element.
+    """
+    count = b.index(buffers.scalar(op.count))
+    shape, source = buffers.shape(op.source), buffers.buffer(op.source)
+    targets = [buffers.buffer(x) for x in op.positions]
+
+    def over(counters: list[Scalar], position: Scalar) -> Scalar:
+        if len(counters) < len(shape):
+            (after,) = b.loop(
+                0, shape[len(counters)], [position], lambda k, carried: [over([*counters, k], *carried)],
+                is_vectorisable=False,
+            )  # fmt: skip
+            return after
+        is_set = b.fetch(source, counters, "bool")
+
+        def store() -> Sequence[Scalar]:
+            for counter, target in zip(counters, targets, strict=True):
+                b.store(b.cast(counter, "int64"), target, [position])
+            return ()
+
+        b.branch(b.compare("lt", position, count), store, lambda: ())
+        return b.add(position, b.cast(is_set, "index"))
+
+    over([], b.index(0))
+
+
+def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:
+    """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order."""
+    axis, kind = op.axis.value.data, op.kind.data
+    shape = buffers.shape(op.source)
+    source, target = buffers.buffer(op.source), buffers.buffer(op.result)
+    dtype = verb_dtype(op.source)
+    others = [n for d, n in enumerate(shape) if d != axis]
+
+    def run(where: list[Scalar]) -> None:
+        def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            place = [*where[:axis], k, *where[axis:]]
+            value = b.fetch(source, place, dtype)
+            total = (b.add if kind == "add" else b.mul)(carried[0], value)
+            b.store(total, target, place)
+            return [total]
+
+        b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)
+
+    b.nest(others, run)
+
+
+def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp) -> None:
+    """result[…, k, …] = factors[…, k, …]·result[…, k − 1, …] + terms[…, k, …], in ascending order."""
+    axis = op.axis.value.data
+    shape = buffers.shape(op.terms)
+    factors, terms, target = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
+    dtype = verb_dtype(op.terms)
+
+    def run(where: list[Scalar]) -> None:
+        def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            place = [*where[:axis], k, *where[axis:]]
+            own, b.fastmath = b.fastmath, op.fastmath
+            total = b.add(b.mul(b.fetch(factors, place, dtype), carried[0]), b.fetch(terms, place, dtype))
+            b.fastmath = own
+            b.store(total, target, place)
+            return [total]
+
+        b.loop(0, shape[axis], [b.constant(0, dtype)], step)
+
+    b.nest([n for d, n in enumerate(shape) if d != axis], run)
+
+
+def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
+    """Bottom-up merge sort of each line along the axis, stable, nan last.   O(n log n) moves, two lines of scratch."""
+    axis = op.axis.value.data
+    shape = buffers.shape(op.source)
+    length = shape[axis]
+    source, values, places = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
+    assert isinstance(op.source.type, TensorType)
+    scratch = b.allocate(op.source.type.element_type, [length]), b.allocate(i64, [length])
+    dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
+
+    def sort_line(where: list[Scalar]) -> None:
+        def at(k: Extent) -> list[Extent]:
+            return [*where[:axis], k, *where[axis:]]
+
+        def start(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            b.store(b.fetch(source, at(k), dtype), values, at(k))
+            b.store(b.cast(k, "int64"), places, at(k))
+            return ()
+
+        b.loop(0, length, (), start)
+        line = _Line(b, at, values, places, dtype)
+        b.loop(0, LARGEST_SORT, (), lambda p, _: _merge_pass(b, line, scratch, length, p), is_vectorisable=False)
+
+    b.nest([n for d, n in enumerate(shape) if d != axis], sort_line)
+
+
+class _Line:
+    """One line of the two results of a sort."""
+
+    def __init__(self, b: LoopBuilder, at: object, values: SSAValue, places: SSAValue, dtype: str) -> None:
+        self.b, self.at, self.values, self.places, self.dtype = b, at, values, places, dtype
+
+    def value(self, k: Extent) -> Scalar:
+        return self.b.fetch(self.values, self.at(k), self.dtype)  # type: ignore[operator]
+
+    def place(self, k: Extent) -> Scalar:
+        return self.b.fetch(self.places, self.at(k), "int64")  # type: ignore[operator]
+
+
+def _merge_pass(
+    b: LoopBuilder, line: _Line, scratch: tuple[SSAValue, SSAValue], length: Extent, number: Scalar
+) -> Sequence[Scalar]:
+    """Merge neighbouring runs of 2^number elements into runs twice as long."""
+    width = b.shift_left(b.index(1), number)
+    n = b.index(length)
+
+    def merge_all() -> Sequence[Scalar]:
+        def element(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            left, right = carried
+            double = b.add(width, width)
+            base = b.mul(b.div(k, double), double)
+            is_start = b.compare("eq", k, base)
+            left = b.select(is_start, base, left)
+            right = b.select(is_start, b.minimum(b.add(base, width), n), right)
+            middle, end = b.minimum(b.add(base, width), n), b.minimum(b.add(base, double), n)
+            last = b.sub(n, b.index(1))
+            a, c = line.value(b.minimum(left, last)), line.value(b.minimum(right, last))
+            has_left, has_right = b.compare("lt", left, middle), b.compare("lt", right, end)
+            take_left = b.and_(has_left, b.or_(b.not_(has_right), b.not_(_less(b, c, a))))
+            chosen = b.select(take_left, left, right)
+            b.store(b.select(take_left, a, c), scratch[0], [k])
+            b.store(line.place(chosen), scratch[1], [k])
+            one = b.index(1)
+            return [b.select(take_left, b.add(left, one), left), b.select(take_left, right, b.add(right, one))]
+
+        def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            b.store(b.fetch(scratch[0], [k], line.dtype), line.values, line.at(k))  # type: ignore[operator]
+            b.store(b.fetch(scratch[1], [k], "int64"), line.places, line.at(k))  # type: ignore[operator]
+            return ()
+
+        zero = b.index(0)
+        b.loop(0, n, [zero, zero], element, is_vectorisable=False)
+        b.loop(0, n, (), back)
+        return ()
+
+    b.branch(b.compare("lt", width, n), merge_all, lambda: ())
+    return ()
+
+
+def _less(b: LoopBuilder, x: Scalar, y: Scalar) -> Scalar:
+    """x < y in an order where nan is larger than every number."""
+    if x.dtype in ("float32", "float64"):
+        return b.or_(b.compare("lt", x, y), b.and_(b.is_nan(y), b.not_(b.is_nan(x))))
+    return b.compare("lt", x, y)
+
+
+def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
+    """The dtype by which the verbs pick their operations, from an element type that has lost its sign."""
+    assert isinstance(x.type, TensorType)
+    match x.type.element_type:
+        case Float32Type() | Float64Type() as kind:
+            return f"float{kind.bitwidth}"
+        case IntegerType() as kind:
+            if kind.width.data == 1:
+                return "bool"
+            return f"{'uint' if is_unsigned else 'int'}{kind.width.data}"
+        case kind:
+            assert isinstance(kind, IndexType)
+            return "index"

@@ -1,0 +1,79 @@
+"""Buffers of int32 or int64 whose elements are positions, and patterns made of two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from xdsl.ir import SSAValue
+
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_type
+from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.buffers import Buffers
+
+AHEAD: Final = 16
+"""Entries between the one that is worked on and the one whose slice is fetched from memory."""
+
+
+class IndexVector:
+    """A buffer of positions, read and written as index values."""
+
+    def __init__(self, b: LoopBuilder, buffer: SSAValue) -> None:
+        self.b, self.buffer = b, buffer
+        self.dtype = f"int{buffer.type.element_type.width.data}"  # type: ignore[attr-defined]
+
+    @classmethod
+    def allocated(cls, b: LoopBuilder, dtype: str, extent: Extent) -> IndexVector:
+        """A new one."""
+        return cls(b, b.allocate(element_type(dtype), [extent]))
+
+    def __getitem__(self, at: Extent) -> Scalar:
+        return self.b.cast(self.b.fetch(self.buffer, [at], self.dtype), "index")
+
+    def put(self, value: Extent, at: Extent) -> Sequence[Scalar]:
+        """Write an element; nothing is carried, as the bodies of loops say it."""
+        self.b.store(self.b.cast(self.b.index(value), self.dtype), self.buffer, [at])
+        return ()
+
+
+class Pattern:
+    """The indices and indptr of a compressed matrix."""
+
+    def __init__(self, b: LoopBuilder, buffers: Buffers, indices: SSAValue, indptr: SSAValue) -> None:
+        self.b = b
+        self.indices, self.indptr = (IndexVector(b, buffers.buffer(x)) for x in (indices, indptr))
+        self.count = buffers.shape(indices)[0]
+        self.slices = b.isub(buffers.shape(indptr)[0], 1)
+
+    def bounds(self, i: Scalar) -> tuple[Scalar, Scalar]:
+        """Where slice i begins and ends."""
+        return self.indptr[i], self.indptr[self.b.add(i, self.b.index(1))]
+
+    def fetch_ahead(self, e: Scalar, q: Pattern, *values: tuple[SSAValue, Sequence[Scalar]]) -> None:
+        """Before entry e is used to name a slice of q: let what later ones name be on its way from memory.
+
+        values: buffers with an element for each entry of q, and the indices in front of it.
+        """
+        b = self.b
+        last = b.index(b.isub(self.count, 1))
+        far, near = (b.minimum(b.add(e, b.index(distance)), last) for distance in (2 * AHEAD, AHEAD))
+        b.prefetch(q.indptr.buffer, [self.indices[far]])
+        start = q.indptr[self.indices[near]]
+        b.prefetch(q.indices.buffer, [start])
+        for buffer, outer in values:
+            b.prefetch(buffer, [*outer, start])
+
+    def each_entry(self, body: Callable[[Scalar, Scalar], None]) -> None:
+        """body(slice, entry) for all entries in order."""
+
+        def entries(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            def entry(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                body(i, e)
+                return ()
+
+            self.b.loop(*self.bounds(i), (), entry, is_vectorisable=False, is_unrolled=False)
+            return ()
+
+        self.b.loop(0, self.slices, (), entries, is_vectorisable=False, is_unrolled=False)

@@ -1,0 +1,145 @@
+"""Loops of `aot.pattern` that read indices alone: transposing, finding and uniting places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.emit.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
+from aotensor.passes.emit.patterns.lower_product_rows import lower_product_count, lower_product_rows
+from aotensor.passes.emit.patterns.lower_product_values import lower_product_values
+
+
+def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """One operation, by its kind."""
+    match op.kind.data:
+        case "transpose":
+            lower_transpose(b, buffers, op)
+        case "positions":
+            lower_positions(b, buffers, op)
+        case "union":
+            lower_union(b, buffers, op)
+        case "product_room":
+            lower_product_room(b, buffers, op)
+        case "product":
+            lower_product_pattern(b, buffers, op)
+        case "product_count":
+            lower_product_count(b, buffers, op)
+        case "product_rows":
+            lower_product_rows(b, buffers, op)
+        case _:
+            lower_product_values(b, buffers, op)
+
+
+def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """Counting sort: how many entries each place along the minor axis has, where they begin, then one after the other.
+
+    for p: starts[indices[p] + 1] += 1
+    for j: starts[j + 1] += starts[j];  next[j] = starts[j]
+    for i: for p of slice i:  at = next[indices[p]]++;  permutation[at] = p;  slices[at] = i
+    """
+    p = Pattern(b, buffers, op.arguments[0], op.arguments[1])
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+    permutation, slices, starts = (IndexVector(b, buffers.buffer(x)) for x in op.tensors)
+    b.loop(0, b.iadd(minor, 1), (), lambda j, _: starts.put(b.index(0), j))
+
+    def count(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        after = b.iadd(p.indices[e], 1)
+        return starts.put(b.iadd(starts[after], 1), after)
+
+    b.loop(0, p.count, (), count, is_vectorisable=False)
+    following = IndexVector.allocated(b, starts.dtype, minor)
+
+    def add_up(j: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        following.put(carried[0], j)
+        total = b.add(carried[0], starts[b.iadd(j, 1)])
+        starts.put(total, b.iadd(j, 1))
+        return [total]
+
+    b.loop(0, minor, [b.index(0)], add_up, is_vectorisable=False)
+
+    def place(i: Scalar, e: Scalar) -> None:
+        j = p.indices[e]
+        at = following[j]
+        following.put(b.add(at, b.index(1)), j)
+        permutation.put(e, at)
+        slices.put(i, at)
+
+    p.each_entry(place)
+
+
+def lower_positions(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """Each slice of q notes its entries in a workspace, where the slice of p looks its own up.
+
+    What is noted from former slices lies before the first entry of this one, so nothing has to be wiped out.
+    """
+    p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+    found = IndexVector(b, buffers.buffer(op.tensors[0]))
+    noted = IndexVector.allocated(b, found.dtype, minor)
+    absent = b.index(-1)
+    b.loop(0, minor, (), lambda j, _: noted.put(absent, j))
+
+    def one_slice(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        start, stop = q.bounds(i)
+        b.loop(start, stop, (), lambda e, _: noted.put(e, q.indices[e]), is_vectorisable=False)
+
+        def look_up(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            at = noted[p.indices[e]]
+            return found.put(b.select(b.compare("ge", at, start), at, absent), e)
+
+        b.loop(*p.bounds(i), (), look_up)
+        return ()
+
+    b.loop(0, p.slices, (), one_slice, is_vectorisable=False)
+
+
+def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """Two sorted slices at a time, merged: the smaller index goes on, both if they are equal. No branch in the loop.
+
+    The slot of the one that waits is overwritten in the next step.
+    """
+    p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
+    indices, slot_p, slot_q = (
+        IndexVector(b, buffers.buffer(x)) if x.uses else None for x in (op.tensors[0], *op.tensors[2:])
+    )
+    indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
+
+    def write(target: IndexVector | None, value: Scalar, at: Scalar) -> None:
+        if target is not None:
+            target.put(value, at)
+
+    def one_slice(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        indptr.put(carried[0], i)
+        (start_p, stop_p), (start_q, stop_q) = p.bounds(i), q.bounds(i)
+
+        def both_left(state: list[Scalar]) -> Scalar:
+            return b.and_(b.compare("lt", state[0], stop_p), b.compare("lt", state[1], stop_q))
+
+        def merge(state: list[Scalar]) -> list[Scalar]:
+            e, f, n = state
+            left, right = p.indices[e], q.indices[f]
+            write(indices, b.minimum(left, right), n)
+            write(slot_p, n, e)
+            write(slot_q, n, f)
+            steps = (b.cast(b.compare("le", x, y), "index") for x, y in ((left, right), (right, left)))
+            return [b.add(x, step) for x, step in zip((e, f, n), (*steps, b.index(1)), strict=True)]
+
+        def rest(own: Pattern, slots: IndexVector | None, start: Scalar, stop: Scalar, n: Scalar) -> Scalar:
+            def entry(at: Scalar, state: list[Scalar]) -> list[Scalar]:
+                write(indices, own.indices[at], state[0])
+                write(slots, state[0], at)
+                return [b.add(state[0], b.index(1))]
+
+            return b.loop(start, stop, [n], entry, is_vectorisable=False)[0]
+
+        e, f, n = b.loop_while([start_p, start_q, carried[0]], both_left, merge)
+        n = rest(p, slot_p, e, stop_p, n)
+        return [rest(q, slot_q, f, stop_q, n)]
+
+    (total,) = b.loop(0, p.slices, [b.index(0)], one_slice, is_vectorisable=False)
+    indptr.put(total, b.index(p.slices))

@@ -1,0 +1,163 @@
+"""Loops of `aot.pattern product_count` and `product_rows`: a sparse product, its columns in the order they come in.
+
+    count    for row i:  for term (i, k, j):  n += mark[j] ≠ i;  mark[j] = i
+    rows     for row i:  for term (i, k, j):  new = mark[j] < indptr[i];  t = new ? n : mark[j]
+                         mark[j] = t;  n += new;  indices[t] = j;  data[t] = (new ? 0 : data[t]) + x[i, k]·y[k, j]
+
+No branch, so nothing to predict. What former rows have marked lies before this one, so nothing has to be wiped out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from aotensor.core import dtypes
+from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_type
+from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.lower_window import verb_dtype
+from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
+
+Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
+"""(row, entries before it) → entries up to its end"""
+
+
+def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """indptr of the product, the last result: each column notes the row that it was last seen in."""
+    p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
+    seen = _marks(b, buffers, op, q.indptr.dtype)
+
+    def row(i: Scalar, start: Scalar) -> Scalar:
+        def count(j: Scalar, state: list[Scalar]) -> list[Scalar]:
+            is_new = b.compare("ne", seen[j], i)
+            seen.put(i, j)
+            return [b.add(state[0], b.cast(is_new, "index"))]
+
+        return each_term(b, p, q, i, [start], count, is_first=True)[0]
+
+    write_indptr(b, p, IndexVector(b, buffers.buffer(op.tensors[-1])), row)
+
+
+def _marks(b: LoopBuilder, buffers: Buffers, op: PatternOp, dtype: str) -> IndexVector:
+    """A workspace with −1 for every column."""
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+    marks = IndexVector.allocated(b, dtype, minor)
+    b.loop(0, minor, (), lambda j, _: marks.put(b.index(-1), j))
+    return marks
+
+
+def write_indptr(b: LoopBuilder, p: Pattern, indptr: IndexVector, row: Row) -> None:
+    """indptr of a product with p, whose rows are made one after the other."""
+
+    def one_row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        indptr.put(carried[0], i)
+        return [row(i, carried[0])]
+
+    (total,) = b.loop(0, p.slices, [b.index(0)], one_row, is_vectorisable=False, is_unrolled=False)
+    indptr.put(total, b.index(p.slices))
+
+
+def each_term(
+    b: LoopBuilder,
+    p: Pattern,
+    q: Pattern,
+    i: Scalar,
+    carried: list[Scalar],
+    body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    is_first: bool = False,
+) -> list[Scalar]:
+    """carried = body(column, carried) for all terms of row i of the product.   is_first: nobody has read them before"""
+
+    def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
+        if is_first:
+            p.fetch_ahead(e, q)
+
+        def term(f: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
+            return body(q.indices[f], state)
+
+        return b.loop(*q.bounds(p.indices[e]), state, term, is_vectorisable=False, is_unrolled=False)
+
+    return b.loop(*p.bounds(i), carried, entry, is_vectorisable=False, is_unrolled=False)
+
+
+def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """Indices and values of the product, as far as somebody reads them."""
+    own, b.fastmath = b.fastmath, op.fastmath
+    rows = _Rows(b, buffers, op)
+    b.loop(0, rows.p.slices, (), rows.one_row, is_vectorisable=False, is_unrolled=False)
+    b.fastmath = own
+
+
+class _Rows:
+    """The loops of one operation.
+
+    Values of a row are summed in their place; where sums are wider than what is stored, in a workspace.
+    """
+
+    def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+        self.b, self.dtype = b, verb_dtype(op.tensors[1])
+        self.p, self.q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
+        self.indptr = IndexVector(b, buffers.buffer(op.arguments[4]))
+        self.x, self.y = (buffers.buffer(v) for v in op.arguments[5:])
+        indices, data = op.tensors
+        self.indices = IndexVector(b, buffers.buffer(indices)) if indices.uses else None
+        self.data = buffers.buffer(data) if data.uses else None
+        self.marks = _marks(b, buffers, op, self.indptr.dtype)
+        self.wide = dtypes.accumulator_of(self.dtype)
+        self.row = self.data
+        if self.data is not None and self.wide != self.dtype:
+            (minor,) = (buffers.scalar(n) for n in op.extents)
+            self.row = b.allocate(element_type(self.wide), [minor])
+
+    def one_row(self, i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        """Row i of the product."""
+        b, start = self.b, self.indptr[i]
+        origin = start if self.row is not self.data else b.index(0)
+
+        def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
+            self.p.fetch_ahead(e, self.q, *(() if self.data is None else [(self.y, [])]))
+            factor = None if self.data is None else self._value(self.x, e)
+
+            def term(f: Scalar, state: list[Scalar]) -> list[Scalar]:
+                j = self.q.indices[f]
+                noted = self.marks[j]
+                is_new = b.compare("lt", noted, start)
+                at = b.select(is_new, state[0], noted)
+                self.marks.put(at, j)
+                if self.indices is not None:
+                    self.indices.put(j, at)
+                if factor is not None:
+                    self._add(b.mul(factor, self._value(self.y, f)), b.sub(at, origin), is_new)
+                return [b.add(state[0], b.cast(is_new, "index"))]
+
+            return b.loop(*self.q.bounds(self.p.indices[e]), state, term, is_vectorisable=False, is_unrolled=False)
+
+        (end,) = b.loop(*self.p.bounds(i), [start], entry, is_vectorisable=False, is_unrolled=False)
+        self._write(start, end)
+        return ()
+
+    def _value(self, buffer: SSAValue, e: Scalar) -> Scalar:
+        return self.b.cast(self.b.fetch(buffer, [e], self.dtype), self.wide)
+
+    def _add(self, value: Scalar, at: Scalar, is_new: Scalar) -> None:
+        b = self.b
+        assert self.row is not None
+        before = b.select(is_new, b.constant(0, self.wide), b.fetch(self.row, [at], self.wide))
+        b.store(b.add(before, value), self.row, [at])
+
+    def _write(self, start: Scalar, end: Scalar) -> None:
+        """The values of a row from the workspace, if they are there."""
+        b, data, row = self.b, self.data, self.row
+        if data is None or row is None or row is data:
+            return
+
+        def entry(t: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            b.store(b.cast(b.fetch(row, [b.sub(t, start)], self.wide), self.dtype), data, [t])
+            return ()
+
+        b.loop(start, end, (), entry)

@@ -1,0 +1,256 @@
+"""Loops and statements of a nest as loops over buffers: registers become values that loops carry.
+
+    %z = nest.value init %zero : tensor<f64>         %z = scf.for %k = … iter_args(%s = %zero) {
+    nest.for %k in %p {                        →       …
+      nest.do(…) -> (%s = %z[]) { … } }                scf.yield %t }
+
+Nothing is decided here: what runs inside what, what is jammed and what lives where is written in the nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from xdsl.dialects import arith, tensor, vector
+from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.verbs import Extent
+from aotensor.passes.emit.frame import Frame, Lanes
+from aotensor.passes.emit.row_sums import emit_row_sums
+from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.tree import is_register
+
+
+class Memory(Protocol):
+    """What the emitter of a tree asks of the function around it."""
+
+    def buffer(self, x: SSAValue) -> SSAValue: ...
+    def declare(self, value: ValueOp, frame: Frame) -> None: ...
+    def view(self, op: ReshapeOp, frame: Frame) -> None: ...
+    def extent(self, op: tensor.DimOp) -> Extent: ...
+
+
+class TreeEmitter:
+    """Emits loops and statements at the insertion point of a builder."""
+
+    def __init__(self, b: LoopBuilder, memory: Memory) -> None:
+        self.b, self.memory = b, memory
+
+    def emit(self, ops: Iterable[Operation], frames: Sequence[Frame]) -> None:
+        """Operations one after the other, for several iterations that advance together."""
+        for op in ops:
+            if isinstance(op, LoopOp):
+                self._loop(op, frames)
+                continue
+            for frame in frames:
+                match op:
+                    case ValueOp():
+                        self._declare(op, frame)
+                    case DoOp():
+                        self._statement(op, frame)
+                    case ReshapeOp():
+                        self.memory.view(op, frame)
+                    case PrefetchOp():
+                        where: list[Extent] = [Scalar(frame.value(i), "index") for i in op.subscripts]
+                        self.b.prefetch(self.memory.buffer(op.tensor), where, is_write=True)
+                    case tensor.ExtractOp():
+                        frame.values[op.result] = self._gather(op, frame, {})
+                    case tensor.DimOp():
+                        frame.values[op.result] = self.b.index(self.memory.extent(op)).ssa
+                    case _:
+                        self._copy(op, frame, frame.values)
+
+    def _declare(self, op: ValueOp, frame: Frame) -> None:
+        if is_register(op.result):
+            init = None if op.init is None else frame.value(op.init)
+            if init is not None and op.lanes is not None:
+                init = self._spread(init, op.lanes.value.data)
+            frame.registers[op.result] = init
+        else:
+            self.memory.declare(op, frame)
+
+    # --- loops ---------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: LoopOp, frames: Sequence[Frame]) -> None:
+        lanes_around = frames[0].lanes
+        if isinstance(loop, EntriesOp) and lanes_around is not None:
+            emit_row_sums(self, loop, frames[0], _updated(loop), lanes_around.count)
+            return
+        low, high, step = self._bounds(loop, frames[0])
+        rows = loop.number("rows")
+        if rows > 1:
+            whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), rows), rows))
+            self._range(loop, frames, low, whole, rows, lanes=rows)
+            self._range(loop, frames, whole, high, 1)
+            return
+        jam, lanes = loop.number("jam"), loop.number("lanes")
+        if lanes > 1:
+            assert low == 0 and high == lanes, "a loop of several vectors"
+            zero = self.b.index(0).ssa
+            inside = [frame.inside({loop.counter: zero}, Lanes(loop.counter, lanes)) for frame in frames]
+            self.emit(loop.body.block.ops, inside)
+            return
+        if jam == 1:
+            self._range(loop, frames, low, high, step)
+            return
+        whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), jam), jam))
+        self._range(loop, frames, low, whole, jam, jam)
+        self._range(loop, frames, whole, high, 1)
+
+    def _bounds(self, loop: LoopOp, frame: Frame) -> tuple[Extent, Extent, Extent]:
+        """Where a loop begins and ends, and its step."""
+        if isinstance(loop, EntriesOp):
+            slice, indptr = Scalar(frame.value(loop.slice), "index"), self.memory.buffer(loop.indptr)
+            return self.b.position(indptr, slice), self.b.position(indptr, self.b.add(slice, self.b.index(1))), 1
+        assert isinstance(loop, ForOp)
+        low = 0 if loop.lower is None else self._extent(loop.lower, frame)
+        step = 1 if loop.step is None else self._extent(loop.step, frame)
+        return low, self._extent(loop.upper, frame), step
+
+    def _extent(self, x: SSAValue, frame: Frame) -> Extent:
+        return self.b.as_extent(Scalar(frame.value(x), "index"))
+
+    def _range(
+        self,
+        loop: LoopOp,
+        frames: Sequence[Frame],
+        low: Extent,
+        high: Extent,
+        step: Extent,
+        jam: int = 1,
+        lanes: int = 1,
+    ) -> None:
+        """Iterations from low to high: one by one, `jam` at once, or as the lanes of vectors."""
+        carried = list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
+        before = [_held(holder, x) for holder, x in carried]
+        vectors = Lanes(loop.counter, lanes) if lanes > 1 else None
+
+        def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
+            for (holder, x), value in zip(carried, values, strict=True):
+                holder.registers[x] = value.ssa
+            rows = [self.b.add(counter, self.b.index(row)) if row else counter for row in range(jam)]
+            self.emit(loop.body.block.ops, [f.inside({loop.counter: row.ssa}, vectors) for f in frames for row in rows])
+            return [_held(holder, x) for holder, x in carried]
+
+        initial = before
+        if vectors is not None:
+            initial = [Scalar(self.b.zero_vector(VectorType(x.ssa.type, [lanes])), "raw") for x in before]
+        results = self.b.loop(
+            low, high, initial, body, step,
+            is_parallel=loop.parallel is not None, is_short=loop.short is not None,
+        )  # fmt: skip
+        for (holder, x), old, value in zip(carried, before, results, strict=True):
+            holder.registers[x] = value.ssa if vectors is None else self.b.add_lanes(value.ssa, old.ssa)
+
+    # --- statements ----------------------------------------------------------------------------------------------
+
+    def _statement(self, op: DoOp, frame: Frame) -> None:
+        values: dict[SSAValue, SSAValue] = {}
+        arguments, writes = op.body.block.args, op.writes
+        for argument, (x, subscripts) in zip(arguments, op.reads, strict=False):
+            values[argument] = self._read(x, subscripts, frame)
+        if op.scatter is not None:
+            at = self.b.emit(arith.IndexCastOp(values[arguments[op.scatter.value.data]], IndexType()), "index").ssa
+            frame, writes = frame.inside({at: at}), [(x, [at, *subscripts[1:]]) for x, subscripts in writes]
+        for argument, (x, subscripts) in zip(arguments[len(op.inputs) :], writes, strict=True):
+            if argument.uses:
+                values[argument] = self._read(x, subscripts, frame)
+        for inner in op.body.block.ops:
+            match inner:
+                case YieldOp():
+                    for (x, subscripts), value in zip(writes, inner.values, strict=True):
+                        self._write(x, subscripts, _value(value, values, frame), frame)
+                case tensor.ExtractOp():
+                    values[inner.result] = self._gather(inner, frame, values)
+                case _:
+                    self._copy(inner, frame, values)
+
+    def _place(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> tuple[SSAValue, list[Extent], bool]:
+        """Where an element lies, and whether the lanes of vectors lie there one after the other."""
+        where: list[Extent] = [i if isinstance(i, int) else Scalar(frame.value(i), "index") for i in subscripts]
+        lanes = frame.lanes
+        is_vector = lanes is not None and any(stride_along(i, lanes.counter) != 0 for i in subscripts)
+        return self.memory.buffer(x), where, is_vector
+
+    def _read(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> SSAValue:
+        if is_register(x):
+            return _held(frame.holder(x), x).ssa
+        buffer, where, is_vector = self._place(x, subscripts, frame)
+        if not is_vector:
+            return self.b.fetch(buffer, where, "raw").ssa
+        assert frame.lanes is not None
+        return self.b.load_vector(buffer, where, frame.lanes.count, frame.lanes.mask).ssa
+
+    def _write(self, x: SSAValue, subscripts: Sequence[Subscript], value: SSAValue, frame: Frame) -> None:
+        if is_register(x):
+            assert isinstance(x.owner, ValueOp)
+            wide = value if x.owner.lanes is None else self._spread(value, x.owner.lanes.value.data)
+            frame.holder(x).registers[x] = wide
+            return
+        buffer, where, is_vector = self._place(x, subscripts, frame)
+        if not is_vector:
+            self.b.store(Scalar(value, "raw"), buffer, where)
+            return
+        assert frame.lanes is not None
+        self.b.store_vector(self._spread(value, frame.lanes.count), buffer, where, frame.lanes.mask)
+
+    def _gather(self, op: tensor.ExtractOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
+        """An element at places that a body computes."""
+        buffer, lanes = self.memory.buffer(op.tensor), frame.lanes
+        found = [_value(i, values, frame) for i in op.indices]
+        where: list[Extent] = [Scalar(i, "index") for i in found]
+        if lanes is not None and isinstance(found[-1].type, VectorType):
+            return self.b.gather(buffer, where[:-1], found[-1], lanes.mask).ssa
+        if lanes is not None and stride_along(op.indices[-1], lanes.counter) == 1:
+            return self.b.load_vector(buffer, where, lanes.count, lanes.mask).ssa
+        return self.b.fetch(buffer, where, "raw").ssa
+
+    def _copy(self, op: Operation, frame: Frame, values: dict[SSAValue, SSAValue]) -> None:
+        """A scalar operation, on what stands for its operands; on vectors if one of them is one."""
+        operands = [_value(x, values, frame) for x in op.operands]
+        kind = next((x.type for x in operands if isinstance(x.type, VectorType)), None)
+        if kind is None:
+            copy = op.clone(dict(zip(op.operands, operands, strict=True)))
+        else:
+            (lanes,) = kind.get_shape()
+            if isinstance(op, arith.ExtSIOp | arith.IndexCastOp):
+                values[op.results[0]] = operands[0]  # a gather takes positions of any integer type
+                return
+            wide = [self._spread(x, lanes) for x in operands]
+            copy = op.clone(dict(zip(op.operands, wide, strict=True)))
+            for result, old in zip(copy.results, op.results, strict=True):
+                result._type = VectorType(old.type, [lanes])
+        self.b.builder.insert(copy)
+        values.update(zip(op.results, copy.results, strict=True))
+
+    def _spread(self, x: SSAValue, lanes: int) -> SSAValue:
+        """A vector of equal lanes, of what is none yet."""
+        if isinstance(x.type, VectorType):
+            return x
+        return self.b.emit(vector.BroadcastOp(x, VectorType(x.type, [lanes])), "raw").ssa
+
+
+def _held(holder: Frame, x: SSAValue) -> Scalar:
+    value = holder.registers[x]
+    assert value is not None, "a register is read before it is written"
+    return Scalar(value, "raw")
+
+
+def _value(x: SSAValue, values: Mapping[SSAValue, SSAValue], frame: Frame) -> SSAValue:
+    """What stands for a value of a body, or of the nest around it."""
+    found = values.get(x)
+    return frame.value(x) if found is None else found
+
+
+def _updated(loop: LoopOp) -> list[SSAValue]:
+    """Registers from outside of a loop that statements in it update."""
+    written = (x for op in loop.walk() if isinstance(op, DoOp) for x in op.outputs if is_register(x))
+    return [x for x in dict.fromkeys(written) if isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)]

@@ -1,1 +1,0 @@
-"""From tensors to loops: what fuses, where values live, and the loops themselves."""

@@ -1,0 +1,152 @@
+"""Let results be computed in the memory of outputs, and over operands that are read for the last time.
+
+    %a = nest.value[%n]                               %a = nest.value[%n] output 0
+    nest.for %i in %n { … -> (%a[%i]) }               nest.for %i in %n { … -> (%a[%i]) }
+    %b = nest.value[%n]                        →      %b = nest.value[%n] over %a
+    nest.for %i in %n { %a[%i] … -> (%b[%i]) }        nest.for %i in %n { %a[%i] … -> (%b[%i]) }
+    return %b                                         return %b
+
+A value may lie over another one if a single statement reads that, at the place that it writes, and nothing else does.
+Parts of a tensor that is assembled, and matrices that LAPACK overwrites, lie in the whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, OwnAttr, Place, ProductOp, ValueOp
+from aotensor.passes.nest.tree import copied_register, gathers, writers
+
+_MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
+"""Operations whose results are made for them alone: no views of something else, inputs or constants."""
+
+
+def assign_memory(module: ModuleOp) -> None:
+    """Assign the memory of outputs and operands in every function."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            _Assignment(function).run()
+
+
+class _Assignment:
+    """One function. over: value → the value whose memory it takes. outputs: value → the output that it lies in."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.function = function
+        self.over: dict[SSAValue, SSAValue] = {}
+        self.taken: set[SSAValue] = set()
+        """Values whose memory another one takes."""
+        self.outputs: dict[SSAValue, int] = {}
+
+    def run(self) -> None:
+        terminator = self.function.body.block.last_op
+        assert isinstance(terminator, func.ReturnOp)
+        returned: dict[SSAValue, int] = {}
+        for number, x in enumerate(terminator.operands):
+            if isinstance(x.type, TensorType) and not isinstance(x.owner, Block | arith.ConstantOp):
+                returned.setdefault(x, number)
+        for op in self.function.walk():
+            if isinstance(op, DoOp):
+                self._statement(op, returned)
+        for op in self.function.body.block.ops:
+            self._operation(op, returned)
+        for x, number in returned.items():
+            self._lie_in_output(x, number)
+        self._write_down()
+
+    def _statement(self, op: DoOp, returned: Iterable[SSAValue]) -> None:
+        """Let an output of a statement take the place of an input that is read there for the last time."""
+        for y, written in op.writes:
+            if not isinstance(y.owner, ValueOp) or not written or y in self.over or writers(y) != [op]:
+                continue
+            computed = _computed(op)
+            for x, read in computed.reads:
+                fits = read == written and x.type == y.type and isinstance(x.owner, ValueOp)
+                if fits and x not in self.taken and x not in returned and _is_last_read(x, y, computed):
+                    self._take(y, x)
+                    break
+
+    def _operation(self, op: Operation, returned: dict[SSAValue, int]) -> None:
+        match op:
+            case tensor.InsertSliceOp() | ScatterOp():
+                if self._is_free(op.dest):
+                    self._take(op.result, op.dest)
+            case LapackOp():
+                matrix = op.overwritten()
+                if matrix is not None and self._is_free(matrix):
+                    self._take(op.tensors[0], matrix)
+            case _:
+                pass
+
+    def _is_free(self, x: SSAValue) -> bool:
+        users = [use.operation for use in x.uses]
+        readers = [op for op in users if not isinstance(op, DoOp) or x in op.inputs or x not in op.outputs]
+        return len(readers) == 1 and isinstance(x.owner, _MAKERS) and x not in self.taken
+
+    def _take(self, y: SSAValue, x: SSAValue) -> None:
+        self.over[y] = x
+        self.taken.add(x)
+
+    def _lie_in_output(self, x: SSAValue, number: int) -> None:
+        """Assign an output to what a returned value is computed in."""
+        root = self._root(x)
+        while isinstance(root.owner, ReshapeOp):
+            source = self._root(root.owner.source)
+            is_free = source not in self.outputs and root.owner.source not in self.taken
+            if not is_free or not isinstance(source.owner, (*_MAKERS, ReshapeOp)):
+                break
+            root = source
+        self.outputs[root] = number
+
+    def _root(self, x: SSAValue) -> SSAValue:
+        while x in self.over:
+            x = self.over[x]
+        return x
+
+    def _write_down(self) -> None:
+        places: dict[Operation, dict[SSAValue, Place]] = defaultdict(dict)
+        for y, x in self.over.items():
+            if isinstance(y.owner, ValueOp):
+                y.owner.set_memory(over=x)
+            else:
+                assert isinstance(y.owner, Operation)
+                places[y.owner][y] = OverAttr(IntAttr(list(y.owner.operands).index(x)))
+        for x, number in self.outputs.items():
+            if isinstance(x.owner, ValueOp):
+                x.owner.set_memory(output=number)
+            else:
+                assert isinstance(x.owner, Operation)
+                places[x.owner][x] = OutputAttr(IntAttr(number))
+        for op, found in places.items():
+            op.attributes[PLACES] = ArrayAttr(found.get(x, OwnAttr()) for x in op.results)
+
+
+def _computed(op: DoOp) -> DoOp:
+    """The statement that computes what one stores: itself, or in its block the only one that writes what it copies."""
+    register = copied_register(op)
+    made = writers(register) if register is not None else []
+    return made[0] if len(made) == 1 and made[0].parent is op.parent else op
+
+
+def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
+    """True if a statement reads x in one place, nothing else reads it, and y is declared behind it in its block."""
+    assert isinstance(x.owner, ValueOp) and isinstance(y.owner, ValueOp)
+    if x.owner.parent is not y.owner.parent or x in gathers(reader):
+        return False
+    places = [subscripts for z, subscripts in reader.reads if z is x]
+    users = {use.operation for use in x.uses}
+    others = users - {reader}
+    is_alone = all(isinstance(op, DoOp) and x in op.outputs and x not in op.inputs for op in others)
+    return is_alone and all(p == places[0] for p in places) and x not in reader.outputs and _is_before(x.owner, y.owner)
+
+
+def _is_before(one: Operation, other: Operation) -> bool:
+    return one.is_before_in_block(other)

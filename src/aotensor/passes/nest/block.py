@@ -1,0 +1,193 @@
+"""Work on a block of rows at a time where a loop mixes inner loops with elementary functions of single rows.
+
+    for i:                              for block of rows:
+      z = Σ_k X[i,k]·w[k]                 for i in block: z[i] = Σ_k X[i,k]·w[k]
+      r = sigmoid(z)·y[i]         →       for i in block: r[i] = sigmoid(z[i])·y[i]      (vectorised)
+      for k: g[k] += X[i,k]·r             for i in block: for k: g[k] += X[i,k]·r[i]
+
+The rows of a block stay in cache from the first phase to the last, so memory is still read once; the elementary
+functions run over whole vectors. Strip-mining and loop distribution, as in Allen & Kennedy (2001), chapter 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, math
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.passes.nest.tree import copied_register, is_register
+from aotensor.passes.target import Target
+
+LONG_SLICE: Final = 256  # entries that a slice counts as: blocks of 16 slices
+_CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.CopySignOp)
+
+
+def block_rows(module: ModuleOp, target: Target) -> None:
+    """Block the outermost loops of every function where it pays."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for op in list(function.body.block.ops):
+                if isinstance(op, ForOp) and op.is_whole and _is_mixed(op) and _crosses_numbers(op):
+                    _Blocking(op, target).run()
+
+
+def _is_mixed(loop: ForOp) -> bool:
+    """True if innermost loops and calls of elementary functions stand side by side."""
+    held = list(loop.body.block.ops)
+    inner = [op for op in held if isinstance(op, LoopOp)]
+    if not inner or any(isinstance(op, LoopOp) for other in inner for op in other.body.block.ops):
+        return False
+    return any(isinstance(op, DoOp) and _is_expensive(op) for op in held)
+
+
+def _is_expensive(statement: DoOp) -> bool:
+    return any(
+        isinstance(op, func.CallOp) or (op.name.startswith("math.") and not isinstance(op, _CHEAP))
+        for op in statement.body.block.ops
+    )
+
+
+def _crosses_numbers(loop: ForOp) -> bool:
+    """True if all that crosses from one phase to another is one number for each row: no buffer holds a part of one."""
+    return all(is_register(op.result) for op in loop.body.block.ops if isinstance(op, ValueOp))
+
+
+@dataclass(eq=False)
+class _Phase:
+    """Neighbours in the loop that become a loop over the rows of a block; `block` is its body."""
+
+    holds_loops: bool
+    ops: list[Operation] = field(default_factory=list)
+    block: Block = field(default_factory=lambda: Block(arg_types=[IndexType()]))
+    row: SSAValue | None = None
+    """The number of the row in its block."""
+
+
+class _Blocking:
+    """A loop on its way to blocks."""
+
+    def __init__(self, loop: ForOp, target: Target) -> None:
+        self.loop, self.target = loop, target
+        self.phases = _phases(loop)
+        self.home = {op: phase for phase in self.phases for op in phase.ops}
+        self.outer = Block(arg_types=[IndexType()])
+        self.start = self.outer.args[0]
+
+    def run(self) -> None:
+        before = Builder(InsertPoint.before(self.loop))
+        rows = self._block_size(before)
+        b = Builder(InsertPoint.at_end(self.outer))
+        end = b.insert(arith.AddiOp(self.start, rows)).result
+        end = b.insert(arith.MinSIOp(end, self.loop.upper)).result
+        registers = [op for op in self.loop.body.block.ops if isinstance(op, ValueOp)]
+        for op in list(self.loop.body.block.ops):
+            self.loop.body.block.detach_op(op)
+        for phase in self.phases:
+            phase.block.add_ops(phase.ops)
+        for register in registers:
+            self._settle(register, b)
+        for phase in self.phases:
+            self._use_own_counter(phase)
+            b.insert(ForOp(end, phase.block, lower=self.start))
+        before.insert(ForOp(self.loop.upper, self.outer, step=rows))
+        assert self.loop.parent is not None
+        self.loop.parent.erase_op(self.loop)
+
+    def _block_size(self, b: Builder) -> SSAValue:
+        """Rows per block: as many as fit the cache, a multiple of the smallest block."""
+        inner = next(op for op in self.loop.body.block.ops if isinstance(op, LoopOp))
+        smallest, largest = self.target.smallest_block, self.target.largest_block
+
+        def number(n: int) -> SSAValue:
+            return b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
+
+        length = number(LONG_SLICE) if isinstance(inner, EntriesOp) else inner.upper  # type: ignore[attr-defined]
+        length = b.insert(arith.MaxSIOp(length, number(1))).result
+        rows = b.insert(arith.DivSIOp(number(self.target.block_elements), length)).result
+        rows = b.insert(arith.DivSIOp(rows, number(smallest))).result
+        rows = b.insert(arith.MuliOp(rows, number(smallest))).result
+        rows = b.insert(arith.MinSIOp(rows, number(largest))).result
+        return b.insert(arith.MaxSIOp(rows, number(smallest))).result
+
+    def _settle(self, register: ValueOp, b: Builder) -> None:
+        """Declare a register in the phase that writes it; phases behind read it from a buffer for the block."""
+        x = register.result
+        users = [self._top(use.operation) for use in x.uses]
+        writer = next(op for op in users if _writes(op, x))
+        home = self.home[writer]
+        home.block.insert_op_before(register, home.block.first_op)  # type: ignore[arg-type]
+        others = [op for op in dict.fromkeys(users) if self.home[op] is not home]
+        if not others:
+            return
+        kind = register.result.type
+        assert isinstance(kind, TensorType)
+        rows = b.insert(ValueOp([], TensorType(kind.element_type, [self.target.largest_block])))
+        home.block.insert_op_after(_copy(x, rows.result, self._row(home)), writer)
+        for op in others:
+            for statement in [inner for inner in op.walk() if isinstance(inner, DoOp)]:
+                place = [self._row(self.home[op])]
+                reads = [(rows.result, place) if y is x else (y, s) for y, s in statement.reads]
+                statement.set_accesses(reads, statement.writes)
+
+    def _top(self, op: Operation) -> Operation:
+        """What holds an operation in the body of the loop."""
+        while op not in self.home:
+            parent = op.parent_op()
+            assert parent is not None
+            op = parent
+        return op
+
+    def _row(self, phase: _Phase) -> SSAValue:
+        if phase.row is None:
+            op = arith.SubiOp(phase.block.args[0], self.start)
+            phase.block.insert_op_before(op, phase.block.first_op)  # type: ignore[arg-type]
+            phase.row = op.result
+        return phase.row
+
+    def _use_own_counter(self, phase: _Phase) -> None:
+        counter = self.loop.counter
+        for op in phase.block.walk():
+            for position, x in enumerate(op.operands):
+                if x is counter:
+                    op.operands[position] = phase.block.args[0]
+
+
+def _phases(loop: ForOp) -> list[_Phase]:
+    """Loops and statements in turn; what stores the result of a loop belongs to the loop."""
+    phases: list[_Phase] = []
+    for op in loop.body.block.ops:
+        if isinstance(op, ValueOp):
+            continue
+        holds_loops = isinstance(op, LoopOp) or (
+            bool(phases) and phases[-1].holds_loops and _stores(op, phases[-1].ops)
+        )
+        if not phases or phases[-1].holds_loops != holds_loops:
+            phases.append(_Phase(holds_loops))
+        phases[-1].ops.append(op)
+    return phases
+
+
+def _stores(op: Operation, written: Iterable[Operation]) -> bool:
+    """Does a statement only copy a register that one of some operations writes?"""
+    register = copied_register(op) if isinstance(op, DoOp) else None
+    return register is not None and any(_writes(other, register) for other in written)
+
+
+def _writes(op: Operation, x: SSAValue) -> bool:
+    return any(isinstance(inner, DoOp) and x in inner.outputs for inner in op.walk())
+
+
+def _copy(register: SSAValue, buffer: SSAValue, row: SSAValue) -> DoOp:
+    kind = register.type
+    assert isinstance(kind, TensorType)
+    body = Block(arg_types=[kind.element_type] * 2)
+    body.add_op(YieldOp(body.args[0]))
+    return DoOp([(register, [])], [(buffer, [row])], Region(body))

@@ -1,0 +1,147 @@
+"""Make one loop of a perfect nest whose operands are read and written in the order of memory.
+
+    nest.for %i in %n {                              %x' = aot.reshape %x[%n · %m]
+      nest.for %j in %m {                            nest.for %c in %n · %m {
+        nest.do(%x[%i, %j]) -> (%y[%i, %j])   →        nest.do(%x'[%c]) -> (%y'[%c])
+
+A short inner loop leaves vectors half empty; the coalesced one fills them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.passes.nest.jam import known_extent
+from aotensor.passes.nest.tree import is_register
+
+
+def coalesce(module: ModuleOp) -> None:
+    """Coalesce perfect nests of every function, the outermost loops first."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            _coalesce_in(function.body.block)
+
+
+def _coalesce_in(block: Block) -> None:
+    for op in list(block.ops):
+        if isinstance(op, LoopOp):
+            chain = _chain(op)
+            if len(chain) > 1:
+                _Coalescing(chain).run()
+            else:
+                _coalesce_in(op.body.block)
+
+
+def _chain(root: LoopOp) -> list[ForOp]:
+    """The loops from `root` inwards that can become one; empty if they cannot."""
+    chain: list[ForOp] = []
+    op = root
+    while isinstance(op, ForOp) and op.is_whole:
+        chain.append(op)
+        first = op.body.block.first_op
+        if not isinstance(first, LoopOp) or first is not op.body.block.last_op:
+            break
+        op = first
+    if len(chain) < 2 or isinstance(chain[-1].body.block.first_op, LoopOp):
+        return []
+    counters = [loop.counter for loop in chain]
+    held = list(chain[-1].body.block.ops)
+    if not all(isinstance(x, DoOp) or (isinstance(x, ValueOp) and is_register(x.result)) for x in held):
+        return []
+    statements = [x for x in held if isinstance(x, DoOp)]
+    are_subscripts = all(isinstance(use.operation, DoOp) for counter in counters for use in counter.uses)
+    fits = are_subscripts and all(_runs_along_memory(x, counters) for x in statements)
+    return chain if fits else []
+
+
+def _runs_along_memory(statement: DoOp, counters: Sequence[SSAValue]) -> bool:
+    """True if each operand has the loops' counters as neighbouring subscripts in this order, or none of them."""
+    for x, subscripts in (*statement.reads, *statement.writes):
+        assert isinstance(x.type, TensorType)
+        axes = [axis for axis, index in enumerate(subscripts) if index in counters]
+        order = [subscripts[axis] for axis in axes]
+        if axes and (order != list(counters) or axes != list(range(axes[0], axes[0] + len(counters)))):
+            return False
+        if axes and any(_loop_of(i) is None for i, n in zip(subscripts, x.type.get_shape(), strict=True) if n < 0):
+            return False  # the extents of the axes that stay are those of the loops along them
+    return True
+
+
+class _Coalescing:
+    """A chain of loops on its way to one loop. views: (tensor, first of the axes) → the tensor with them as one."""
+
+    def __init__(self, chain: Sequence[ForOp]) -> None:
+        self.chain = chain
+        self.counters = [loop.counter for loop in chain]
+        self.b = Builder(InsertPoint.before(chain[0]))
+        self.views: dict[tuple[SSAValue, int], SSAValue] = {}
+        known = [known_extent(loop) for loop in chain]
+        self.total: int | None = prod(n for n in known if n is not None) if None not in known else None
+        self.extent = self._extent()
+
+    def run(self) -> None:
+        root, inner = self.chain[0], self.chain[-1]
+        block = root.parent
+        assert block is not None
+        loop = ForOp(self.extent, Block(arg_types=[IndexType()]))
+        held = [inner.body.block.detach_op(op) for op in list(inner.body.block.ops)]
+        for op in held:
+            if isinstance(op, DoOp):
+                reads = [self._access(x, subscripts, loop) for x, subscripts in op.reads]
+                op.set_accesses(reads, [self._access(x, subscripts, loop) for x, subscripts in op.writes])
+        loop.body.block.add_ops(held)
+        block.insert_op_before(loop, root)
+        block.erase_op(root)
+
+    def _extent(self) -> SSAValue:
+        if self.total is not None:
+            return self.b.insert(arith.ConstantOp(IntegerAttr(self.total, IndexType()))).result
+        result = self.chain[0].upper
+        for loop in self.chain[1:]:
+            result = self.b.insert(arith.MuliOp(result, loop.upper)).result
+        return result
+
+    def _access(self, x: SSAValue, subscripts: list[Subscript], loop: ForOp) -> tuple[SSAValue, list[Subscript]]:
+        """The view to access, and where."""
+        if self.counters[0] not in subscripts:
+            return x, subscripts
+        first = subscripts.index(self.counters[0])
+        behind = first + len(self.chain)
+        if (x, first) not in self.views:
+            self.views[x, first] = self._view(x, subscripts, first, behind)
+        return self.views[x, first], [*subscripts[:first], loop.counter, *subscripts[behind:]]
+
+    def _view(self, x: SSAValue, subscripts: Sequence[Subscript], first: int, behind: int) -> SSAValue:
+        assert isinstance(x.type, TensorType)
+        shape = x.type.get_shape()
+        merged = DYNAMIC_INDEX if self.total is None else self.total
+        kind = TensorType(x.type.element_type, [*shape[:first], merged, *shape[behind:]])
+        sizes = [_size(subscripts[axis]) for axis in range(first) if shape[axis] == DYNAMIC_INDEX]
+        sizes += [self.extent] if self.total is None else []
+        sizes += [_size(subscripts[axis]) for axis in range(behind, len(shape)) if shape[axis] == DYNAMIC_INDEX]
+        return self.b.insert(ReshapeOp(x, sizes, kind)).result
+
+
+def _size(index: Subscript) -> SSAValue:
+    """The extent of an axis that a loop goes along."""
+    loop = _loop_of(index)
+    assert loop is not None
+    return loop.upper
+
+
+def _loop_of(index: Subscript) -> ForOp | None:
+    """The loop over all of an extent whose counter an index is."""
+    owner = index.owner if isinstance(index, SSAValue) else None
+    loop = owner.parent_op() if isinstance(owner, Block) else None
+    return loop if isinstance(loop, ForOp) and loop.is_whole else None

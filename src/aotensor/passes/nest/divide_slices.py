@@ -1,0 +1,101 @@
+"""Run over slices and their entries what works on all entries, where operations on slices are fed by it, or feed it.
+
+    nest.for %p in %nnz { A }                     nest.for %i in %rows {
+                                         →          nest.entries %p of %i in %indptr { A } }
+    nest.for %i in %rows {
+      nest.entries %p of %i in %indptr { B } }
+
+The entries of all slices, one slice after the other, are all entries; A and B can then share both loops.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp
+from aotensor.passes.nest.tree import perfect_nest
+
+
+@dataclass(eq=False)
+class _Nest:
+    """A statement with its loops; `entries` is the loop that runs over entries, or would if it were divided."""
+
+    root: ForOp
+    statement: DoOp
+    entries: LoopOp
+    position: int
+    """Of the nest, in the order of the function."""
+
+
+def divide_slices(module: ModuleOp) -> None:
+    """Divide the loops over entries of every function; of several ways to do so, the first one holds."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            _divide(function.body.block)
+
+
+def _divide(block: Block) -> None:
+    positions: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
+    nests = [_nest(op, number) for op, number in positions.items() if isinstance(op, ForOp)]
+    pending = deque(nest for nest in nests if isinstance(nest.entries, EntriesOp))
+    if not pending:
+        return
+    neighbours = _neighbours(nests)
+    while pending:
+        one = pending.popleft()
+        assert isinstance(one.entries, EntriesOp)
+        indptr, rows = one.entries.indptr, one.root.upper
+        for other in neighbours[one]:
+            known = all(_position(x, positions) < other.position for x in (indptr, rows))
+            if isinstance(other.entries, ForOp) and known:  # else they may be made of what the statement gives
+                _divide_one(other, rows, indptr)
+                pending.append(other)
+
+
+def _nest(root: ForOp, position: int) -> _Nest:
+    loops, statement = perfect_nest(root)
+    assert isinstance(statement, DoOp)
+    entries = next((loop for loop in loops if isinstance(loop, EntriesOp)), root)
+    return _Nest(root, statement, entries, position)
+
+
+def _neighbours(nests: list[_Nest]) -> dict[_Nest, list[_Nest]]:
+    """Nests that hand values to each other entry by entry, not by slice."""
+    made: dict[SSAValue, tuple[_Nest, int | None]] = {}
+    for nest in nests:
+        for x, subscripts in nest.statement.writes:
+            made[x] = nest, _axis(nest, subscripts)
+    found: dict[_Nest, list[_Nest]] = defaultdict(list)
+    for nest in nests:
+        for x, subscripts in nest.statement.reads:
+            maker, axis = made.get(x, (None, None))
+            if maker is not None and axis is not None and axis == _axis(nest, subscripts):
+                found[nest].append(maker)
+                found[maker].append(nest)
+    return found
+
+
+def _axis(nest: _Nest, subscripts: list[SSAValue | int]) -> int | None:
+    return next((axis for axis, index in enumerate(subscripts) if index is nest.entries.counter), None)
+
+
+def _position(x: SSAValue, positions: dict[Operation, int]) -> int:
+    return positions.get(x.owner, -1) if isinstance(x.owner, Operation) else -1
+
+
+def _divide_one(nest: _Nest, rows: SSAValue, indptr: SSAValue) -> None:
+    """Two loops in place of the outermost one, which has the same counter afterwards."""
+    old, outer = nest.root, Block(arg_types=[IndexType()])
+    block = old.parent
+    assert block is not None
+    nest.entries = EntriesOp(outer.args[0], indptr, old.detach_region(old.body))
+    outer.add_op(nest.entries)
+    nest.root = ForOp(rows, outer)
+    block.insert_op_before(nest.root, old)
+    block.erase_op(old)

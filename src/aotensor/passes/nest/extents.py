@@ -1,0 +1,133 @@
+"""Extents of every tensor in a function, equal ones under one key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
+from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.extents import depends_on_arguments_only
+from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
+
+ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
+"""An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
+
+
+class Extents:
+    """Extents of every tensor in a function, equal ones under one key."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self._shapes: dict[SSAValue, tuple[ExtentKey, ...]] = {}
+        self._same: dict[ExtentKey, ExtentKey] = {}
+        self._age = {op: number for number, op in enumerate(function.body.block.ops)}
+        self._read_arguments(function)
+        for op in function.body.block.ops:
+            self._read(op)
+
+    def shape(self, x: SSAValue) -> tuple[ExtentKey, ...]:
+        return tuple(self.key(n) for n in self._shapes[x])
+
+    def replace(self, old: SSAValue, new: SSAValue) -> None:
+        """Another value stands for a tensor."""
+        self._shapes[new] = self._shapes[old]
+
+    def key(self, n: ExtentKey) -> ExtentKey:
+        while n in self._same:
+            n = self._same[n]
+        return n
+
+    def _read_arguments(self, function: func.FuncOp) -> None:
+        names = function.attributes.get("dims")
+        first: dict[str, ExtentKey] = {}
+        for number, x in enumerate(function.body.block.args):
+            if not isinstance(x.type, TensorType):
+                continue
+            keys: list[ExtentKey] = []
+            for axis, extent in enumerate(x.type.get_shape()):
+                name = _dim_name(names, number, axis)
+                key: ExtentKey = extent if extent != DYNAMIC_INDEX else (number, axis)
+                keys.append(first.setdefault(name, key) if name else key)
+            self._shapes[x] = tuple(keys)
+
+    def _read(self, op: Operation) -> None:
+        match op:
+            case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
+                self._same[op.result] = op.value.value.data
+            case tensor.DimOp():
+                axis = self.key(op.index)
+                assert isinstance(axis, int)
+                self._same[op.result] = self.shape(op.source)[axis]
+            case ValueOp():
+                self._shapes[op.result] = self._sized(op.result, op.sizes)
+            case ProductOp():
+                self._shapes[op.result] = tuple(op.sizes)
+            case DoOp() | LoopOp():
+                pass
+            case tensor.EmptyOp():
+                self._shapes[op.tensor] = self._sized(op.tensor, op.dynamic_sizes)
+            case tensor.SplatOp():
+                self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
+            case ReshapeOp():
+                self._shapes[op.result] = self._sized(op.result, op.sizes)
+            case LapackOp() | PatternOp():
+                sizes = iter(op.sizes)
+                self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
+            case NonzeroOp():
+                self._shapes.update((x, (op.count,)) for x in op.positions)
+            case CheckOp() if depends_on_arguments_only(op):
+                self._unify(op)
+            case ScanOp() | BranchOp():
+                self._shapes.update((x, self._sized(x, sizes)) for x, sizes in op.result_sizes())
+            case linalg.GenericOp():
+                self._shapes.update((r, self._shapes[x]) for r, x in zip(op.results, op.outputs, strict=True))
+            case SegmentSumOp() | SumAtOp():
+                self._shapes[op.result] = self._shapes[op.init]
+            case ExpandSlicesOp():
+                self._shapes[op.result] = self._shapes[op.into]
+            case tensor.InsertSliceOp():
+                self._shapes[op.result] = self._shapes[op.dest]
+            case _:
+                self._read_same_shape(op)
+
+    def _read_same_shape(self, op: Operation) -> None:
+        """Constants have the shape of their type; the ops of our dialect that remain keep the shape of their source."""
+        for result in op.results:
+            if isinstance(result.type, TensorType):
+                static = result.type.get_shape()
+                self._shapes[result] = self._shapes[op.operands[0]] if op.operands else tuple(static)
+
+    def _unify(self, op: CheckOp) -> None:
+        """A check that two extents are equal makes them one; it must come before every loop, which may trust it."""
+        condition = op.condition.owner
+        if isinstance(condition, arith.CmpiOp) and condition.predicate.value.data == 0:
+            a, b = self.key(condition.lhs), self.key(condition.rhs)
+            if a != b and not (isinstance(a, int) and isinstance(b, int)):
+                younger, older = sorted((a, b), key=self._seniority, reverse=True)
+                self._same[younger] = older
+
+    def _seniority(self, n: ExtentKey) -> int:
+        """Numbers come before the dims of inputs, these before what is computed, in program order."""
+        if isinstance(n, SSAValue):
+            return self._age[n.owner] if isinstance(n.owner, Operation) else 0
+        return -1 if isinstance(n, tuple) else -2
+
+    def _sized(self, x: SSAValue, sizes: Iterable[SSAValue]) -> tuple[ExtentKey, ...]:
+        assert isinstance(x.type, TensorType)
+        dynamic = iter(sizes)
+        return tuple(next(dynamic) if n == DYNAMIC_INDEX else n for n in x.type.get_shape())
+
+
+def _dim_name(names: object, number: int, axis: int) -> str:
+    if not isinstance(names, ArrayAttr):
+        return ""
+    name = names.data[number].data[axis]
+    assert isinstance(name, StringAttr)
+    return name.data

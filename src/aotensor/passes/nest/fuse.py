@@ -1,0 +1,305 @@
+"""Let statements share loops: fusion, from the outermost loop inwards.
+
+    for i: for k: z[i] += X[i,k]·w[k]            for i:
+    for i: r[i] = f(z[i], y[i])                    for k: z[i] += X[i,k]·w[k]
+    for i: for k: g[k] += X[i,k]·r[i]      →       r[i] = f(z[i], y[i])
+    for i: l += h(z[i])                            for k: g[k] += X[i,k]·r[i]
+                                                   l += h(z[i])
+
+Two statements may share a loop of equal extent if every value that flows between them is complete, for one iteration
+of that loop, before it is read. Statements are taken in program order, and each joins the last loop that it may join to
+its profit: it reads what the loop makes, or an operand that the loop reads along the same axis. Greedy typed fusion as
+in Kennedy & McKinley (1993), with reuse of operands as the profit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotensor.ir.dialect import CheckOp
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.passes.nest.tree import axis_of, gathers, is_tensor, is_updated, perfect_nest, used_values
+
+Axis: TypeAlias = "tuple[int, SSAValue | None]"
+
+
+def fuse(module: ModuleOp) -> None:
+    """Fuse the loops of every function."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            _fuse_block(function.body.block)
+
+
+@dataclass(eq=False)
+class _Item:
+    """An operation of a block, with the declarations of what it writes, while it looks for its place.
+
+    loops: of the nest that it is, the outermost first. needs: values that it uses from outside.
+    """
+
+    root: Operation
+    position: int
+    statement: DoOp | None = None
+    loops: list[LoopOp] = field(default_factory=list)
+    declarations: list[ValueOp] = field(default_factory=list)
+    needs: dict[SSAValue, None] = field(default_factory=dict)
+    is_deferred: bool = False
+    """Placed where it is needed first: it may join a loop that it shares nothing with."""
+
+    @property
+    def makes(self) -> Sequence[SSAValue]:
+        return self.statement.outputs if self.statement is not None else self.root.results
+
+
+@dataclass(eq=False)
+class _Slot:
+    """A place in the new order: a loop that its members share, or a single operation; then scalars made of it.
+
+    shared: the loop of each member that became the shared one. made: values, and the numbers of the members that write
+    them. along: the tensors that members read, and along which axes the loop goes there.
+    """
+
+    members: list[_Item]
+    shared: list[LoopOp] = field(default_factory=list)
+    made: dict[SSAValue, int] = field(default_factory=dict)
+    along: dict[SSAValue, set[Axis]] = field(default_factory=lambda: defaultdict(set))
+    tail: list[Operation] = field(default_factory=list)
+
+    def add(self, item: _Item, loop: LoopOp) -> None:
+        assert item.statement is not None
+        self.made.update(dict.fromkeys(item.makes, len(self.shared)))
+        self.members.append(item)
+        self.shared.append(loop)
+        for x, subscripts in item.statement.reads:
+            if (axis := axis_of(subscripts, loop)) is not None:
+                self.along[x].add(axis)
+
+
+def _fuse_block(block: Block) -> None:
+    is_top_level = isinstance(block.parent_op(), func.FuncOp)
+    prologue, slots = _Arrangement(is_top_level).run(_deferred(_items(block)))
+    terminator = block.last_op if is_top_level else None
+    for op in list(block.ops):
+        if op is not terminator:
+            block.detach_op(op)
+    ordered: list[Operation] = list(prologue)
+    for slot in slots:
+        ordered += [declaration for item in slot.members for declaration in item.declarations]
+        ordered += [_merged(slot) if slot.shared else slot.members[0].root, *slot.tail]
+    if terminator is None:
+        block.add_ops(ordered)
+    else:
+        block.insert_ops_before(ordered, terminator)
+    for slot in slots:
+        if slot.shared:
+            _fuse_block(slot.shared[0].body.block)
+
+
+def _items(block: Block) -> list[_Item]:
+    """The operations of a block, each with the declarations of what it writes."""
+    items: list[_Item] = []
+    writers: dict[SSAValue, _Item] = {}
+    for position, op in enumerate(block.ops):
+        if not isinstance(op, func.ReturnOp):
+            loops, inner = perfect_nest(op)
+            item = _Item(op, position, inner if isinstance(inner, DoOp) else None, loops, needs=used_values(op))
+            items.append(item)
+            writers.update(dict.fromkeys(item.makes, item) if item.statement is not None else {})
+    for item in items:
+        if isinstance(item.root, ValueOp) and (writer := writers.get(item.root.result)) is not None:
+            writer.declarations.append(item.root)
+            writer.needs.update(dict.fromkeys(item.root.operands))
+    return [item for item in items if not (isinstance(item.root, ValueOp) and item.root.result in writers)]
+
+
+def _deferred(items: Sequence[_Item]) -> list[_Item]:
+    """Items in an order where elementwise statements of plain inputs stand right before their first reader.
+
+    There they find the loop that the reader will join; in front of it they would open a loop of their own.
+    """
+    order: list[_Item] = []
+    maker: dict[SSAValue, _Item] = {x: item for item in items for x in item.makes}
+    waiting: set[_Item] = set()
+    placed: set[_Item] = set()
+
+    def release(wanted: Iterable[_Item]) -> None:
+        """Place waiting statements behind those that they need, in program order."""
+        pending, found = [item for item in wanted if item in waiting], set[_Item]()
+        while pending:
+            item = pending.pop()
+            if item not in found:
+                found.add(item)
+                pending.extend(maker[x] for x in item.needs if x in maker and maker[x] in waiting)
+        waiting.difference_update(found)
+        order.extend(sorted(found, key=lambda item: item.position))
+
+    for item in items:
+        sources = [maker[x] for x in item.needs if x in maker]
+        if item.statement is not None and not any(map(is_updated, item.makes)) and placed.isdisjoint(sources):
+            item.is_deferred = True
+            waiting.add(item)
+            continue
+        release(sources)
+        order.append(item)
+        if item.statement is not None:
+            placed.add(item)
+    release(list(waiting))
+    return order
+
+
+class _Arrangement:
+    """The slots that items come to."""
+
+    def __init__(self, is_top_level: bool) -> None:
+        self.is_top_level = is_top_level
+        self.slots: list[_Slot] = []
+        self.prologue: list[Operation] = []
+        self.place: dict[SSAValue, int] = {}
+        self.inside: set[SSAValue] = set()
+        """Values that statements make: they may be complete within the loop that makes them."""
+        self.readers: dict[SSAValue, list[int]] = defaultdict(list)
+        self.by_extent: dict[object, list[int]] = defaultdict(list)
+        self.barrier = 0
+
+    def run(self, items: Iterable[_Item]) -> tuple[list[Operation], list[_Slot]]:
+        for item in items:
+            behind = [x for x in item.needs if x in self.place]
+            earliest = max([self.barrier, *(self.place[x] + (x not in self.inside) for x in behind)])
+            if item.statement is not None and item.loops:
+                where = self._join(item, earliest)
+                self.inside.update(item.makes)
+            elif item.statement is None and _is_scalar(item.root):
+                where = max([earliest, *(self.place[x] + 1 for x in behind)]) - 1
+                (self.slots[where].tail if where >= 0 else self.prologue).append(item.root)
+            else:
+                self.slots.append(_Slot([item]))
+                where = len(self.slots) - 1
+            self.place.update(dict.fromkeys(item.makes, where))
+            if self.is_top_level and isinstance(item.root, CheckOp):
+                self.barrier = where + 1
+        return self.prologue, self.slots
+
+    def _join(self, item: _Item, earliest: int) -> int:
+        """The slot of a nest: the last one that it may join to its profit, or a new one."""
+        assert item.statement is not None
+        candidates = {self.place[x] for x in item.statement.inputs if x in self.inside}
+        candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
+        if item.is_deferred:
+            candidates.update(slot for loop in item.loops for slot in self.by_extent[_extent(loop)])
+        for where in sorted((slot for slot in candidates if slot >= earliest), reverse=True):
+            loop = self._common_loop(item, item.statement, self.slots[where])
+            if loop is not None:
+                return self._add(item, loop, where)
+        self.slots.append(_Slot([]))
+        return self._add(item, item.loops[0], len(self.slots) - 1)
+
+    def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
+        assert item.statement is not None
+        slot = self.slots[where]
+        if not slot.members:
+            self.by_extent[_extent(loop)].append(where)
+        slot.add(item, loop)
+        for x in item.statement.inputs:
+            if not self.readers[x] or self.readers[x][-1] != where:
+                self.readers[x].append(where)
+        return where
+
+    def _common_loop(self, item: _Item, statement: DoOp, slot: _Slot) -> LoopOp | None:
+        """The loop of a nest that may become the shared one of a slot."""
+        if not slot.shared or not slot.made.keys().isdisjoint(gathers(statement)):
+            return None
+        flows = [x for x in dict.fromkeys(statement.inputs) if x in slot.made]
+        for loop in _candidates(item.loops, slot.shared[0]):
+            if flows:
+                if all(_flows_within(x, slot, statement, loop) for x in flows):
+                    return loop
+            elif item.is_deferred or _shares_operand(statement, loop, slot):
+                return loop
+        return None
+
+
+def _candidates(loops: Sequence[LoopOp], shared: LoopOp) -> list[LoopOp]:
+    """Loops of a nest that could become the shared one and outermost."""
+    found = [loop for loop in loops if _extent(loop) == _extent(shared)]
+    slices = [loop for loop in loops if any(isinstance(e, EntriesOp) and e.slice is loop.counter for e in loops)]
+    if slices:  # a slice stands around its entries
+        return [loop for loop in found if loop in slices]
+    if len(loops) > 1:  # the loop along memory stays innermost
+        return [loop for loop in found if loop is not loops[-1] and not _buries(loop, loops)]
+    return found
+
+
+def _buries(loop: LoopOp, loops: Sequence[LoopOp]) -> bool:
+    """True if a loop of known, so small extent would come to stand around one of unknown extent.
+
+    Values of the inner loop would then be kept for all its iterations, where those of the small one fit the cache.
+    """
+    return _is_known(loop) and not all(map(_is_known, loops[: loops.index(loop)]))
+
+
+def _is_known(loop: LoopOp) -> bool:
+    return isinstance(loop, ForOp) and isinstance(loop.upper.owner, arith.ConstantOp)
+
+
+def _extent(loop: LoopOp) -> object:
+    """What loops of equal extent have in common: the value that is their extent, or the pointers of their entries."""
+    if isinstance(loop, EntriesOp):
+        return "entries", loop.indptr
+    assert isinstance(loop, ForOp)
+    return loop.upper if loop.is_whole else loop
+
+
+def _flows_within(x: SSAValue, slot: _Slot, consumer: DoOp, loop: LoopOp) -> bool:
+    """True if iteration t of the loop reads of `x` just what iteration t has completed."""
+    number = slot.made[x]
+    producer = slot.members[number].statement
+    assert producer is not None
+    written = next(subscripts for y, subscripts in producer.writes if y is x)
+    axis = axis_of(written, slot.shared[number])
+    return axis is not None and all(axis_of(read, loop) == axis for y, read in consumer.reads if y is x)
+
+
+def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
+    """True if some member of the slot reads the same tensor along the same axis."""
+    return any(
+        x in slot.along and (axis := axis_of(subscripts, loop)) is not None and axis in slot.along[x]
+        for x, subscripts in statement.reads
+    )
+
+
+def _is_scalar(op: Operation) -> bool:
+    """Scalar arithmetic, whose place is right behind what it depends on. Checks stay in program order."""
+    return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
+
+
+def _merged(slot: _Slot) -> LoopOp:
+    """One loop around what is in the shared loops of all members."""
+    first = slot.shared[0]
+    bodies = [_without(item.loops, loop) for item, loop in zip(slot.members, slot.shared, strict=True)]
+    for loop, ops in zip(slot.shared, bodies, strict=True):
+        first.body.block.add_ops(ops)
+        if loop is not first:
+            loop.counter.replace_all_uses_with(first.counter)
+            loop.erase()
+    return first
+
+
+def _without(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
+    """Take one loop out of a nest; what is left, apart from it."""
+    rest = [other for other in loops if other is not loop]
+    ops = [loops[-1].body.block.detach_op(op) for op in list(loops[-1].body.block.ops)]
+    for outer in loops[:-1]:
+        for op in list(outer.body.block.ops):
+            outer.body.block.detach_op(op)
+    for outer in reversed(rest):
+        outer.body.block.add_ops(ops)
+        ops = [outer]
+    return ops

@@ -1,0 +1,74 @@
+"""Order the loops of each statement so that the innermost one runs along memory.
+
+    nest.for %j in %m {                                   nest.for %i in %n {
+      nest.for %i in %n {                          →        nest.for %j in %m {
+        nest.do(%x = %X[%i, %j]) -> (%y[%i, %j]) …            nest.do(%x = %X[%i, %j]) -> (%y[%i, %j]) …
+
+A dim weighs more the farther to the right it stands in the operands, those of high rank before others; the heaviest one
+comes to stand innermost. The entries of a slice stay inside of it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp
+from aotensor.passes.nest.tree import perfect_nest
+
+
+def interchange(module: ModuleOp) -> None:
+    """Order the loops of every nest that holds a single statement."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for root in list(function.body.block.ops):
+                if isinstance(root, LoopOp):
+                    _order(root)
+
+
+def _order(root: LoopOp) -> None:
+    loops, statement = perfect_nest(root)
+    if not isinstance(statement, DoOp):
+        return
+    free = [loop for loop in loops if isinstance(loop, ForOp) and not _is_divided(loop, loops)]
+    weights = {loop: _weight(loop.counter, statement) for loop in free}
+    fixed = [loop for loop in loops if loop not in weights]  # slices and their entries stand outside
+    wanted = fixed + sorted(free, key=lambda loop: weights[loop])
+    if wanted != loops:
+        reorder(loops, wanted)
+
+
+def _is_divided(loop: LoopOp, loops: list[LoopOp]) -> bool:
+    return any(isinstance(other, EntriesOp) and other.slice is loop.counter for other in loops)
+
+
+def _weight(counter: SSAValue, statement: DoOp) -> float:
+    """How far to the right a dim stands in the operands, the largest ones first."""
+    weight = 0.0
+    for _, subscripts in (*statement.reads, *statement.writes):
+        if counter in subscripts:
+            rank, position = len(subscripts), subscripts.index(counter)
+            weight += 16.0**rank * 4.0 ** -(rank - 1 - position)
+    return weight
+
+
+def reorder(loops: list[LoopOp], wanted: list[LoopOp]) -> None:
+    """Nest the loops of a perfect nest in another order."""
+    root, innermost = loops[0], loops[-1]
+    place, before = root.parent, root.next_op
+    assert place is not None
+    held = [innermost.body.block.detach_op(op) for op in list(innermost.body.block.ops)]
+    for inner, outer in pairwise(reversed(loops)):
+        outer.body.block.detach_op(inner)
+    place.detach_op(root)
+    if before is None:
+        place.add_op(wanted[0])
+    else:
+        place.insert_op_before(wanted[0], before)
+    for outer, inner in pairwise(wanted):
+        outer.body.block.add_op(inner)
+    wanted[-1].body.block.add_ops(held)

@@ -1,0 +1,88 @@
+"""Let several iterations of a loop advance together through the loops inside: unroll-and-jam.
+
+    nest.for %i in %n {                        nest.for %i in %n jam 4 {
+      nest.for %k in %p { … }           →        nest.for %k in %p { … }
+    }                                          }
+
+What the inner loops reuse (the vector of a matrix-vector product, the accumulator of its transpose) is loaded once for
+all of them (Callahan, Carr & Kennedy 1988).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import SSAValue
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.passes.nest.tree import is_register
+from aotensor.passes.target import Target
+
+LARGEST_BODY: Final = 40  # operations of the loops inside
+
+
+def jam(module: ModuleOp, target: Target) -> None:
+    """Jam the loops of every function where it pays."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
+                if _is_worth_it(loop, target.jam):
+                    loop.schedule(jam=target.jam)
+
+
+def _is_worth_it(loop: LoopOp, count: int) -> bool:
+    extent = known_extent(loop)
+    if extent is not None and extent < 2 * count:
+        return False
+    inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
+    if not inner or any(isinstance(op, EntriesOp) or _has_loops(op) for op in inner):
+        return False  # slices differ in their numbers of entries
+    if any(isinstance(op, ValueOp) and not is_register(op.result) for op in loop.body.block.ops):
+        return False  # a buffer for one iteration, which jammed ones would share
+    statements = [op for op in loop.walk() if isinstance(op, DoOp)]
+    if any(op.scatter is not None for op in statements):
+        return False  # sums may meet in one place
+    inside = [(op, other) for other in inner for op in other.body.block.ops if isinstance(op, DoOp)]
+    if sum(len(list(op.body.block.ops)) for op, _ in inside) > LARGEST_BODY:
+        return False
+    if not any(_is_reused(op, loop, other) for op, other in inside):
+        return False
+    # a sum over both loops would be taken in another order
+    return all(
+        is_reassociable(op) for op, _ in inside for x in op.outputs
+        if is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
+    )  # fmt: skip
+
+
+def known_extent(loop: LoopOp) -> int | None:
+    """How many iterations a loop has, if that is a number."""
+    source = loop.upper.owner if isinstance(loop, ForOp) and loop.is_whole else None
+    if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
+        return source.value.value.data
+    return None
+
+
+def _has_loops(loop: LoopOp) -> bool:
+    return any(isinstance(op, LoopOp) for op in loop.body.block.ops)
+
+
+def _is_reused(statement: DoOp, outer: LoopOp, inner: LoopOp) -> bool:
+    """True if a statement touches memory that goes along with the inner loop and not with the outer one."""
+    return any(
+        inner.counter in subscripts and outer.counter not in subscripts and not is_register(x)
+        for x, subscripts in (*statement.reads, *statement.writes)
+    )
+
+
+def is_reassociable(statement: DoOp) -> bool:
+    """True if what a statement adds up may be added in any order: not so for floats without the `reassoc` flag."""
+    held: set[SSAValue] = set(statement.body.block.args[len(statement.inputs) :])
+    return all(
+        FastMathFlag.REASSOC in op.fastmath.data
+        for op in statement.body.block.ops
+        if isinstance(op, arith.AddfOp | arith.MulfOp) and not held.isdisjoint(op.operands)
+    )

@@ -1,0 +1,267 @@
+"""Tensor level → nest level: every operation that runs element by element becomes loops around a statement.
+
+    %z = linalg.generic … ins(%X, %w) outs(%fill)     →     %z = nest.value[%n] init %zero
+                                                            nest.for %i in %n {
+                                                              nest.for %k in %p {
+                                                                nest.do(%x = %X[%i, %k], …) -> (%s = %z[%i]) { … } } }
+
+One nest for each operation, with its dims in their order; equal extents are one value, so that later passes compare
+them by identity. Matrix products that a library kernel is for become `nest.product`; what else there is stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.extents import pin_rounding
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.passes.nest.contraction import is_library_product, matrix_product
+from aotensor.passes.nest.extents import ExtentKey, Extents
+
+LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
+"""(counters of the loops around, body) → a loop"""
+
+
+def lower_to_nest(module: ModuleOp) -> None:
+    """Take every function from tensor level to nest level."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            _Lowering(function).run()
+
+
+class _Lowering:
+    """One function on its way."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.block = function.body.block
+        self.extents = Extents(function)
+        self.pinned = _pin_rounding(function, self.extents)
+        self.known: dict[ExtentKey, SSAValue] = {}
+        first = self.block.first_op
+        assert first is not None
+        self.top = Builder(InsertPoint.before(first))
+
+    def run(self) -> None:
+        for op in list(self.block.ops):
+            match op:
+                case linalg.GenericOp() if is_library_product(op):
+                    self._product(op)
+                case linalg.GenericOp():
+                    self._generic(op)
+                case SegmentSumOp() | ExpandSlicesOp():
+                    self._on_slices(op)
+                case SumAtOp():
+                    self._scattered(op)
+                case _:
+                    pass
+        for op in reversed(list(self.block.ops)):
+            if isinstance(op, tensor.EmptyOp | tensor.SplatOp):
+                self._declare(op)
+
+    # --- extents -------------------------------------------------------------------------------------------------
+
+    def index(self, key: ExtentKey) -> SSAValue:
+        """The one value that stands for an extent, at the top of the function unless it is computed."""
+        key = self.extents.key(key)
+        if isinstance(key, SSAValue):
+            return key
+        if key not in self.known:
+            if isinstance(key, int):
+                op: Operation = arith.ConstantOp(IntegerAttr(key, IndexType()))
+            else:
+                number, axis = key
+                op = tensor.DimOp(self.block.args[number], self.index(axis))
+            self.known[key] = self.top.insert(op).results[0]
+        return self.known[key]
+
+    def value(self, x: SSAValue, init: SSAValue | None, before: Operation) -> SSAValue:
+        """The declaration of a result, in front of an operation."""
+        assert isinstance(x.type, TensorType)
+        shape = zip(x.type.get_shape(), self.extents.shape(x), strict=True)
+        sizes = [self.index(key) for n, key in shape if n < 0]
+        made = ValueOp(sizes, x.type, init)
+        made.result.name_hint = x.name_hint
+        self.block.insert_op_before(made, before)
+        self.extents.replace(x, made.result)
+        return made.result
+
+    # --- operations ----------------------------------------------------------------------------------------------
+
+    def _generic(self, op: linalg.GenericOp) -> None:
+        maps = [m.data for m in op.indexing_maps]
+        operands, count = [*op.inputs, *op.outputs], len(op.inputs)
+        rank = maps[0].num_dims
+        loops: list[LoopMaker] = [self._over(_extent(self.extents, operands, maps, count, d)) for d in range(rank)]
+
+        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+            return [[_subscript(e, counters) for e in m.results] for m in maps]
+
+        self._nest(op, op.inputs, [_start(x) for x in op.outputs], loops, accesses, op.body.detach_block(0))
+
+    def _on_slices(self, op: SegmentSumOp | ExpandSlicesOp) -> None:
+        """(slice, entry, the axes behind): one of the two operands goes by slices, the other one by entries."""
+        is_sum = isinstance(op, SegmentSumOp)
+        start, slices = (op.init, op.result) if isinstance(op, SegmentSumOp) else (op.into, op.source)
+        behind = self.extents.shape(op.result)[1:]
+        loops: list[LoopMaker] = [self._over(self.extents.shape(slices)[0])]
+        loops.append(lambda counters, body: EntriesOp(counters[0], op.indptr, body))
+        loops += [self._over(n) for n in behind]
+
+        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+            by_slice, by_entry = [counters[0], *counters[2:]], [counters[1], *counters[2:]]
+            return [by_entry, by_slice] if is_sum else [by_slice, by_entry]
+
+        body = _adding(op, 1) if isinstance(op, SegmentSumOp) else _passing(op)
+        self._nest(op, [op.source], [_start(start)], loops, accesses, body)
+
+    def _scattered(self, op: SumAtOp) -> None:
+        loops: list[LoopMaker] = [self._over(n) for n in self.extents.shape(op.source)]
+
+        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+            return [counters, counters[:1], [0, *counters[1:]]]
+
+        self._nest(op, [op.source, op.indices], [_start(op.init)], loops, accesses, _adding(op, 2), scatter=1)
+
+    def _nest(
+        self,
+        op: Operation,
+        inputs: Sequence[SSAValue],
+        starts: Sequence[SSAValue | None],
+        loops: Sequence[LoopMaker],
+        accesses: Callable[[Sequence[SSAValue]], list[Sequence[Subscript]]],
+        body: Block,
+        scatter: int | None = None,
+    ) -> None:
+        """Put loops around a statement in place of an operation; `starts` are what its results begin with."""
+        results = [self.value(x, start, op) for x, start in zip(op.results, starts, strict=True)]
+        blocks = [Block(arg_types=[IndexType()]) for _ in loops]
+        counters = [block.args[0] for block in blocks]
+        _use_counters(body, counters)
+        subscripts = accesses(counters)
+        operands = [*zip([*inputs, *results], subscripts, strict=True)]
+        statement = DoOp(operands[: len(inputs)], operands[len(inputs) :], Region(body), scatter)
+        statement.location = op.location
+        blocks[-1].add_op(statement)
+        for depth in reversed(range(len(loops))):
+            loop = loops[depth](counters, blocks[depth])
+            if depth:
+                blocks[depth - 1].add_op(loop)
+            else:
+                self.block.insert_op_before(loop, op)
+        Rewriter.replace_op(op, [], results)
+
+    def _over(self, key: ExtentKey) -> LoopMaker:
+        extent = self.index(key)
+        return lambda _, body: ForOp(extent, body)
+
+    def _product(self, op: linalg.GenericOp) -> None:
+        product = matrix_product(op)
+        assert product is not None
+        (result,) = op.results
+        assert isinstance(result.type, TensorType)
+        sizes = [self.index(n) for n in self.extents.shape(result)]
+        made = ProductOp.create(
+            operands=[product.a, product.b, *sizes],
+            result_types=[result.type],
+            properties={
+                name: UnitAttr()
+                for name, flag in (
+                    ("transpose_a", product.transpose_a),
+                    ("transpose_b", product.transpose_b),
+                    ("pinned", op in self.pinned),
+                )
+                if flag
+            },
+        )
+        made.location = op.location
+        self.extents.replace(result, made.result)
+        Rewriter.replace_op(op, made)
+
+    def _declare(self, op: tensor.EmptyOp | tensor.SplatOp) -> None:
+        """An empty or filled tensor is a declaration, if it is more than what a result begins with."""
+        (result,) = op.results
+        if result.uses:
+            init = op.input if isinstance(op, tensor.SplatOp) else None
+            Rewriter.replace_op(op, [], [self.value(result, init, op)])
+        else:
+            Rewriter.erase_op(op)
+
+
+def _pin_rounding(function: func.FuncOp, extents: Extents) -> set[Operation]:
+    """Let the extents of outputs that follow from computed values round alike here and in `@f.extents`."""
+    returned = function.body.block.last_op
+    assert returned is not None
+    if function.sym_name.data.endswith(".extents"):
+        return pin_rounding(function.body.block, returned.operands)
+    if "sizes_check" not in function.attributes:
+        return set()
+    keys = [n for x in returned.operands if isinstance(x.type, TensorType) for n in extents.shape(x)]
+    return pin_rounding(function.body.block, [n for n in keys if isinstance(n, SSAValue)])
+
+
+def _extent(
+    extents: Extents, operands: Sequence[SSAValue], maps: Sequence[AffineMap], inputs: int, dim: int
+) -> ExtentKey:
+    """The extent of a dim, from the first operand that is indexed by it: outputs before inputs."""
+    for x, m in [*zip(operands, maps, strict=True)][inputs:] + [*zip(operands, maps, strict=True)][:inputs]:
+        for axis, expression in enumerate(m.results):
+            if isinstance(expression, AffineDimExpr) and expression.position == dim:
+                return extents.shape(x)[axis]
+    raise AssertionError(f"dim {dim} indexes no operand")
+
+
+def _subscript(expression: AffineExpr, counters: Sequence[SSAValue]) -> Subscript:
+    if isinstance(expression, AffineDimExpr):
+        return counters[expression.position]
+    assert isinstance(expression, AffineConstantExpr), f"{expression} is no projected permutation"
+    return expression.value
+
+
+def _start(x: SSAValue) -> SSAValue | None:
+    """The number that a result begins with; None for one that is simply written."""
+    return x.owner.input if isinstance(x.owner, tensor.SplatOp) else None
+
+
+def _use_counters(body: Block, counters: Sequence[SSAValue]) -> None:
+    """Counters in place of linalg.index, and the statement's own terminator."""
+    for op in list(body.ops):
+        if isinstance(op, linalg.IndexOp):
+            Rewriter.replace_op(op, [], [counters[op.dim.value.data]])
+        elif isinstance(op, linalg.YieldOp):
+            Rewriter.replace_op(op, YieldOp(*op.operands))
+
+
+def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
+    """accumulator + first input"""
+    assert isinstance(op.source.type, TensorType)
+    element = op.source.type.element_type
+    types = [element] * (inputs + 1)
+    if isinstance(op, SumAtOp):
+        assert isinstance(op.indices.type, TensorType)
+        types[1] = op.indices.type.element_type
+    block = Block(arg_types=types)
+    value, accumulator = block.args[0], block.args[-1]
+    is_float = isinstance(element, AnyFloat)
+    total = arith.AddfOp(accumulator, value, op.fastmath) if is_float else arith.AddiOp(accumulator, value)
+    block.add_ops([total, YieldOp(total.result)])
+    return block
+
+
+def _passing(op: ExpandSlicesOp) -> Block:
+    """the input"""
+    assert isinstance(op.source.type, TensorType)
+    block = Block(arg_types=[op.source.type.element_type] * 2)
+    block.add_op(YieldOp(block.args[0]))
+    return block

@@ -1,0 +1,43 @@
+"""Say of innermost loops that their iterations do not meet in memory, so that they may run in any order.
+
+    nest.for %k in %p {                                     nest.for %k in %p parallel {
+      nest.do(%x = %X[%i, %k]) -> (%s = %g[%k]) …     →       nest.do(%x = %X[%i, %k]) -> (%s = %g[%k]) …
+
+Each iteration writes elements of its own, or adds to registers. What one reads of another one's is excluded by the rule
+that statements share loops by: iteration t reads what iteration t has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from aotensor.ir.nest.loops import EntriesOp, LoopOp
+from aotensor.ir.nest.ops import DoOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.tree import axis_of, is_register
+
+
+def mark_parallel(module: ModuleOp) -> None:
+    """Mark the innermost loops of every function, and those that are likely to be short."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
+                loop.schedule(parallel=_is_parallel(loop), short=isinstance(loop, EntriesOp))
+
+
+def _is_parallel(loop: LoopOp) -> bool:
+    if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
+        return False
+    return all(
+        op.scatter is None and (is_register(x) or _are_apart(subscripts, loop))
+        for op in loop.body.block.ops if isinstance(op, DoOp) for x, subscripts in op.writes
+    )  # fmt: skip
+
+
+def _are_apart(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
+    """Does an access meet another element at each iteration?"""
+    return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)

@@ -1,0 +1,220 @@
+"""Decide where each value lives: in a register, in a buffer for one iteration of some loops, or in one for all.
+
+    %z = nest.value[%n] init %zero                nest.for %i in %n {
+    nest.for %i in %n {                             %z = nest.value init %zero : tensor<f64>
+      nest.for %k in %p { %z[%i] += … }      →      nest.for %k in %p { %z[] += … }
+      nest.do(%v = %z[%i]) …                        nest.do(%v = %z[]) …
+    }                                             }
+
+A value is a register if it is complete, as one number, before all that read it in the same iteration. Who reads it
+elsewhere needs memory, for one iteration of the loops that all readers share. So a declaration sinks into those loops,
+and loses the axes that they go along. A sum in memory begins with a loop of its own that fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from aotensor.ir.nest.loops import ForOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.passes.nest.tree import axis_of, gathers, loops_around
+
+
+def place_values(module: ModuleOp) -> None:
+    """Place the values of every function that statements write."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
+                if (writer := _writer(value)) is not None:
+                    _Placement(value, writer).run()
+
+
+def _writer(value: ValueOp) -> DoOp | None:
+    """The statement that writes a value; an empty or filled tensor has none."""
+    users = [use.operation for use in value.result.uses]
+    return next((op for op in users if isinstance(op, DoOp) and value.result in op.outputs), None)
+
+
+@dataclass(eq=False)
+class _Placement:
+    """One value, the statement that writes it, and those that read it.
+
+    complete: the number of loops around the point where it is complete. bound: for each axis, the number of the loop
+    that goes along it, counted from outside.
+    """
+
+    value: ValueOp
+    writer: DoOp
+
+    def __post_init__(self) -> None:
+        self.path = loops_around(self.writer)
+        self.written = next(s for x, s in self.writer.writes if x is self.value.result)
+        is_index = [axis_of(self.written, loop) is not None for loop in self.path]
+        self.is_sum = self.value.init is not None and False in is_index
+        self.complete = is_index.index(False) if self.is_sum else len(self.path)
+        counters = {loop.counter: number for number, loop in enumerate(self.path)}
+        self.bound = [counters.get(i) if isinstance(i, SSAValue) else None for i in self.written]
+        self.is_register = self.writer.scatter is None and all(n is not None and n < self.complete for n in self.bound)
+
+    def run(self) -> None:
+        if not self.is_sum:
+            self._begin_with_numbers()
+        near, others, shared = self._readers()
+        register = memory = None
+        if self.is_register and (near or self.is_sum or not others):
+            register = self._declare((), self.complete, self.value.init if self.is_sum else None)
+            self._access([self.writer, *near], register, ())
+        if others or register is None:
+            kept = [axis for axis, number in enumerate(self.bound) if number is None or number >= shared]
+            memory = self._declare(kept, self._outermost(shared), None)
+            if register is not None:
+                self._store(register, memory, kept)
+            else:
+                self._access([self.writer], memory, kept)
+                if self.is_sum:
+                    self._fill(memory, kept)
+            self._access([op for op in others if isinstance(op, DoOp)], memory, kept)
+        self.value.result.replace_all_uses_with(register if memory is None else memory)  # type: ignore[arg-type]
+        self._home.erase_op(self.value)
+
+    @property
+    def _home(self) -> Block:
+        block = self.value.parent
+        assert block is not None
+        return block
+
+    # --- readers -------------------------------------------------------------------------------------------------
+
+    def _readers(self) -> tuple[list[DoOp], list[Operation], int]:
+        """Statements that read it from the register, all other readers, and how many loops these share with it."""
+        near: list[DoOp] = []
+        others: list[Operation] = []
+        shared = len(self.path)
+        for op in dict.fromkeys(_reader(use.operation) for use in self.value.result.uses):
+            if op is self.writer:
+                continue
+            is_access = isinstance(op, tensor.ExtractOp) and not op.indices
+            if isinstance(op, DoOp):
+                is_access = self.value.result not in gathers(op)
+            common = self._common_loops(op) if isinstance(op, DoOp) and is_access else 0
+            if is_access and self.is_register and common >= self.complete:
+                near += [op] if isinstance(op, DoOp) else []
+            else:
+                others.append(op)
+                shared = min(shared, common)
+        return near, others, min(shared, self.complete)
+
+    def _common_loops(self, other: DoOp) -> int:
+        """How many loops stand around both the writer and another statement."""
+        count = 0
+        for a, b in zip(self.path, loops_around(other), strict=False):
+            if a is not b:
+                break
+            count += 1
+        return count
+
+    def _outermost(self, depth: int) -> int:
+        """The fewest loops in which a value may be declared as it is: each iteration has elements of its own there."""
+        while depth and depth - 1 not in self.bound and axis_of(self.written, self.path[depth - 1]) is not None:
+            depth -= 1
+        return depth
+
+    # --- rewriting -----------------------------------------------------------------------------------------------
+
+    def _declare(self, kept: Sequence[int], depth: int, init: SSAValue | None) -> SSAValue:
+        """The value with the axes `kept`, in so many loops."""
+        kind = self.value.result.type
+        assert isinstance(kind, TensorType)
+        shape = kind.get_shape()
+        unknown = iter(self.value.sizes)
+        sizes = [next(unknown) if n == DYNAMIC_INDEX else None for n in shape]
+        made = ValueOp(
+            [n for axis in kept if (n := sizes[axis]) is not None],
+            TensorType(kind.element_type, [shape[axis] for axis in kept]),
+            init,
+        )
+        made.result.name_hint = self.value.result.name_hint
+        self._insert(made, depth)
+        return made.result
+
+    def _insert(self, op: Operation, depth: int) -> None:
+        """Put an operation into so many loops, in front of what holds the writer there."""
+        if depth == 0:
+            self._home.insert_op_before(op, self.value)
+        else:
+            self.path[depth - 1].body.block.insert_op_before(op, self._holder(depth))
+
+    def _holder(self, depth: int) -> Operation:
+        return self.path[depth] if depth < len(self.path) else self.writer
+
+    def _access(self, statements: Sequence[DoOp], target: SSAValue, kept: Sequence[int]) -> None:
+        """Let statements access the target, along its axes, in place of the value."""
+
+        def changed(x: SSAValue, subscripts: list[Subscript]) -> tuple[SSAValue, list[Subscript]]:
+            return (target, [subscripts[axis] for axis in kept]) if x is self.value.result else (x, subscripts)
+
+        for op in statements:
+            op.set_accesses([changed(*read) for read in op.reads], [changed(*write) for write in op.writes])
+
+    def _store(self, register: SSAValue, memory: SSAValue, kept: Sequence[int]) -> None:
+        """Copy a complete number to memory."""
+        block = Block(arg_types=[self._element] * 2)
+        block.add_op(YieldOp(block.args[0]))
+        copy = DoOp([(register, [])], [(memory, [self.written[axis] for axis in kept])], Region(block))
+        holder = self._holder(self.complete)
+        assert holder.parent is not None
+        holder.parent.insert_op_after(copy, holder)
+
+    def _fill(self, memory: SSAValue, kept: Sequence[int]) -> None:
+        """Set the elements that the loops from here on add to."""
+        assert self.value.init is not None
+        outside = {axis for axis, number in enumerate(self.bound) if number is not None and number < self.complete}
+        body = Block(arg_types=[self._element])
+        body.add_op(YieldOp(self.value.init))
+        counters: dict[int, Subscript] = {axis: self.written[axis] for axis in outside}
+        blocks: list[tuple[SSAValue, Block]] = []
+        for axis in kept:
+            if axis not in outside:
+                block = Block(arg_types=[IndexType()])
+                counters[axis] = block.args[0]
+                blocks.append((self._extent(axis), block))
+        op: Operation = DoOp([], [(memory, [counters[axis] for axis in kept])], Region(body))
+        for extent, block in reversed(blocks):
+            block.add_op(op)
+            op = ForOp(extent, block)
+        self._insert(op, self.complete)
+
+    def _extent(self, axis: int) -> SSAValue:
+        kind = self.value.result.type
+        assert isinstance(kind, TensorType)
+        shape = kind.get_shape()
+        if shape[axis] == DYNAMIC_INDEX:
+            return self.value.sizes[list(shape[:axis]).count(DYNAMIC_INDEX)]
+        constant = arith.ConstantOp(IntegerAttr(shape[axis], IndexType()))
+        self._home.insert_op_before(constant, self.value)
+        return constant.result
+
+    def _begin_with_numbers(self) -> None:
+        """A statement that reads what its result begins with reads a number, where nothing is added up."""
+        if self.value.init is not None:
+            number = len(self.writer.inputs) + list(self.writer.outputs).index(self.value.result)
+            self.writer.body.block.args[number].replace_all_uses_with(self.value.init)
+
+    @property
+    def _element(self) -> Attribute:
+        kind = self.value.result.type
+        assert isinstance(kind, TensorType)
+        element: Attribute = kind.element_type
+        return element
+
+
+def _reader(op: Operation) -> Operation:
+    """The statement that an operation stands in, or the operation itself."""
+    parent = op.parent_op()
+    return parent if isinstance(parent, DoOp) else op

@@ -1,0 +1,68 @@
+"""Make copies of rows again for each reader, where keeping them would take memory.
+
+    for i, p of i: e[p,k] = D[i,k]                      for i, p of i: e[p,k] = D[i,k]
+    for i, p of i: … e[p,k] …                   →       for i, p of i: … e[p,k] …
+    for i, p of i: … e[p,k] …                           for i, p of i: f[p,k] = D[i,k]
+                                                        for i, p of i: … f[p,k] …
+
+A statement that copies rows for the entries of a matrix costs no more than reading what it copies; each reader then has
+the copy in registers.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.nest.loops import EntriesOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.passes.nest.tree import gathers, perfect_nest
+
+_COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.ConstantOp)
+
+
+def rematerialize(module: ModuleOp) -> None:
+    """Give each reader of copied rows a copy of its own, in every function."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            nests = {statement: op for op in function.body.block.ops if (statement := _statement(op)) is not None}
+            for statement, root in nests.items():
+                if _copies_rows(statement, root):
+                    _copy_for_each(statement, root, nests)
+
+
+def _statement(op: Operation) -> DoOp | None:
+    inner = perfect_nest(op)[1] if isinstance(op, LoopOp) else None
+    return inner if isinstance(inner, DoOp) else None
+
+
+def _copies_rows(statement: DoOp, root: Operation) -> bool:
+    """Does a nest copy rows for entries, and nothing else?"""
+    if len(statement.outputs) != 1:
+        return False
+    kind = statement.outputs[0].type
+    is_matrix = isinstance(kind, TensorType) and len(kind.get_shape()) > 1
+    is_read = bool(gathers(statement)) or any(isinstance(loop, EntriesOp) for loop in perfect_nest(root)[0])
+    return is_matrix and is_read and all(isinstance(op, _COPYING) for op in statement.body.block.ops)
+
+
+def _copy_for_each(statement: DoOp, root: Operation, nests: dict[DoOp, Operation]) -> None:
+    (value,) = statement.outputs
+    assert isinstance(value.owner, ValueOp)
+    users = [op for op in dict.fromkeys(use.operation for use in value.uses) if op is not statement]
+    if not all(isinstance(op, DoOp) and value not in gathers(op) for op in users):
+        return
+    for user in users[1:]:
+        assert isinstance(user, DoOp) and isinstance(nests[user], LoopOp)
+        declaration = value.owner.clone()
+        copy = root.clone({value: declaration.result})
+        block = root.parent
+        assert block is not None
+        block.insert_ops_before([declaration, copy], nests[user])
+        _read_from(user, value, declaration.result)
+
+
+def _read_from(user: DoOp, old: SSAValue, new: SSAValue) -> None:
+    reads = [(new if x is old else x, subscripts) for x, subscripts in user.reads]
+    user.set_accesses(reads, user.writes)

@@ -1,0 +1,158 @@
+"""Take sums over the entries of several slices at once, one slice for each lane of a vector.
+
+    nest.for %i in %n {                                     nest.for %i in %n rows 8 {
+      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr {
+        nest.do(%a = %data[%p], …) -> (%s = %y[]) … }   →       … }
+      …                                                       …
+
+Rows of sparse matrices are short. One by one, each would pay for a test whether it is empty and for a sum over lanes;
+a step under an empty mask reads nothing, and three rounds of shuffles give eight sums at once. What is read is 0 where
+the mask is off, and so must be what is added: terms are made of entries by ·, + and − only. What stands beside the sums
+runs on vectors of slices.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import Float64Type, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.ir.types import f64, i32, i64
+from aotensor.passes.nest.jam import is_reassociable, known_extent
+from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.tree import is_register
+from aotensor.passes.target import Target
+
+LARGEST_BODY: Final = 40  # operations beside the sums
+_BILINEAR: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp)
+_CASTS: Final = (arith.ExtSIOp, arith.IndexCastOp)
+
+
+def row_vectors(module: ModuleOp, target: Target) -> None:
+    """Mark the loops of every function that go so, for a machine that reads vectors under masks."""
+    if not target.has_masks:
+        return
+    rows = target.lanes(64)
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
+                if loop.is_whole and _fits(loop, rows):
+                    loop.schedule(rows=rows)
+
+
+def _fits(loop: ForOp, rows: int) -> bool:
+    """Does a loop over slices have one loop inside, over entries, that only takes sums, and plain arithmetic beside?"""
+    extent, held = known_extent(loop), list(loop.body.block.ops)
+    entries = [op for op in held if isinstance(op, LoopOp)]
+    if (extent is not None and extent < rows) or len(entries) != 1:
+        return False
+    (inner,) = entries
+    if not isinstance(inner, EntriesOp) or inner.slice is not loop.counter:
+        return False
+    beside = [op for op in held if isinstance(op, DoOp)]
+    registers = [op for op in held if isinstance(op, ValueOp) and is_register(op.result)]
+    size = sum(len(list(op.body.block.ops)) for op in beside)
+    if len(beside) + len(registers) + 1 != len(held) or size > LARGEST_BODY:
+        return False
+    return all(_is_plain(op, loop) for op in beside) and _Terms(inner, loop).are_zero_outside()
+
+
+def _is_plain(statement: DoOp, loop: ForOp) -> bool:
+    """True for arithmetic of float64 on what lies in memory slice by slice, or is the same for all slices."""
+    if statement.scatter is not None or any(x.type != f64 for x in statement.body.block.args):
+        return False
+    for _, subscripts in (*statement.reads, *statement.writes):
+        strides = [stride_along(i, loop.counter) for i in subscripts]
+        if any(strides) and (any(strides[:-1]) or strides[-1] != 1):
+            return False
+    for x, subscripts in statement.writes:
+        is_sum = isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
+        if is_sum and not _adds(statement):
+            return False
+        if not is_register(x) and not any(stride_along(i, loop.counter) for i in subscripts):
+            return False
+    return all(isinstance(op, (*_BILINEAR, arith.DivfOp, arith.ConstantOp, YieldOp)) for op in statement.body.block.ops)
+
+
+def _adds(statement: DoOp) -> bool:
+    """Does a statement add to what it writes, in any order?"""
+    last, held = statement.body.block.last_op, statement.body.block.args[-1]
+    assert isinstance(last, YieldOp)
+    total = last.values[0].owner
+    is_sum = isinstance(total, arith.AddfOp) and held in total.operands and held.has_one_use()
+    return is_sum and len(statement.outputs) == 1 and is_reassociable(statement)
+
+
+class _Terms:
+    """What the statements of a loop over entries make: one value for a whole slice, or one for each entry."""
+
+    def __init__(self, entries: EntriesOp, rows: ForOp) -> None:
+        self.entries, self.rows = entries, rows
+        self.by_entry: dict[SSAValue, bool] = {}
+
+    def are_zero_outside(self) -> bool:
+        """True if each sum is one of float64 over terms that are 0 where entries are 0, and nothing else is made."""
+        held = list(self.entries.body.block.ops)
+        if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held):
+            return False
+        statements = [op for op in held if isinstance(op, DoOp)]
+        has_sum = any(self._is_outer(op.outputs[0]) for op in statements)
+        return has_sum and all(self._is_known_statement(op) for op in statements)
+
+    def _is_outer(self, x: SSAValue) -> bool:
+        return isinstance(x.owner, ValueOp) and not self.entries.is_ancestor(x.owner)
+
+    def _is_known_statement(self, s: DoOp) -> bool:
+        if s.scatter is not None or len(s.outputs) != 1 or not is_register(s.outputs[0]):
+            return False
+        if not all(self._note(s, k) for k in range(len(s.inputs))):
+            return False
+        (x,) = s.outputs
+        if self._is_outer(x) and not self._is_sum(s, x):
+            return False
+        last = s.body.block.last_op
+        assert isinstance(last, YieldOp)
+        for op in s.body.block.ops:
+            if op is not last and not self._is_known(op):
+                return False
+        self.by_entry[x] = self.by_entry.get(last.values[0], False)
+        return True
+
+    def _note(self, s: DoOp, number: int) -> bool:
+        """Note what an operand is; False if its entries are no neighbours in memory."""
+        x, subscripts = s.reads[number]
+        argument = s.body.block.args[number]
+        if is_register(x):
+            self.by_entry[argument] = self.by_entry.get(x, False)
+            return True
+        strides = [stride_along(i, self.entries.counter) for i in subscripts]
+        self.by_entry[argument] = any(strides)
+        return not any(strides) or (not any(strides[:-1]) and strides[-1] == 1 and argument.type in (f64, i32, i64))
+
+    def _is_sum(self, s: DoOp, x: SSAValue) -> bool:
+        """Σ of terms by entry into a register of the loop over slices."""
+        held = s.body.block.args[-1]
+        self.by_entry[held] = True
+        is_inside = isinstance(x.owner, ValueOp) and x.owner.parent is self.rows.body.block
+        return isinstance(held.type, Float64Type) and _adds(s) and is_inside
+
+    def _is_known(self, op: Operation) -> bool:
+        found = [self._of(x) for x in op.operands]
+        by_entry = any(found)
+        match op:
+            case tensor.ExtractOp():
+                is_fit = found[-1] and not any(found[1:-1]) and op.result.type == f64
+            case arith.ConstantOp():
+                is_fit = True
+            case _:
+                is_fit = isinstance(op, (*_BILINEAR, *_CASTS)) and all(x == by_entry for x in found)
+        self.by_entry[op.results[0]] = by_entry
+        return is_fit and (op.results[0].type == f64 or not isinstance(op, _BILINEAR))
+
+    def _of(self, x: SSAValue) -> bool:
+        """Is there one for each entry?  A counter as a value is not known to vectors."""
+        return x is self.entries.counter or self.by_entry.get(x, False)

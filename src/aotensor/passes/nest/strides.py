@@ -1,0 +1,38 @@
+"""How far an index moves with the counter of a loop."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotensor.ir.nest.syntax import Subscript
+
+
+def stride_along(index: Subscript, counter: SSAValue) -> int | None:
+    """By how much an index grows from one iteration to the next, if that is a number: 0 for one that stays.
+
+    None for an index that jumps, such as one that is read from memory.
+    """
+    if index is counter:
+        return 1
+    if isinstance(index, int) or isinstance(index.owner, Block):
+        return 0
+    return _of(index.owner, counter)
+
+
+def _of(op: Operation, counter: SSAValue) -> int | None:
+    strides = [stride_along(x, counter) for x in op.operands]
+    match op:
+        case arith.AddiOp():
+            return None if None in strides else strides[0] + strides[1]  # type: ignore[operator]
+        case arith.SubiOp():
+            return None if None in strides else strides[0] - strides[1]  # type: ignore[operator]
+        case arith.IndexCastOp():
+            return strides[0]
+        case _:
+            return 0 if all(s == 0 for s in strides) and not op.regions else None
+
+
+def goes_along(index: Subscript, counter: SSAValue) -> bool:
+    """Does an index depend on the counter of a loop?"""
+    return stride_along(index, counter) != 0

@@ -1,0 +1,244 @@
+"""Products of a sparse matrix with a dense one, a block of columns at a time: vectors of columns stay in registers.
+
+    for p of i:                                       for block of columns:
+      for j: y[i,j] += data[p]·x[indices[p],j]  →       v = 0                                     (a vector register)
+                                                        for p of i: v += data[p]·x[indices[p], block]
+                                                        y[i, block] = v
+
+Without, every entry loads and stores a whole row of the result. What is left of the columns goes one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp
+from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.tree import is_register
+from aotensor.passes.target import Target
+
+VECTORS: Final = (2, 1)  # of columns in a block, the wide blocks first
+_ELEMENTWISE: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp)
+_POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliOp, arith.ConstantOp)
+
+
+def tile_columns(module: ModuleOp, target: Target) -> None:
+    """Tile the products of every function."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
+                columns = _columns(loop)
+                if columns is not None:
+                    _Tiling(loop, columns, target).run()
+
+
+def _columns(loop: EntriesOp) -> ForOp | None:
+    """The loop over columns in a loop over entries, if it can run on vectors."""
+    held = list(loop.body.block.ops)
+    columns = held[-1] if held else None
+    if not isinstance(columns, ForOp) or not columns.is_whole:
+        return None
+    if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held[:-1]):
+        return None
+    inner = list(columns.body.block.ops)
+    if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in inner):
+        return None
+    before = [op for op in held if isinstance(op, DoOp)]
+    if any(_is_sum(x, loop) or op.scatter is not None for op in before for x in op.outputs):
+        return None  # it would be summed once for each block
+    statements = [op for op in inner if isinstance(op, DoOp)]
+    kinds = {x.type for op in statements for x in op.body.block.args[len(op.inputs) :]}
+    if len(kinds) != 1 or not isinstance(next(iter(kinds)), Float32Type | Float64Type):
+        return None
+    return columns if all(_goes_by_vectors(op, columns) for op in statements) else None
+
+
+def _is_sum(x: SSAValue, loop: EntriesOp | ForOp) -> bool:
+    """Is a value a register from outside of a loop?"""
+    return isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
+
+
+def _goes_by_vectors(statement: DoOp, columns: ForOp) -> bool:
+    """True if columns are neighbours in all that a statement touches, and its body is arithmetic."""
+    if len(statement.outputs) != 1:
+        return False
+    counter = columns.counter
+    for _, subscripts in (*statement.reads, *statement.writes):
+        strides = [stride_along(i, counter) for i in subscripts]
+        if any(strides) and (any(strides[:-1]) or strides[-1] != 1):
+            return False
+    ((x, written),) = statement.writes
+    fits = columns.is_ancestor(x.owner) if is_register(x) else stride_along(written[-1], counter) == 1
+    return fits and all(_is_plain(op, counter) for op in statement.body.block.ops)
+
+
+def _is_plain(op: Operation, counter: SSAValue) -> bool:
+    match op:
+        case tensor.ExtractOp():
+            *others, last = op.indices
+            return all(stride_along(x, counter) == 0 for x in others) and stride_along(last, counter) in (0, 1)
+        case YieldOp():
+            return True
+        case _:
+            uses_counter = any(x is counter for x in op.operands)
+            return isinstance(op, (*_ELEMENTWISE, *_POSITIONS)) and not uses_counter
+
+
+class _Tiling:
+    """A loop over entries with a loop over columns inside, on its way to blocks of columns.
+
+    sums: the statements that add to what does not go along with the entries, and the loop that fills that before.
+    """
+
+    def __init__(self, loop: EntriesOp, columns: ForOp, target: Target) -> None:
+        self.loop, self.columns, self.target = loop, columns, target
+        self.statements = [op for op in columns.body.block.ops if isinstance(op, DoOp)]
+        kind = self.statements[0].body.block.args[-1].type
+        assert isinstance(kind, Float32Type | Float64Type)
+        self.kind, self.lanes = kind, target.lanes(kind.bitwidth)
+        self.sums = [op for op in self.statements if self._adds_up(op)]
+        self.fills = {op: self._fill_of(op) for op in self.sums}
+        self.b = Builder(InsertPoint.before(loop))
+        self.numbers: dict[int, SSAValue] = {}
+
+    def run(self) -> None:
+        place = self.loop.parent
+        assert place is not None
+        start: SSAValue | None = None
+        lanes = self._number(self.lanes)
+        for count in VECTORS:
+            width = self._number(count * self.lanes)
+            behind = self._whole(start, width)
+            block = Block(arg_types=[IndexType()])
+            self._block(Builder(InsertPoint.at_end(block)), block.args[0], count, lanes)
+            self.b.insert(ForOp(behind, block, lower=start, step=width))
+            start = behind
+        assert start is not None
+        for fill in dict.fromkeys(self.fills.values()):
+            self._rest(fill, start)
+        self._rest(self.columns, start)
+
+    def _adds_up(self, statement: DoOp) -> bool:
+        ((x, subscripts),) = statement.writes
+        goes_on = all(stride_along(i, self.loop.counter) == 0 for i in subscripts)
+        return statement.scatter is None and not is_register(x) and goes_on
+
+    def _fill_of(self, statement: DoOp) -> ForOp:
+        """The loop over columns in front that sets what a statement adds to."""
+        (x,) = statement.outputs
+        for use in x.uses:
+            fill = use.operation.parent_op()
+            is_fill = isinstance(use.operation, DoOp) and not use.operation.inputs and use.operation is not statement
+            if is_fill and isinstance(fill, ForOp) and fill.parent is self.loop.parent:
+                return fill
+        raise AssertionError("a sum that nothing fills in front of the entries")
+
+    def _number(self, n: int) -> SSAValue:
+        if n not in self.numbers:
+            self.numbers[n] = self.b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
+        return self.numbers[n]
+
+    def _whole(self, start: SSAValue | None, width: SSAValue) -> SSAValue:
+        """The first column behind the blocks of some width from `start` on."""
+        extent = self.columns.upper
+        left = extent if start is None else self.b.insert(arith.SubiOp(extent, start)).result
+        blocks = self.b.insert(arith.DivSIOp(left, width)).result
+        covered = self.b.insert(arith.MuliOp(blocks, width)).result
+        return covered if start is None else self.b.insert(arith.AddiOp(start, covered)).result
+
+    def _rest(self, loop: ForOp, start: SSAValue) -> None:
+        """Let a loop over columns run over those that are left."""
+        body = loop.detach_region(loop.body)
+        place = loop.parent
+        assert place is not None
+        place.insert_op_before(ForOp(loop.upper, body, lower=start), loop if loop is self.columns else self.loop)
+        loop.add_region(Region(Block(arg_types=[IndexType()])))
+        place.erase_op(loop)
+
+    # --- one block -----------------------------------------------------------------------------------------------
+
+    def _block(self, b: Builder, at: SSAValue, count: int, lanes: SSAValue) -> None:
+        """All entries, for the columns from `at` on that fill so many vectors."""
+        columns = [at]
+        for v in range(1, count):
+            columns.append(b.insert(arith.AddiOp(at, self._number(v * self.lanes))).result)
+        totals: dict[tuple[DoOp, int], SSAValue] = {}
+        for op in self.sums:
+            init = self._start(op)
+            for v in range(count):
+                declared = ValueOp([], TensorType(self.kind, [self.lanes]), init, lanes=self.lanes)
+                totals[op, v] = b.insert(declared).result
+        body = Block(arg_types=[IndexType()])
+        inner = Builder(InsertPoint.at_end(body))
+        values: dict[SSAValue, SSAValue] = {self.loop.counter: body.args[0]}
+        for held in list(self.loop.body.block.ops)[:-1]:
+            inner.insert(held.clone(values))
+        self._prefetch(inner, body.args[0], columns)
+        for v, column in enumerate(columns):
+            inner.insert(self._vector(dict(values), column, lanes, {op: totals[op, v] for op in self.sums}))
+        b.insert(EntriesOp(self.loop.slice, self.loop.indptr, body))
+        for (op, v), total in totals.items():
+            b.insert(self._store(op, total, columns[v], lanes))
+
+    def _start(self, statement: DoOp) -> SSAValue:
+        fill = self.fills[statement].body.block.first_op
+        assert isinstance(fill, DoOp) and isinstance(fill.body.block.last_op, YieldOp)
+        return fill.body.block.last_op.values[0]
+
+    def _vector(
+        self, values: dict[SSAValue, SSAValue], column: SSAValue, lanes: SSAValue, totals: dict[DoOp, SSAValue]
+    ) -> ForOp:
+        """The statements for one vector of columns."""
+        block = Block(arg_types=[IndexType()])
+        lane = block.args[0]
+        index = arith.AddiOp(column, lane)
+        block.add_op(index)
+        values[self.columns.counter] = index.result
+        for op in self.columns.body.block.ops:
+            copy: Operation = op.clone(values)
+            if isinstance(op, DoOp) and isinstance(copy, DoOp) and op in totals:
+                copy.set_accesses(copy.reads, [(totals[op], [lane])])
+            block.add_op(copy)
+        loop = ForOp(lanes, block)
+        loop.schedule(lanes=self.lanes)
+        return loop
+
+    def _store(self, statement: DoOp, total: SSAValue, column: SSAValue, lanes: SSAValue) -> ForOp:
+        """Write a vector of sums to its place."""
+        block = Block(arg_types=[IndexType()])
+        index = arith.AddiOp(column, block.args[0])
+        ((x, subscripts),) = statement.writes
+        body = Block(arg_types=[self.kind] * 2)
+        body.add_op(YieldOp(body.args[0]))
+        target = (x, [index.result if i is self.columns.counter else i for i in subscripts])
+        block.add_ops([index, DoOp([(total, [block.args[0]])], [target], Region(body))])
+        loop = ForOp(lanes, block)
+        loop.schedule(lanes=self.lanes)
+        return loop
+
+    def _prefetch(self, b: Builder, entry: SSAValue, columns: Sequence[SSAValue]) -> None:
+        """Fetch what a later entry adds to: rows that are scattered in memory come late otherwise."""
+        for op in self.statements:
+            if op.scatter is None:
+                continue
+            indices = op.inputs[op.scatter.value.data]
+            if isinstance(indices.owner, ValueOp):
+                continue
+            zero = self._number(0)
+            count = b.insert(tensor.DimOp(indices, zero)).result
+            last = b.insert(arith.SubiOp(count, self._number(1))).result
+            later = b.insert(arith.AddiOp(entry, self._number(self.target.prefetch_distance))).result
+            later = b.insert(arith.MinSIOp(later, last)).result
+            assert isinstance(indices.type, TensorType)
+            row = b.insert(tensor.ExtractOp(indices, [later], indices.type.element_type)).result
+            row = b.insert(arith.IndexCastOp(row, IndexType())).result
+            for column in columns:
+                b.insert(PrefetchOp(op.outputs[0], [row, column]))

@@ -1,0 +1,126 @@
+"""Questions about a tree of loops and statements that several passes ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.syntax import Subscript
+
+
+def perfect_nest(root: Operation) -> tuple[list[LoopOp], Operation]:
+    """The loops from `root` inwards as long as each holds nothing but the next one, and what the last one holds."""
+    loops: list[LoopOp] = []
+    op = root
+    while isinstance(op, LoopOp):
+        loops.append(op)
+        first = op.body.block.first_op
+        if first is None or first is not op.body.block.last_op:
+            break
+        op = first
+    return loops, op
+
+
+def loops_around(op: Operation) -> list[LoopOp]:
+    """The loops that an operation stands in, the outermost first."""
+    found: list[LoopOp] = []
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        if isinstance(parent, LoopOp):
+            found.append(parent)
+        parent = parent.parent_op()
+    return found[::-1]
+
+
+def statements(op: Operation) -> Iterator[DoOp]:
+    """Every statement in an operation, in program order."""
+    return (x for x in op.walk() if isinstance(x, DoOp))
+
+
+def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, SSAValue | None] | None:
+    """Along which axis an access goes with a loop.
+
+    A slice is where its entries are, as this indptr divides them, and a block of iterations is where these are.
+    """
+    counter = loop.counter
+    for axis, index in enumerate(subscripts):
+        if index is counter:
+            return axis, None
+    for axis, index in enumerate(subscripts):
+        if isinstance(index, BlockArgument):
+            inner = index.block.parent_op()
+            if isinstance(inner, EntriesOp) and inner.slice is counter:
+                return axis, inner.indptr
+            if isinstance(inner, ForOp) and inner.lower is counter:
+                return axis, None
+    return None
+
+
+def gathers(statement: DoOp) -> set[SSAValue]:
+    """Tensors that a statement reads at places which are no subscripts."""
+    return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp)}
+
+
+def used_values(op: Operation) -> dict[SSAValue, None]:
+    """Values from outside that an operation, or what is in it, uses; each once, in order."""
+    inside: set[object] = set()
+    found: dict[SSAValue, None] = {}
+    for inner in op.walk():
+        for x in inner.operands:
+            found.setdefault(x)
+        for region in inner.regions:
+            inside.update(region.blocks)
+        inside.add(inner)
+    return {x: None for x in found if x.owner not in inside}
+
+
+def declared(x: SSAValue) -> ValueOp | None:
+    """The declaration of a value that statements write; None for arguments and for what other operations give."""
+    return x.owner if isinstance(x.owner, ValueOp) else None
+
+
+def copied_register(statement: DoOp) -> SSAValue | None:
+    """The register that a statement only copies."""
+    body = statement.body.block
+    if len(statement.inputs) != 1 or not is_register(statement.inputs[0]) or len(list(body.ops)) != 1:
+        return None
+    assert body.last_op is not None
+    return statement.inputs[0] if tuple(body.last_op.operands) == body.args[:1] else None
+
+
+def writers(x: SSAValue) -> list[DoOp]:
+    """The statements that write a value."""
+    return [op for use in x.uses if isinstance(op := use.operation, DoOp) and x in op.outputs]
+
+
+def is_written(x: SSAValue) -> bool:
+    """Does anything give a value elements? Not so for one that is declared and that no statement writes."""
+    value = declared(x)
+    if value is None or value.init is not None:
+        return True
+    views = [use.operation.result for use in x.uses if isinstance(use.operation, ReshapeOp)]
+    return bool(writers(x)) or any(writers(view) for view in views)
+
+
+def is_updated(x: SSAValue) -> bool:
+    """Does a value begin with a number and get sums, or another reduction?"""
+    value = declared(x)
+    return value is not None and value.init is not None
+
+
+def is_tensor(x: SSAValue) -> bool:
+    """Is a value a tensor, and not a number?"""
+    return isinstance(x.type, TensorType)
+
+
+def is_register(x: SSAValue) -> bool:
+    """Is a value a single number, or a vector that lies in a register?"""
+    if not isinstance(x.owner, ValueOp) or not isinstance(x.type, TensorType):
+        return False
+    return not x.type.get_shape() or x.owner.lanes is not None

@@ -1,0 +1,163 @@
+"""Is every dependence of a nest respected by its tree?
+
+A value may be read, or updated, where the element that is touched is complete. So what writes a value stands in front
+of what reads it; and where both stand in one loop that the value is not declared in, each iteration must read of it
+just what the same iteration has written: both go along the same axis with the loop. What is read at places that only
+memory knows must be complete before the loop begins.
+
+    nest.for %i in %n {                                 %z = nest.value[%n]
+      nest.do … -> (%s = %z[%i])                        nest.for %i in %n {
+      nest.do(%v = %z[%i]) …        right                 nest.do … -> (%s = %z[%i])
+    }                                                     nest.do(%v = %z[0]) …         wrong
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.tree import axis_of, gathers, is_register, is_tensor, loops_around, statements
+
+
+def verify_nests(module: ModuleOp) -> None:
+    """Raises: VerifyException naming the value, the two statements and the loop, for a dependence that is broken."""
+    for function in module.body.block.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            _Verification(function).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """Who touches a value, by which view of it, and where: None for places that are not known, or for all of it."""
+
+    op: Operation
+    view: SSAValue
+    subscripts: Sequence[Subscript] | None
+    is_write: bool
+    is_read: bool
+
+
+class _Verification:
+    def __init__(self, function: func.FuncOp) -> None:
+        self.function = function
+        self.accesses: dict[SSAValue, list[_Access]] = defaultdict(list)
+        self.order: dict[Operation, int] = {}
+
+    def run(self) -> None:
+        for number, op in enumerate(self.function.walk()):
+            self.order[op] = number
+            for access in _accesses(op):
+                self.accesses[_root(access.view)].append(access)
+        for x, accesses in self.accesses.items():
+            if isinstance(x.owner, ValueOp):
+                self._check_value(x, x.owner, accesses)
+        for loop in self.function.walk():
+            if isinstance(loop, LoopOp) and loop.number("lanes") > 1 and not any(map(_is_loop, loop.body.block.ops)):
+                _check_lanes(loop)
+
+    def _check_value(self, x: SSAValue, value: ValueOp, accesses: Sequence[_Access]) -> None:
+        writers = [access for access in accesses if access.is_write]
+        outside = set(loops_around(value))
+        if value.over is not None:
+            self._check_place(value, value.over, accesses)
+        for reader in accesses:
+            if not reader.is_read:
+                continue
+            for writer in writers:
+                if writer.op is not reader.op:
+                    self._check_pair(x, writer, reader, outside)
+            is_empty = value.init is None and not any(writer.op is not reader.op for writer in writers)
+            if is_empty and isinstance(reader.op, DoOp) and not reader.is_write:
+                raise _broken(x, reader.op, "is read, but nothing writes it")
+
+    def _check_pair(self, x: SSAValue, writer: _Access, reader: _Access, outside: set[LoopOp]) -> None:
+        if self.order[reader.op] < self.order[writer.op]:
+            if reader.is_write:
+                return  # the pair is looked at the other way round
+            raise _broken(x, reader.op, "is read before it is written")
+        around = set(loops_around(reader.op))
+        for loop in loops_around(writer.op):
+            if loop not in around or loop in outside:
+                continue
+            written, read = (_along(access, loop) for access in (writer, reader))
+            if written is None or read != written or not _has_same_axes(writer.view, reader.view, written[0]):
+                raise _broken(x, reader.op, f"is read in a loop over {_name(loop.counter)} in which it is not complete")
+
+    def _check_place(self, value: ValueOp, old: SSAValue, accesses: Sequence[_Access]) -> None:
+        """What takes the memory of another value is written where that is read for the last time."""
+        last = max(self.order[access.op] for access in self.accesses[old])
+        for access in accesses:
+            if not access.is_write or self.order[access.op] > last:
+                continue
+            same = [a for a in self.accesses[old] if a.op is access.op]
+            later = [a for a in self.accesses[old] if self.order[a.op] > self.order[access.op]]
+            if later or any(a.subscripts != access.subscripts for a in same):
+                raise _broken(old, access.op, "is overwritten before it is read for the last time")
+
+
+def _is_loop(op: Operation) -> bool:
+    return isinstance(op, LoopOp)
+
+
+def _check_lanes(loop: LoopOp) -> None:
+    """The lanes of a vector are neighbours in memory, or all the same; only positions that are read may jump."""
+    for op in statements(loop):
+        accesses: list[tuple[SSAValue, Sequence[Subscript]]] = [*op.reads, *op.writes]
+        accesses += [(x.tensor, list(x.indices)) for x in op.body.block.ops if isinstance(x, tensor.ExtractOp)]
+        for x, subscripts in accesses:
+            strides = [stride_along(i, loop.counter) for i in subscripts]
+            if not is_register(x) and (any(strides[:-1]) or (strides and strides[-1] not in (0, 1, None))):
+                raise _broken(x, op, f"has no vectors along {_name(loop.counter)}")
+
+
+def _accesses(op: Operation) -> Iterator[_Access]:
+    """What an operation does to tensors itself; a view does nothing."""
+    if isinstance(op, DoOp):
+        arguments = op.body.block.args[len(op.inputs) :]
+        for x, subscripts in op.reads:
+            yield _Access(op, x, subscripts, is_write=False, is_read=True)
+        for argument, (x, subscripts) in zip(arguments, op.writes, strict=True):
+            known = None if op.scatter is not None else subscripts
+            yield _Access(op, x, known, is_write=True, is_read=bool(argument.uses))
+        for x in gathers(op):
+            yield _Access(op, x, None, is_write=False, is_read=True)
+    elif not isinstance(op, ValueOp | LoopOp | PrefetchOp | ReshapeOp) and not isinstance(op.parent_op(), DoOp):
+        for x in op.operands:
+            if is_tensor(x):
+                yield _Access(op, x, None, is_write=False, is_read=True)
+
+
+def _along(access: _Access, loop: LoopOp) -> tuple[int, SSAValue | None] | None:
+    return None if access.subscripts is None else axis_of(access.subscripts, loop)
+
+
+def _root(x: SSAValue) -> SSAValue:
+    """The value that something is a view of."""
+    while isinstance(x.owner, ReshapeOp):
+        x = x.owner.source
+    return x
+
+
+def _has_same_axes(x: SSAValue, y: SSAValue, last: int) -> bool:
+    """Do two views of one value have the same axes up to one of them?"""
+    assert isinstance(x.type, TensorType) and isinstance(y.type, TensorType)
+    return x is y or x.type.get_shape()[: last + 1] == y.type.get_shape()[: last + 1]
+
+
+def _broken(x: SSAValue, op: Operation, what: str) -> VerifyException:
+    return VerifyException(f"{_name(x)} {what}: {str(op).splitlines()[0]}")
+
+
+def _name(x: SSAValue) -> str:
+    return f"%{x.name_hint}" if x.name_hint else "a value"

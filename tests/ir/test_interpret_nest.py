@@ -1,0 +1,182 @@
+"""The interpreter of nests against the references, after every pass, and without each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from corpus import CORPUS, EMPTY, EXTENTS, NEEDS_ELEMENTS, draw, expected
+from tiny_target import TINY
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from aotensor.core.types import Array
+from aotensor.errors import InternalError
+from aotensor.ir.build import Program, build
+from aotensor.ir.context import parse_module
+from aotensor.ir.interpreter.interpret import interpret
+from aotensor.passes.nest.verify import verify_nests
+from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner, nest_recipe
+
+RECIPE = nest_recipe(TINY)
+OPTIONAL = [step.name for step in RECIPE if step.name != "lower-to-nest"]
+SMALL: Mapping[str, int] = {"n": 5, "m": 4, "k": 3, "l": 3}
+MIXED = ["logistic", "softmax_rows", "two_layers", "sparse_products", "concatenations", "running_sum", "systems"]
+
+
+def check(module: ModuleOp, program: Program, extents: Mapping[str, int]) -> None:
+    """The results of a module against the references, but for the rounding of sums in another order."""
+    arrays = draw([x for _, x in program.inputs], extents)
+    for x, y in zip(interpret(module, program.name, *arrays), expected(program, arrays), strict=True):
+        found: Array = x.view(y.dtype) if y.dtype.kind == "u" else x
+        rtol, atol = (2e-5, 2e-6) if y.dtype == np.float32 else (1e-12, 1e-12)
+        np.testing.assert_allclose(found, y, rtol=rtol, atol=atol)
+
+
+def lowered(program: Program) -> ModuleOp:
+    """A module at tensor level, as nests are made of it."""
+    module, _ = build([program])
+    PassRunner().run(module, TENSOR_RECIPE)
+    return module
+
+
+@pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
+def test_agrees_with_the_references(make: Callable[[], Program]) -> None:
+    """The schedule that loops are made of."""
+    program = make()
+    module = lowered(program)
+    PassRunner(verify=True).run(module, RECIPE)
+    check(module, program, SMALL)
+    if program.name not in NEEDS_ELEMENTS:
+        check(module, program, EMPTY)
+
+
+@pytest.mark.again
+@pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
+def test_every_pass_agrees(make: Callable[[], Program]) -> None:
+    program = make()
+    module = lowered(program)
+    for step in RECIPE:
+        PassRunner(verify=True).run(module, [step])
+        check(module, program, EXTENTS["usual"])
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("omitted", OPTIONAL)
+def test_no_pass_changes_a_result(omitted: str, name: str) -> None:
+    _check_without(omitted, CORPUS[name]())
+
+
+@pytest.mark.again
+@pytest.mark.parametrize("make", [make for name, make in CORPUS.items() if name not in MIXED])
+@pytest.mark.parametrize("omitted", OPTIONAL)
+def test_no_pass_changes_a_result_of_the_corpus(omitted: str, make: Callable[[], Program]) -> None:
+    _check_without(omitted, make())
+
+
+def _check_without(omitted: str, program: Program) -> None:
+    module = lowered(program)
+    PassRunner(verify=True).run(module, [step for step in RECIPE if step.name != omitted])
+    check(module, program, SMALL)
+
+
+# --- what the verifier refuses ----------------------------------------------------------------------------------------
+
+HEAD = """
+func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["n"]]} {
+  %axis = arith.constant 0 : index
+  %n = tensor.dim %x, %axis : tensor<?xf64>
+  %one = arith.constant 1.0 : f64
+  %two = arith.constant 2.0 : f64
+"""
+READ = """
+  nest.for %i in %n {
+    nest.do(%a = %y[%i] : tensor<?xf64>) -> (%b = %z[%i] : tensor<?xf64>) {
+      nest.yield %a : f64
+    }
+  }
+"""
+WRITE = """
+  nest.for %j in %n {
+    nest.do(%c = %x[%j] : tensor<?xf64>) -> (%d = %y[%j] : tensor<?xf64>) {
+      nest.yield %c : f64
+    }
+  }
+"""
+ENTRY = """
+    nest.do(%c = %x[%i] : tensor<?xf64>) -> (%d = %y[%i] : tensor<?xf64>) {
+      nest.yield %c : f64
+    }
+"""
+DECLARED = "  %y = nest.value[%n] : tensor<?xf64>\n  %z = nest.value[%n] : tensor<?xf64>\n"
+
+
+def nest(body: str) -> ModuleOp:
+    """A module of one function whose result is %z."""
+    return parse_module(HEAD + DECLARED + body + "  func.return %z : tensor<?xf64>\n}\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        WRITE + READ,
+        "  nest.for %i in %n {" + ENTRY + READ.replace("  nest.for %i in %n {", "").rstrip().removesuffix("}") + "}\n",
+    ],
+    ids=["one-after-the-other", "together"],
+)
+def test_what_keeps_dependences_passes(body: str) -> None:
+    module = nest(body)
+    verify_nests(module)
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(interpret(module, "f", x)[0], x)
+
+
+BROKEN = {
+    "read before it is written": (READ + WRITE, "y is read before it is written"),
+    "nobody writes it": (READ, "y is read, but nothing writes it"),
+    "read where another iteration writes": (
+        "  nest.for %i in %n {"
+        + ENTRY
+        + """
+    nest.for %k in %n {
+      nest.do(%a = %y[%k] : tensor<?xf64>) -> (%b = %z[%k] : tensor<?xf64>) {
+        nest.yield %a : f64
+      }
+    }
+  }
+""",
+        "y is read in a loop over .* in which it is not complete",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "what"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_dependence_is_named(body: str, what: str) -> None:
+    with pytest.raises(VerifyException, match=what):
+        verify_nests(nest(body))
+
+
+def test_a_pass_that_breaks_a_dependence_is_named() -> None:
+    module = nest(READ + WRITE)
+    with pytest.raises(InternalError, match="pass mark-parallel left invalid IR"):
+        PassRunner(verify=True).run(module, [RECIPE[-1]])
+
+
+def test_lanes_that_are_apart_in_memory_are_named() -> None:
+    """A vector along the rows of a matrix would read along its columns."""
+    module = parse_module("""
+func.func @f(%x: tensor<?x8xf64>, %i: index) attributes {dims = [["n", ""]]} {
+  %eight = arith.constant 8 : index
+  %z = nest.value : tensor<8xf64>
+  nest.for %k in %eight lanes 8 {
+    nest.do() -> (%d = %z[%k] : tensor<8xf64>) {
+      %c = tensor.extract %x[%k, %i] : tensor<?x8xf64>
+      nest.yield %c : f64
+    }
+  }
+  func.return
+}
+""")
+    with pytest.raises(VerifyException, match="%x has no vectors along %k"):
+        verify_nests(module)

@@ -1,0 +1,51 @@
+// RUN: fuse
+
+// The sum of a row and what is made of it share the loop over the rows.
+// CHECK-LABEL: func.func @centred(
+// CHECK: %[[V9:[0-9]+]] = nest.value[%[[V1:[0-9]+]]] init %[[V8:[0-9]+]] : f64 : tensor<?xf64>
+// CHECK-NEXT: %[[V10:[0-9]+]] = nest.value[%[[V1]], %[[V3:[0-9]+]]] : tensor<?x?xf64>
+// CHECK-NEXT: nest.for %[[V11:[0-9]+]] in %[[V1]] {
+// CHECK-NEXT: nest.for %[[V12:[0-9]+]] in %[[V3]] {
+// CHECK-NEXT: nest.do(%[[V13:[0-9]+]] = %x[%[[V11]], %[[V12]]] : tensor<?x?xf64>) -> (%[[V14:[0-9]+]] = %[[V9]][%[[V11]]] : tensor<?xf64>) {
+// CHECK-NEXT: %[[V15:[0-9]+]] = arith.addf %[[V14]], %[[V13]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT: nest.yield %[[V15]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.for %[[V16:[0-9]+]] in %[[V3]] {
+// CHECK-NEXT: nest.do(%[[V17:[0-9]+]] = %x[%[[V11]], %[[V16]]] : tensor<?x?xf64>, %[[V18:[0-9]+]] = %[[V9]][%[[V11]]] : tensor<?xf64>) -> (%[[V19:[0-9]+]] = %[[V10]][%[[V11]], %[[V16]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: %[[V20:[0-9]+]] = arith.subf %[[V17]], %[[V18]] fastmath<contract> : f64
+// CHECK-NEXT: nest.yield %[[V20]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %[[V10]] : tensor<?x?xf64>
+func.func @centred(%x: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["x_0", "x_1"]], results = ["out"]} {
+  %0 = arith.constant 0 : index
+  %1 = tensor.dim %x, %0 : tensor<?x?xf64>
+  %2 = arith.constant 1 : index
+  %3 = tensor.dim %x, %2 : tensor<?x?xf64>
+  %4 = arith.constant 0 : index
+  %5 = tensor.dim %x, %4 : tensor<?x?xf64>
+  %6 = arith.constant 1 : index
+  %7 = tensor.dim %x, %6 : tensor<?x?xf64>
+  %8 = arith.constant 0.000000e+00 : f64
+  %9 = nest.value[%1] init %8 : f64 : tensor<?xf64>
+  nest.for %10 in %1 {
+    nest.for %11 in %3 {
+      nest.do(%12 = %x[%10, %11] : tensor<?x?xf64>) -> (%13 = %9[%10] : tensor<?xf64>) {
+        %14 = arith.addf %13, %12 fastmath<reassoc,contract> : f64
+        nest.yield %14 : f64
+      }
+    }
+  }
+  %15 = nest.value[%1, %3] : tensor<?x?xf64>
+  nest.for %16 in %1 {
+    nest.for %17 in %3 {
+      nest.do(%18 = %x[%16, %17] : tensor<?x?xf64>, %19 = %9[%16] : tensor<?xf64>) -> (%20 = %15[%16, %17] : tensor<?x?xf64>) {
+        %21 = arith.subf %18, %19 fastmath<contract> : f64
+        nest.yield %21 : f64
+      }
+    }
+  }
+  func.return %15 : tensor<?x?xf64>
+}

@@ -1,0 +1,27 @@
+"""Products of a sparse matrix with a dense one, at numbers of columns around the widths of vectors and tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as ss
+
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_both_sides_in_both_layouts(format: str, dtype: str, rng: np.random.Generator) -> None:
+    """What lies across the columns of a tile must not be read as if it were along them."""
+    A, X = sp.matrix(format, "A", dtype=dtype), at.matrix("X", dtype=dtype)
+    dense = sp.dense_from_sparse(A)
+    f = aot.function([A, X], [dense @ X, X @ dense, dense @ X.T, X.T @ dense, dense.T @ X], name="sides")
+    for n in (1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40):
+        a = ss.random(n, n, 0.3, format=format, dtype=dtype, random_state=n)
+        x = rng.normal(size=(n, n)).astype(dtype)
+        m = a.toarray()
+        rtol = 1e-5 if dtype == "float32" else 1e-12
+        for found, expected in zip(f(a, x), (m @ x, x @ m, m @ x.T, x.T @ m, m.T @ x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)

@@ -1,0 +1,12 @@
+"""A machine on which small extents cross everything that passes choose by the size of a machine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aotensor.passes.target import Target
+
+TINY: Final = Target(
+    vector_bytes=16, jam=2, interleave=2, block_elements=8, smallest_block=2, largest_block=4, prefetch_distance=1
+)
+"""Extents of 3 to 8 are below, at and above its vectors, jams, tiles and blocks."""
