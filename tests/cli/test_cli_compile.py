@@ -203,5 +203,5 @@ def test_unwritable_folder(call: Call, model: Path, tmp_path: Path) -> None:
 def test_version_travels_in_the_library(library: Path) -> None:
     manifest = load(library).manifest
     assert manifest.name == "logistic"
-    stages = {f"ir.{stage}" for stage in ("graph", "tensor", "tensor-opt", "nest", "loops")}
+    stages = {f"ir.{stage}" for stage in ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")}
     assert set(manifest.sections) == {*stages, "passes", "vectors"}

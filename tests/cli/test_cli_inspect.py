@@ -34,7 +34,7 @@ def test_summary_as_json_has_it_all(call: Call, library: Path) -> None:
     assert tree["size"] == library.stat().st_size
     assert tree["needed"] == ["libc.so.6"]
     assert "logistic_grad_call" in tree["symbols"]
-    assert {"canonicalize", "fuse", "emit-loops"} <= {step["name"] for step in tree["passes"]}
+    assert {"expand", "canonicalize", "fuse", "emit-loops"} <= {step["name"] for step in tree["passes"]}
 
 
 def test_summary_of_a_model_times_the_passes(call: Call, model: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from programs import ROOT
 
 from aotensor.driver.function import STAGES
+from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, library_recipe
 from aotensor_cli.main import group
 
@@ -28,7 +29,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 def test_every_stage_and_pass_is_described() -> None:
     text = (ROOT / "docs" / "ir.md").read_text()
-    passes = [step.name for step in (*TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(256))]
+    passes = [step.name for step in (*GRAPH_RECIPE, *TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(256))]
     assert [name for name in (*STAGES, *passes) if f"`{name}`" not in text] == []
 
 

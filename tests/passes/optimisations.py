@@ -35,6 +35,7 @@ import aotensor.tensor as at
 
 NEST: Final = "aotensor.passes.nest"
 LOWERINGS: Final[Mapping[str, str]] = {
+    "expand": "nothing is compiled without; its rules have rows of their own",
     "lower-to-nest": "nothing is compiled without",
     "emit-loops": "nothing is compiled without",
     "add-gemm-kernels": "the bodies of functions that are called",

@@ -19,15 +19,12 @@ from optimisation_programs import (
     work_behind,
 )
 from switches import (
-    Idle,
     Row,
     apply_each,
     body,
     has,
-    kept,
     lacks,
     nothing,
-    nowhere,
     replaced,
     without_pass,
     without_rule,
@@ -114,22 +111,20 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         has(r"linalg\.generic", 1),
     ),
     # --- loops and branches -----------------------------------------------------------------------------------------
-    Row("loops are merged", replaced(f"{SCANS}:merge_loops", kept), recurrent, "tensor", has(r"aot\.scan", 2)),
-    Row("values of loops that nobody reads", replaced(f"{SCANS}:prune_loops", kept), last_state, "tensor", has("last")),
-    Row(
-        "products of rows before loops", replaced(f"{SCANS}:hoist", nothing), recurrent, "tensor", body(has(PRODUCT, 1))
-    ),
+    Row("loops are merged", without_pass("merge-loops"), recurrent, "tensor", has(r"aot\.scan", 2)),
+    Row("values of loops that nobody reads", without_pass("dce"), last_state, "tensor", has("last")),
+    Row("products of rows before loops", without_pass("licm"), recurrent, "tensor", body(has(PRODUCT, 1))),
     Row(
         "products of states behind loops",
-        replaced(f"{SCANS}:Sinking", Idle),
+        without_pass("sink"),
         work_behind,
         "tensor",
         body(has(PRODUCT, 1)),
     ),
-    Row("windows of zeros are joined", replaced(f"{SCANS}:tidy", kept), two_windows, "tensor", lacks(r"arith\.addf")),
+    Row("windows of zeros are joined", without_pass("join-windows"), two_windows, "tensor", lacks(r"arith\.addf")),
     Row(
         "loops over equal values are found",
-        replaced(f"{SCANS}:unify", kept),
+        without_pass("cse"),
         two_equal_loops,
         "tensor",
         has(r"aot\.scan", 1),
@@ -143,7 +138,7 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "work goes into the branch that needs it",
-        replaced("aotensor.ops.scan.rewrite.branches:_places", nowhere),
+        without_pass("sink-into-branches"),
         choice,
         "tensor",
         body(has(r"math\.exp")),

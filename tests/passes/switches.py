@@ -16,6 +16,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import aotensor as aot
+from aotensor.driver import prepare
 from aotensor.driver.recipe import Options, stage_text
 from aotensor.passes.pipeline import Pass, PassRunner
 from aotensor.passes.target import Target
@@ -59,13 +60,17 @@ class Row:
 
 
 def without_pass(name: str) -> Switch:
-    """The pass does not run."""
+    """The pass does not run, on graphs or on modules."""
     run = PassRunner.run
 
     def some(self: PassRunner, module: ModuleOp, passes: Sequence[Pass]) -> None:
         run(self, module, [step for step in passes if step.name != name])
 
-    return Switch((name,), lambda patch: patch.setattr(PassRunner, "run", some))
+    def off(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(PassRunner, "run", some)
+        patch.setattr(prepare, "LOOP_PASSES", [step for step in prepare.LOOP_PASSES if step.name != name])
+
+    return Switch((name,), off)
 
 
 def replaced(place: str, value: object) -> Switch:
@@ -106,11 +111,6 @@ def nothing(*_: object, **__: object) -> None:
     """In place of what would do something."""
 
 
-def kept(xs: Sequence[Any], *_: object) -> list[Any]:
-    """In place of a rewrite of several values."""
-    return list(xs)
-
-
 def part_of(text: str, symbol: str) -> str:
     """One function of a stage's text; all of it where it is called otherwise."""
     start = text.find(symbol)
@@ -147,16 +147,3 @@ def body(holds: Holds) -> Holds:
 
 def apply_each(self: Any, node: Any) -> Any:
     return self._lower(node, [self.values[x] for x in node.inputs])
-
-
-def nowhere(nodes: Any, outputs: Any) -> Any:
-    return dict.fromkeys(nodes)
-
-
-class Idle:
-    """In place of `Sinking`: everything stays in the loop."""
-
-    def __init__(self, draft: Any) -> None: ...
-
-    def finished(self, results: Any, columns: Any) -> Any:
-        return results

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,12 @@ from switches import Row
 import aotensor as aot
 import aotensor.tensor as at
 import aotensor_runtime.call
+from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.passes import stabilize
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, library_recipe
 from aotensor.sparse import rewrites
 from aotensor_runtime.fast import no_fast_call
 
-SOURCES = Path(aot.__file__).parent
 ABOUT = {place for row in ROWS for place in row.switch.about}
 
 
@@ -33,7 +31,7 @@ def test_the_property_holds_with_it_and_fails_without(row: Row) -> None:
 
 
 def test_every_pass_has_a_row() -> None:
-    passes = {step.name for step in (*TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(512))}
+    passes = {step.name for step in (*GRAPH_RECIPE, *TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(512))}
     assert passes - ABOUT == set(LOWERINGS)
 
 
@@ -41,30 +39,6 @@ def test_every_rule_has_a_row() -> None:
     tables = {"aotensor.sparse.rewrites:RULES": rewrites.RULES, "aotensor.passes.stabilize:_RULES": stabilize._RULES}
     rules = {f"{table}[{key.__name__}]" for table, found in tables.items() for key in found}
     assert rules - ABOUT == {"aotensor.sparse.rewrites:RULES[Shared]"}  # where a sample is left of what is shared
-
-
-@pytest.mark.parametrize(
-    ("recipe", "decide_nothing"),
-    [
-        ("aotensor.ops.scan.rewrite.loops", "draft"),
-    ],
-)
-def test_every_step_of_a_lowering_has_a_row(recipe: str, decide_nothing: str) -> None:
-    """Modules beside one that puts steps together are steps: a row switches one of their functions off."""
-    folder = recipe.rpartition(".")[0]
-    tree = ast.parse((SOURCES / f"{recipe.removeprefix('aotensor.').replace('.', '/')}.py").read_text(encoding="utf-8"))
-    steps = {str(node.module) for node in tree.body if isinstance(node, ast.ImportFrom)}
-    homes = {module for place in ABOUT for module in homes_of(place)}
-    left = {module.rpartition(".")[2] for module in steps - homes if module.startswith(folder)}
-    assert left == set(decide_nothing.split())
-
-
-def homes_of(place: str) -> set[str]:
-    """The module that is named, and the one in which what it imports there is defined."""
-    module, _, name = place.partition(":")
-    if not name or "[" in name:
-        return {module}
-    return {module, getattr(getattr(importlib.import_module(module), name.partition(".")[0]), "__module__", module)}
 
 
 @pytest.mark.parametrize("is_short", [True, False])

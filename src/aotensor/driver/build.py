@@ -26,6 +26,7 @@ FORMS: Final = {
     "tensor-opt": "{}.tensor-opt.mlir",
     "tensor": "{}.tensor.mlir",
     "graph": "{}.graph.txt",
+    "graph-opt": "{}.graph-opt.txt",
     "header": "{}.h",
     "manifest": "{}.json",
 }

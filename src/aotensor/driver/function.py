@@ -15,7 +15,7 @@ from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.modes import Profile, checked_mode
 from aotensor.driver.naming import c_name, input_names, output_names
-from aotensor.driver.prepare import prepare
+from aotensor.driver.prepare import passes_over
 from aotensor.driver.signature import (
     In,
     Outputs,
@@ -31,6 +31,7 @@ from aotensor.driver.signature import (
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expression import called
+from aotensor.graph.passes import PassRecord
 from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.public import public
 from aotensor.graph.substitute import Replacements, checked_replacements
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from aotensor.driver.verify import Report
     from aotensor_runtime.library import LibraryFunction
 
-STAGES = ("graph", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
+STAGES = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
 
 
 @public
@@ -182,12 +183,26 @@ class Function:
         #: output name → the user's key, for dicts
         self.keys = dict(zip(self.results, named, strict=False))
 
-    @cached_property
+    @property
     def flat(self) -> Flat:
-        """Arguments and results in the form that is compiled: composites expanded, matrices as dense leaves."""
+        """Arguments and results as they are compiled: after the passes over graphs, matrices as dense leaves."""
+        return self._prepared[0]
+
+    @property
+    def graph_records(self) -> list[PassRecord]:
+        """What each pass over the graph did, in order."""
+        return self._prepared[1]
+
+    @cached_property
+    def _prepared(self) -> tuple[Flat, list[PassRecord]]:
+        steps = self.graph_passes()
+        _, results = steps[-1]
+        return flatten(self.arguments, dict(zip(self.results, results, strict=True))), [record for record, _ in steps]
+
+    def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
+        """What each pass over the graph does, and the results after it."""
         with called(self.names):
-            results = prepare(list(self.results.values()), list(self.arguments.values()))
-        return flatten(self.arguments, dict(zip(self.results, results, strict=True)))
+            return list(passes_over(list(self.results.values()), list(self.arguments.values())))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.
@@ -302,12 +317,14 @@ class Function:
 
     @coerced
     def ir(self, stage: str) -> str:
-        """The text of a stage: graph, tensor, tensor-opt, loops, llvm, llvm-opt or asm.
+        """The text of a stage: graph, graph-opt, tensor, tensor-opt, nest, loops, llvm, llvm-opt or asm.
 
         Raises: GraphValueError for another stage.
         """
         if one_of("stage", stage, STAGES) == "graph":
             return graph_text(self.name, list(self.arguments.values()), self.results)
+        if stage == "graph-opt":
+            return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results)
         text: str = _doors().stage_text([self], stage)
         return text
 
@@ -333,7 +350,7 @@ class Function:
 
         Raises: PicklingError for an op or a value that cannot be pickled, such as one of a class in a function.
         """
-        state = {key: value for key, value in vars(self).items() if key not in ("flat", "_compiled", "_direct")}
+        state = {key: value for key, value in vars(self).items() if key not in ("_prepared", "_compiled", "_direct")}
         try:
             graph = to_portable(state)
         except Exception as error:  # whatever an op of the user raises

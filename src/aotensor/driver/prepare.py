@@ -1,51 +1,70 @@
 """Graph to graph, before the import into tensor IR: what is easier said on a graph than on operations.
 
-    y = composite(x)     →    y = exp(x) + 1          expand_composites
-    sample(a @ b, A)     →    rows times columns      rewrite_sparse
-    two loops            →    one loop                rewrite_loops
-
-A rewrite takes outputs and the variables to stop at (the inputs), and gives outputs of the same types in the same
-order. It walks without recursion, and asks `made_at` that new nodes belong to the line of the node they replace.
+y = composite(x)     →    y = exp(x) + 1          expand
+sample(a @ b, A)     →    rows times columns      expand, by the rules of sparse/rewrites.py
+two loops            →    one loop                merge-loops
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from aotensor.graph.expansion import expanded_once
-from aotensor.graph.subgraph import with_bodies
+from aotensor.graph.passes import GraphPass, PassRecord, run_passes
+from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
-from aotensor.ops.scan.rewrite.loops import rewrite_loops
+from aotensor.ops.scan.rewrite.branches import sink_into_branches
+from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_behind_loops
+from aotensor.ops.scan.rewrite.merge import merge_loops
+from aotensor.ops.scan.rewrite.prune import prune_loops
+from aotensor.ops.scan.rewrite.tidy import tidy
 from aotensor.sparse.rewrites import rewrite_sparse
-
-Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
 
 
 def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """`outputs` as they are compiled: every rewrite, in order.
+    """`outputs` as they are compiled: after every pass.
 
     stop: the inputs; what is behind them stays as it is.
 
     Raises: GraphError from typing rules of the ops that come in.
     """
-    found = list(outputs)
-    for rewrite in REWRITES:
-        found = rewrite(found, stop)
+    *_, (_, found) = passes_over(outputs, stop)
     return found
+
+
+def passes_over(outputs: Sequence[Variable], stop: Collection[Variable]) -> Iterator[tuple[PassRecord, list[Variable]]]:
+    """What each pass did, and the outputs after it. Those for loops are left out where there are none."""
+    expanded = list(outputs)
+    for record, expanded in run_passes(outputs, stop, [EXPAND]):
+        yield record, expanded
+    if has_loops(expanded, stop):
+        yield from run_passes(expanded, stop, LOOP_PASSES)
 
 
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these.
 
-    Before each step down sparse matrices are seen as such, and `rewrite_sparse` has its turn. The same inside of the
-    bodies of loops.
+    Before each step down sparse matrices are seen as such, and `rewrite_sparse` has its turn.
     """
     found, is_changed = list(outputs), True
     while is_changed:
         found, is_changed = expanded_once(rewrite_sparse(found, stop), stop)
-    return with_bodies(found, stop, lambda body: expand_composites(body.outputs, body.inputs))
+    return found
 
 
-REWRITES: Final[tuple[Rewrite, ...]] = (expand_composites, rewrite_loops)
-"""In the order in which they run."""
+EXPAND: Final = GraphPass("expand", expand_composites)
+LOOP_PASSES: Final = (
+    GraphPass("cse", unify),
+    GraphPass("merge-loops", merge_loops),
+    GraphPass("dce", prune_loops),
+    GraphPass("licm", hoist_from_loops),
+    GraphPass("sink", sink_behind_loops),
+    GraphPass("licm", hoist_from_loops),  # what is stacked for the work behind a loop may not need it either
+    GraphPass("join-windows", tidy),
+    GraphPass("cse", unify),
+    GraphPass("dce", prune_loops),
+    GraphPass("sink-into-branches", sink_into_branches),
+)
+"""Passes about loops and branches, in the order in which they run."""
+GRAPH_RECIPE: Final = (EXPAND, *LOOP_PASSES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,9 @@ from aotensor.driver.part_store import stored_part
 from aotensor.driver.vectors import make_vectors
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
+from aotensor.graph.passes import PassRecord
 from aotensor.graph.sparse_type import SparseTensorType
+from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
@@ -34,7 +36,6 @@ from aotensor.passes.pipeline import (
     EXPAND_MATH,
     TENSOR_RECIPE,
     Pass,
-    PassRecord,
     PassRunner,
     loop_recipe,
     nest_recipe,
@@ -60,7 +61,7 @@ from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-IR_SECTIONS: Final = ("graph", "tensor", "tensor-opt", "nest", "loops")
+IR_SECTIONS: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,9 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
         [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions], options.fp
     )
     result = Lowered(list(functions), built, module, machine, options, runner)
-    result.texts["graph"] = "\n".join(f.ir("graph") for f in functions)
-    runner.write("graph", "txt", lambda: result.texts["graph"])
+    for stage in ("graph", "graph-opt") if texts or runner.dump is not None else ():
+        result.texts[stage] = "\n".join(f.ir(stage) for f in functions)
+    _record_graph_passes(functions, runner, result.texts)
     runner.write("tensor", "mlir", lambda: str(module) + "\n")
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
@@ -143,6 +145,18 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     _keep_text(result, "loops", texts)
     runner.run(module, [EXPAND_MATH])
     return result
+
+
+def _record_graph_passes(functions: Sequence[Function], runner: PassRunner, texts: Mapping[str, str]) -> None:
+    """Enter what passes over graphs have done before; where texts are dumped, they run again to be looked at."""
+    runner.records += [record for f in functions for record in f.graph_records]
+    runner.write("graph", "txt", lambda: texts["graph"])
+    if runner.dump is None:
+        return
+    for f in functions:
+        for record, results in f.graph_passes():
+            text = graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, results, strict=True)))
+            runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
 
 
 def _check_lengths(f: Function) -> None:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.errors import InternalError
+from aotensor.graph.passes import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
@@ -45,16 +46,6 @@ class Pass:
     run: Callable[[ModuleOp], None]
     needs: Form
     gives: Form
-
-
-@dataclass(frozen=True)
-class PassRecord:
-    """What one pass did: seconds taken, and the number of operations before and after."""
-
-    name: str
-    seconds: float
-    before: int
-    after: int
 
 
 TENSOR_RECIPE: Final = (

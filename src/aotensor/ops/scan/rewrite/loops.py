@@ -1,13 +1,11 @@
-"""All rewrites of loops and branches, in order."""
+"""Loops reduced to what needs a loop: what is the same in all steps goes before it, what no step needs behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
-from aotensor.graph.op import Apply
 from aotensor.graph.site import made_at
-from aotensor.graph.subgraph import with_bodies
-from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import alloc
@@ -15,65 +13,68 @@ from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.op import Scan
-from aotensor.ops.scan.rewrite.branches import sink_into_branches
 from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.scan.rewrite.hoist import cut, hoist
-from aotensor.ops.scan.rewrite.merge import merge_loops
-from aotensor.ops.scan.rewrite.prune import prune_loops
 from aotensor.ops.scan.rewrite.sink import Sinking
 from aotensor.ops.scan.rewrite.tidy import tidy
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extents_of
 
-
-def rewrite_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with its loops merged, and reduced to what is read and needs a loop; with branches that are lazy.
-
-    The same inside of their bodies. A graph without loops and branches stays as it is.
-    """
-    if not any(isinstance(node.op, Scan | IfElse | Branch) for node in toposort(outputs, stop=stop)):
-        return list(outputs)
-    found = merge_loops(unify(outputs, stop), stop)
-    found = prune_loops(found, stop)
-    found = unify(tidy(_lightened(found, stop), stop), stop)
-    found = sink_into_branches(prune_loops(found, stop), stop)
-    return with_bodies(found, stop, lambda body: rewrite_loops(body.outputs, body.inputs))
+_Change: TypeAlias = Callable[[Draft], list[Variable] | None]
+"""Changes a loop; the outputs that it had, or None where nothing changes."""
 
 
-def _lightened(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with what need not be in the loops outside of them."""
+def has_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
+    """Is there a loop or a branch in a graph?"""
+    return any(isinstance(node.op, Scan | IfElse | Branch) for node in toposort(outputs, stop=stop))
+
+
+def hoist_from_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """What does not need the states of a loop, in front of it: invariant code motion, for rows of sequences too."""
+    return _each_loop(outputs, stop, _hoisted)
+
+
+def sink_behind_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """What no later step needs, behind the loop and for all steps at once."""
+    return _each_loop(outputs, stop, _sunk)
+
+
+def _each_loop(outputs: Sequence[Variable], stop: Collection[Variable], change: _Change) -> list[Variable]:
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
+        made = None
         if isinstance(node.op, Scan):
             with made_at(node.outputs[0].site):
-                known.update(_light(node, known))
-        else:
-            known.update(rebuilt(node, known))
+                draft = Draft.of(node, known)
+                made = change(draft) if _knows_its_dims(draft) else None
+        known.update(rebuilt(node, known) if made is None else zip(node.outputs, made, strict=True))
     return [known.get(x, x) for x in outputs]
 
 
-def _light(node: Apply, known: dict[Variable, Variable]) -> dict[Variable, Variable]:
-    """Output → what takes its place."""
-    draft = Draft.of(node, known)
-    if not _knows_its_dims(draft):
-        return rebuilt(node, known)
+def _hoisted(draft: Draft) -> list[Variable]:
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
     draft.join_inputs()
     hoist(draft)
+    mapped, copied = list(draft.made.mapped), dict[Variable, Variable]()
+    if draft.made.last is None and not draft.op.is_frugal:
+        copied = {x: rows for x in mapped if (rows := _all_rows(draft, x)) is not None}
+    draft.made.mapped = [x for x in mapped if x not in copied]
+    results = _finished(draft)
+    columns = copied | dict(zip(draft.made.mapped, results.mapped, strict=True))
+    return Results(results.states, [columns[x] for x in mapped], results.last).flat()
+
+
+def _sunk(draft: Draft) -> list[Variable] | None:
     if draft.op.is_frugal:
-        return dict(zip(node.outputs, draft.finished().flat(), strict=True))
+        return None
     behind = Sinking(draft)
-    stacked = list(draft.made.mapped)
-    hoist(draft)  # what is stacked for the work behind the loop may not need it either
-    columns: dict[Variable, Variable] = {}
-    if draft.made.last is None:
-        rows = {x: _all_rows(draft, new) for x, new in zip(stacked, draft.made.mapped, strict=True)}
-        columns = {x: row for x, row in rows.items() if row is not None}
-    inside = [(x, new) for x, new in zip(stacked, draft.made.mapped, strict=True) if x not in columns]
-    draft.made.mapped = [new for _, new in inside]
-    results = draft.finished() if draft.made.flat() else Results[Variable]([], [], None)
-    columns.update((x, row) for (x, _), row in zip(inside, results.mapped, strict=True))
-    return dict(zip(node.outputs, behind.finished(results, columns).flat(), strict=True))
+    results = _finished(draft)
+    return behind.finished(results, dict(zip(draft.made.mapped, results.mapped, strict=True))).flat()
+
+
+def _finished(draft: Draft) -> Results[Variable]:
+    """The outputs of what is left of a loop, if anything is."""
+    return draft.finished() if draft.made.flat() else Results([], [], None)
 
 
 def _all_rows(draft: Draft, x: Variable) -> Variable | None:

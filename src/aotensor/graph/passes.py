@@ -1,0 +1,52 @@
+"""Passes over graphs: named rewrites that are timed, and run inside of the bodies of loops and branches too."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aotensor.graph.subgraph import all_nodes, with_bodies
+from aotensor.graph.variable import Variable
+
+Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
+"""Outputs, and the variables to stop at (the inputs) → outputs of the same types in the same order.
+
+It walks without recursion, and asks `made_at` that new nodes belong to the line of the node they replace.
+"""
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """What one pass did: seconds taken, and the number of nodes or operations before and after."""
+
+    name: str
+    seconds: float
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class GraphPass:
+    """A named rewrite. It sees one graph at a time, and then each body in it."""
+
+    name: str
+    rewrite: Rewrite
+
+    def run(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+        """The outputs after the pass, everywhere."""
+        found = self.rewrite(outputs, stop)
+        return with_bodies(found, stop, lambda body: self.run(body.outputs, body.inputs))
+
+
+def run_passes(
+    outputs: Sequence[Variable], stop: Collection[Variable], passes: Sequence[GraphPass]
+) -> Iterator[tuple[PassRecord, list[Variable]]]:
+    """What each pass did, and the outputs after it."""
+    found, size = list(outputs), len(all_nodes(outputs))
+    for step in passes:
+        before, start = size, time.perf_counter()
+        found = step.run(found, stop)
+        seconds, size = time.perf_counter() - start, len(all_nodes(found))
+        yield PassRecord(step.name, seconds, before, size), found
