@@ -9,6 +9,8 @@ import scipy.sparse as ss
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
+from aotensor.driver.recipe import Options, lower
+from aotensor.gradient import Lop, Rop
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -25,3 +27,12 @@ def test_both_sides_in_both_layouts(format: str, dtype: str, rng: np.random.Gene
         rtol = 1e-5 if dtype == "float32" else 1e-12
         for found, expected in zip(f(a, x), (m @ x, x @ m, m @ x.T, x.T @ m, m.T @ x), strict=True):
             np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+def test_tiles_of_scattered_sums_keep_every_dependence() -> None:
+    """A sum that several tiles add to, at places that are read, is one sum to the verifier."""
+    A, X = sp.csr_matrix("A"), at.matrix("X", shape=("n", "n"))
+    C, D = at.matrix("C", shape=("n", "n")), at.matrix("D", shape=("n", "n"))
+    slopes = Lop([at.tanh(A @ X)], [X], [C])
+    f = aot.function([A, X, C, D], [*slopes, *Rop(slopes, [X], [D])], name="curved")
+    lower([f], Options(verify=True))

@@ -86,6 +86,8 @@ class _Verification:
             if reader.is_write:
                 return  # the pair is looked at the other way round
             raise _broken(x, reader.op, "is read before it is written")
+        if writer.is_read and reader.is_write and _combination(writer) == _combination(reader):
+            return  # parts of one sum, which takes its terms one after the other in any order
         around = set(loops_around(reader.op))
         for loop in loops_around(writer.op):
             if loop not in around or loop in outside:
@@ -136,6 +138,16 @@ def _accesses(op: Operation) -> Iterator[_Access]:
         for x in op.operands:
             if is_tensor(x):
                 yield _Access(op, x, None, is_write=False, is_read=True)
+
+
+def _combination(access: _Access) -> type[Operation] | None:
+    """By which operation a statement updates what it accesses."""
+    if not isinstance(access.op, DoOp):
+        return None
+    made = access.op.body.block.last_op
+    number = next(k for k, x in enumerate(access.op.outputs) if x is access.view)
+    owner = made.operands[number].owner if made is not None else None
+    return type(owner) if isinstance(owner, Operation) else None
 
 
 def _along(access: _Access, loop: LoopOp) -> tuple[int, SSAValue | None] | None:
