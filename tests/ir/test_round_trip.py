@@ -34,9 +34,8 @@ def test_all_levels(make: Callable[[], Program]) -> None:
     runner = PassRunner(verify=True)
     runner.run(module, TENSOR_RECIPE)
     check_round_trip(module)
-    for step in NEST_RECIPE:
-        runner.run(module, [step])
-        check_round_trip(module)
+    runner.run(module, NEST_RECIPE)
+    check_round_trip(module)
     runner.run(module, LOOP_RECIPE)
     check_round_trip(module)
 

@@ -26,8 +26,9 @@ _PARSED_STAGES: Final = ("tensor", "tensor-opt", "nest", "loops")
 
 def check_stages(build: Build) -> str:
     """Verify the IR after every pass, and what LLVM takes.   Raises: InternalError naming the pass"""
-    passes, library = [record.name for record in build.lowered.records], build.library
-    return f"build, {', '.join(passes)}, LLVM: {sum(map(len, library.objects))} bytes of object code"
+    return (
+        f"{len(build.lowered.records)} passes; LLVM gives {sum(map(len, build.library.objects))} bytes of object code"
+    )
 
 
 def check_texts(build: Build) -> str:
