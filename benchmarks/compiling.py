@@ -21,7 +21,7 @@ from contenders import Model
 # contender → modules that it needs, the way to something that can be called
 CONTENDERS: Final[dict[str, tuple[tuple[str, ...], Callable[[Any, Model], Any]]]] = {
     "aotensor": (
-        ("aotensor", "aotensor.tensor", "aotensor.gradient", "aotensor.driver.compiled", "aotensor_runtime"),
+        ("aotensor", "aotensor.tensor", "aotensor.gradient", "aotensor.driver.artifact", "aotensor_runtime"),
         lambda _, model: peers.compile_aotensor(model),
     ),
     "JAX": (("jax", "jax.numpy", "jax.scipy.special", "jax.scipy.linalg"), peers.compile_jax),

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from aotensor.config import size_in_bytes
-from aotensor.driver.cache import store
+from aotensor.driver.folder import store
 from aotensor.driver.store import KINDS, Entry, Store
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option

@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from aotensor.codegen.link import find_linkers
-from aotensor.driver.cache import store
+from aotensor.driver.folder import store
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
 from aotensor_cli.terminal.render import show_json, show_table, size_text

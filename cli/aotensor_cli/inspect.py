@@ -11,7 +11,7 @@ import click
 
 from aotensor import Function
 from aotensor.driver.build import Build
-from aotensor.driver.function import STAGES
+from aotensor.driver.definition import STAGES
 from aotensor.driver.recipe import IR_SECTIONS, Options
 from aotensor.errors import LibraryError, ToolError
 from aotensor.passes.estimate import count_flops_in_text

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from aotensor.codegen.files import write_file
-from aotensor.driver.checks.agreement import absolute_tolerance, disagreement
+from aotensor.sampling.agreement import absolute_tolerance, disagreement
 from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.matrices import is_matrix, stored_values, text_of, tree_of

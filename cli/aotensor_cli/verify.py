@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import click
 
-from aotensor.driver.verify import Report, verify_function, verify_library
+from aotensor.verification.library import verify_library
+from aotensor.verification.report import Report
+from aotensor.verification.verify import verify_function
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import is_library, load_model, naming, read_library, split_name
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option

@@ -12,9 +12,9 @@ aot.compile(f, "build")        # build/liblogistic.so, build/logistic.h
 from __future__ import annotations
 
 from aotensor import errors
+from aotensor.api.function import Function, function
+from aotensor.api.library import compile, load
 from aotensor.config import config
-from aotensor.driver.api import compile, load
-from aotensor.driver.function import Function, function
 from aotensor.driver.signature import In, Out
 from aotensor.gradient import grad, subgraph_grad
 from aotensor.gradient.composite import OpFromGraph

@@ -17,7 +17,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.config import config, size_in_bytes
-from aotensor.driver import cache as caching
+from aotensor.driver import artifact
 from aotensor.driver.store import Store
 
 
@@ -32,13 +32,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that are compiled while the test runs."""
     names: list[str] = []
-    real = caching._compiled().library_bytes
+    real = artifact.library_bytes
 
     def count(f: aot.Function) -> bytes:
         names.append(f.name)
         return bytes(real(f))
 
-    monkeypatch.setattr(caching._compiled(), "library_bytes", count)
+    monkeypatch.setattr(artifact, "library_bytes", count)
     return names
 
 

@@ -13,7 +13,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor import In, Out
-from aotensor.driver.function import Function
+from aotensor.api.function import Function
 from aotensor.errors import DisagreementError, MissingInputError, UnusedInputError
 from aotensor.gradient import disconnected_type, null_type
 from aotensor.graph.op import Op

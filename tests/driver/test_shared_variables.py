@@ -10,7 +10,7 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.driver.function import Function
+from aotensor.api.function import Function
 
 X, Y = at.dscalars("x", "y")
 V, F = at.dvector("v"), at.fscalar("f")

@@ -9,7 +9,7 @@ import click
 import pytest
 from programs import ROOT
 
-from aotensor.driver.function import STAGES
+from aotensor.driver.definition import STAGES
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, library_recipe
 from aotensor_cli.main import group

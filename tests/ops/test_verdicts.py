@@ -9,11 +9,11 @@ from tables import DIFFERENTIABLE, over
 
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
-from aotensor.driver.derivatives.culprit import purposeful
-from aotensor.driver.derivatives.measure import Point, findings_at
-from aotensor.driver.derivatives.program import Derivatives, Reference
-from aotensor.driver.derivatives.verdict import Finding, Verdict, concluded
 from aotensor.graph.walk import evaluate_all
+from aotensor.verification.derivatives.culprit import purposeful
+from aotensor.verification.derivatives.measure import Point, findings_at
+from aotensor.verification.derivatives.program import Derivatives, Reference
+from aotensor.verification.derivatives.verdict import Finding, Verdict, concluded
 
 OP_SETS = (
     *("dot", "exp", "softmax", "sum", "prod", "cumsum", "join", "reshape", "take", "var", "softplus", "logsumexp"),

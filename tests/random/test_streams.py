@@ -12,7 +12,7 @@ import scipy.stats as stats
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.driver.function import Function
+from aotensor.api.function import Function
 from aotensor.ops.random.noise import Noise
 
 R = at.random

@@ -1,1 +1,1 @@
-"""From a Function to the files of a library: the road, the cache, and the checks on both."""
+"""From the definition of a function to the files of a library: the road and the cache."""

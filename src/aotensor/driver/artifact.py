@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aotensor.codegen.library import Library, write_library
-from aotensor.driver.function import Function
+from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
 from aotensor_runtime import Library as LoadedLibrary
 from aotensor_runtime import load
@@ -25,17 +25,17 @@ class Artifact:
         return load(self.library)
 
 
-def compile_to_library(functions: Sequence[Function], name: str | None, options: Options) -> Library:
+def compile_to_library(functions: Sequence[Definition], name: str | None, options: Options) -> Library:
     """Functions as a library in memory."""
     return make_library(lower(functions, options), name or functions[0].name)
 
 
-def library_bytes(f: Function) -> bytes:
+def library_bytes(f: Definition) -> bytes:
     """A function as the bytes of a library of its own.   Raises: as `write_artifact`"""
     return compile_to_library([f], f.name, Options()).shared()
 
 
-def write_artifact(functions: Sequence[Function], folder: Path, name: str | None, options: Options) -> Artifact:
+def write_artifact(functions: Sequence[Definition], folder: Path, name: str | None, options: Options) -> Artifact:
     """Functions as `lib<name>.so` and `<name>.h` in a folder, which is made if needed.
 
     Raises: OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.

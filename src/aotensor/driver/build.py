@@ -11,7 +11,7 @@ from typing import Final
 
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
-from aotensor.driver.function import Function
+from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 
 FORMS: Final = {
@@ -43,7 +43,7 @@ class Build:
     begin: is told the name of each step when it starts.
     """
 
-    def __init__(self, functions: Sequence[Function], name: str | None, options: Options) -> None:
+    def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
         self.functions = list(functions)
         self.name = name or self.functions[0].name
         self.options = options

@@ -7,31 +7,17 @@ import platform
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from aotensor.config import config
-from aotensor.driver.store import Store
-from aotensor.errors import GraphValueError, LibraryError
+from aotensor.driver.definition import Definition
+from aotensor.driver.folder import compiler_identity, store
+from aotensor.errors import LibraryError
 from aotensor.graph.subgraph import all_constants, all_nodes
 from aotensor.graph.text import graph_text
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.machine import cpu_flags
 
-if TYPE_CHECKING:
-    from aotensor.driver.function import Function
 
-_SOURCE = Path(__file__).parents[1]
-
-
-def store() -> Store:
-    """The cache folder as it is set now.   Raises: GraphValueError for an AOTENSOR_CACHE_SIZE that is no size"""
-    try:
-        return Store(config.cache_dir, config.cache_size)
-    except ValueError as error:
-        raise GraphValueError(f"AOTENSOR_CACHE_SIZE: {error}") from error
-
-
-def load_compiled(f: Function) -> LibraryFunction:
+def load_compiled(f: Definition) -> LibraryFunction:
     """The compiled form of a function, from the cache if a whole one is there, else made and put there.
 
     Without a folder that can be written, functions are made in every process, and a warning says so.
@@ -43,7 +29,7 @@ def load_compiled(f: Function) -> LibraryFunction:
     if data is not None:
         with suppress(LibraryError):  # for another machine that shares the folder, or of a broken build: made again
             return Library(data, folder.folder / name)[f.name]
-    data = _compiled().library_bytes(f)
+    data = _library_bytes(f)
     try:
         path: Path | None = folder.put(name, data)
     except OSError as error:
@@ -62,7 +48,7 @@ def loaded(library: bytes) -> Library:
     return Library(library)
 
 
-def _key(f: Function) -> str:
+def _key(f: Definition) -> str:
     digest = hashlib.sha256()
     graph = graph_text(f.name, list(f.flat.arguments.values()), f.flat.results)
     for part in (
@@ -81,27 +67,20 @@ def _key(f: Function) -> str:
     return digest.hexdigest()[:40]
 
 
-def _foreign(f: Function) -> str:
+def _foreign(f: Definition) -> str:
     """The tensor IR of a function with ops from elsewhere, whose code is not among the compiler's own."""
-    is_ours = all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.flat.results.values()))
-    return "" if is_ours else _compiled().stage_text([f], "tensor")
+    if all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.flat.results.values())):
+        return ""
+    from aotensor.driver.recipe import stage_text
+
+    return stage_text([f], "tensor")
 
 
-def _compiled() -> Any:
-    from aotensor.driver import compiled
+def _library_bytes(f: Definition) -> bytes:
+    from aotensor.driver.artifact import library_bytes
 
-    return compiled
+    return library_bytes(f)
 
 
 def _machine() -> str:
     return f"{platform.machine()} {platform.system()} {sorted(cpu_flags())}"
-
-
-def compiler_identity() -> str:
-    """The compiler itself: its sources by name, size and time."""
-    entries = []
-    for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):
-        for path in sorted(root.rglob("*.py")) if root.is_dir() else ():
-            stat = path.stat()
-            entries.append(f"{path.name} {stat.st_size} {stat.st_mtime_ns}")
-    return "\n".join(entries)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import Part, compile_part
-from aotensor.driver.cache import compiler_identity, store
+from aotensor.driver.folder import compiler_identity, store
 
 
 def stored_part(part: Part, machine: Machine) -> bytes:

@@ -16,9 +16,8 @@ from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.config import config
 from aotensor.core.types import Array
-from aotensor.driver.function import Function
+from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
-from aotensor.driver.vectors import make_vectors
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes import PassRecord
@@ -41,6 +40,7 @@ from aotensor.passes.pipeline import (
     nest_recipe,
 )
 from aotensor.passes.target import Target
+from aotensor.sampling.vectors import make_vectors
 from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
@@ -91,7 +91,7 @@ class Options:
 class Lowered:
     """Functions on their way down: the texts of the stages passed so far, and what each pass did."""
 
-    functions: list[Function]
+    functions: list[Definition]
     built: list[BuiltFunction]
     module: ModuleOp
     machine: Machine
@@ -105,7 +105,7 @@ class Lowered:
         return self.runner.records
 
 
-def lower(functions: Sequence[Function], options: Options, texts: bool = True) -> Lowered:
+def lower(functions: Sequence[Definition], options: Options, texts: bool = True) -> Lowered:
     """Functions down to loop level.
 
     texts: keep the text of every stage.
@@ -126,7 +126,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     )
     result = Lowered(list(functions), built, module, machine, options, runner)
     for stage in ("graph", "graph-opt") if texts or runner.dump is not None else ():
-        result.texts[stage] = "\n".join(f.ir(stage) for f in functions)
+        result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
     runner.write("tensor", "mlir", lambda: str(module) + "\n")
     if options.verify:
@@ -147,7 +147,7 @@ def lower(functions: Sequence[Function], options: Options, texts: bool = True) -
     return result
 
 
-def _record_graph_passes(functions: Sequence[Function], runner: PassRunner, texts: Mapping[str, str]) -> None:
+def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
     """Enter what passes over graphs have done before; where texts are dumped, they run again to be looked at."""
     runner.records += [record for f in functions for record in f.graph_records]
     runner.write("graph", "txt", lambda: texts["graph"])
@@ -159,7 +159,7 @@ def _record_graph_passes(functions: Sequence[Function], runner: PassRunner, text
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
 
 
-def _check_lengths(f: Function) -> None:
+def _check_lengths(f: Definition) -> None:
     """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
     dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
     kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
@@ -245,7 +245,7 @@ def _little_endian(x: Array) -> bytes:
     return x.astype(x.dtype.newbyteorder("<")).tobytes()
 
 
-def _signature(f: Function, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
+def _signature(f: Definition, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
     flat = f.flat
     names = _part_names(flat.sparse_arguments), _part_names(flat.sparse_results)
     defaults = [place for x in f.arguments.values() for place in pool.places(x)]
@@ -286,12 +286,12 @@ def _words(extent: int | str | None) -> set[int | str]:
     return set(re.findall(r"\w+", extent)) if isinstance(extent, str) else set()
 
 
-def _output_kind(f: Function) -> OutputKind:
+def _output_kind(f: Definition) -> OutputKind:
     kinds: dict[str, OutputKind] = {"single": "single", "list": "list", "dict": "dict", "none": "none"}
     return kinds[f.output_kind]
 
 
-def stage_text(functions: Sequence[Function], stage: str, options: Options | None = None) -> str:
+def stage_text(functions: Sequence[Definition], stage: str, options: Options | None = None) -> str:
     """The text of one stage, tensor and below."""
     lowered = lower(functions, options or Options())
     if stage in lowered.texts:

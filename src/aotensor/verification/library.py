@@ -1,20 +1,15 @@
-"""Does a function mean what it says at every level, and does a library still do what it did when it was built?"""
+"""Does a library still do what it did when it was built?"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
+from typing import Final
 
-from aotensor.driver.build import Build
-from aotensor.driver.checks.build import check_bytes, check_header, check_stages, check_symbols, check_texts
-from aotensor.driver.checks.report import Check, CheckFailed, CheckSkipped, Report
-from aotensor.driver.checks.values import check_compiled, check_interpreted
-from aotensor.driver.derivatives.check import check_gradients
-from aotensor.driver.function import Function
-from aotensor.driver.recipe import Options
+from aotensor.verification.compilation import check_symbols
+from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.library import read
@@ -22,33 +17,8 @@ from aotensor_runtime.machine import check_architecture, check_features
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.vectors import SECTION as VECTORS
 
-__all__ = ["Check", "Report", "verify_function", "verify_library"]
-
-_TIMEOUT = 60.0
+_TIMEOUT: Final = 60.0
 """Seconds that a library may take for its test vectors."""
-
-
-def verify_function(f: Function, samples: int, seed: int, rtol: float | None = None, gradients: bool = True) -> Report:
-    """Check one function: IR, values, gradients, header, symbols, bytes.
-
-    samples: random arguments per comparison, the first ones small, of extents 1 and 0, and larger.
-    rtol: relative to the largest magnitude of an output; by default as `agreement.RTOL` says, and wider where
-    the function is ill-conditioned.
-    """
-    report = Report(f.name)
-    build = Build([f], None, Options(verify=True))
-    if not report.run("IR at every stage", lambda: check_stages(build)):
-        return report
-    report.run("IR as text", lambda: check_texts(build))
-    for stage in ("tensor", "tensor-opt"):
-        report.run(f"{stage} against reference", partial(check_interpreted, f, build, stage, samples, seed, rtol))
-    report.run("compiled against reference", lambda: check_compiled(f, build, samples, seed, rtol))
-    if gradients:
-        check_gradients(f, build, report, samples, seed, rtol)
-    report.run("header compiles", lambda: check_header(build))
-    report.run("symbols", lambda: check_symbols(build.shared, build.library.manifest))
-    report.run("same bytes again", lambda: check_bytes(build))
-    return report
 
 
 def verify_library(path: Path, data: bytes) -> Report:

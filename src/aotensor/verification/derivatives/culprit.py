@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from aotensor.core.dtypes import is_float
-from aotensor.driver.checks.dense_view import DenseView, dense_value
-from aotensor.driver.derivatives.measure import Point, findings_at
-from aotensor.driver.derivatives.program import Derivatives, Reference, Values
-from aotensor.driver.derivatives.verdict import CONCLUSIVE, Finding, Verdict
 from aotensor.errors import AotensorError
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import subgraphs
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import evaluate_all, toposort
+from aotensor.sampling.dense_view import DenseView, dense_value
+from aotensor.verification.derivatives.measure import Point, findings_at
+from aotensor.verification.derivatives.program import Derivatives, Reference, Values
+from aotensor.verification.derivatives.verdict import CONCLUSIVE, Finding, Verdict
 
 
 def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: Values, seed: int) -> str | None:

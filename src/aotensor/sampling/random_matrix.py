@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.checks.dense_view import matrix_value
 from aotensor.graph.sparse_type import SparseTensorType
+from aotensor.sampling.dense_view import matrix_value
 
 _DENSITIES: Final = (0.5, 0.3, 0.8, 0.0, 1.0, 0.1)
 """Shares of the places that store an entry; one of them is drawn."""

@@ -9,15 +9,15 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.function import Function, function
+from aotensor.driver.definition import Definition
 from aotensor.driver.prepare import prepare
-from aotensor.driver.samples import Graph
 from aotensor.errors import AotensorError
 from aotensor.gradient.forward import pushforward
 from aotensor.gradient.reverse import pullback
 from aotensor.graph.continuation import continue_all
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all, leaves, replace, toposort
+from aotensor.sampling.dense_view import Graph
 
 Values: TypeAlias = dict[Variable, Array]
 Pair: TypeAlias = tuple[str, str]
@@ -62,8 +62,8 @@ class Derivatives:
         """The least precise dtype on the way to an output."""
         return _coarsest(self.outputs[output])
 
-    def function(self, arguments: Mapping[str, Variable], name: str) -> Function:
-        """Σ over all outputs of ȳᵀ·∂y/∂x per input, then `pushed`, as a Function; state becomes inputs.
+    def function(self, arguments: Mapping[str, Variable], name: str) -> Definition:
+        """Σ over all outputs of ȳᵀ·∂y/∂x per input, then `pushed`, as a definition; state becomes inputs.
 
         Its inputs: `arguments`, the cotangents, the tangents. One sweep each way, so that it compiles in little time.
         """
@@ -73,7 +73,7 @@ class Derivatives:
         cotangents = [self.cotangents[key] for key in self.pushed]
         slopes = pullback(outputs, list(self.inputs.values()), cotangents, disconnected_inputs="ignore")
         results = replace([*slopes, *self.pushed.values()], inputs)
-        return function([*inputs.values(), *symbols], results, name=name, on_unused_input="ignore")
+        return Definition([*inputs.values(), *symbols], results, name=name, on_unused_input="ignore")
 
 
 class Execution(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from aotensor.driver.derivatives.verdict import Gradient, Verdict
 from aotensor.errors import AotensorError
+from aotensor.verification.derivatives.verdict import Gradient, Verdict
 from aotensor_runtime.signature import html_table
 
 

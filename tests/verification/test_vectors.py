@@ -11,8 +11,8 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.linkage import read_linkage
-from aotensor.driver.vectors import make_vectors
-from aotensor.driver.verify import verify_library
+from aotensor.sampling.vectors import make_vectors
+from aotensor.verification.library import verify_library
 from aotensor_runtime import load
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.errors import DamagedLibrary

@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
-from aotensor.driver.derivatives.program import Derivatives, Execution, Pair, Reference, Values
-from aotensor.driver.derivatives.verdict import Finding, Judgement, Verdict
-from aotensor.driver.rounding import nearby
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
+from aotensor.sampling.rounding import nearby
+from aotensor.verification.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
+from aotensor.verification.derivatives.program import Derivatives, Execution, Pair, Reference, Values
+from aotensor.verification.derivatives.verdict import Finding, Judgement, Verdict
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -11,24 +11,24 @@ import numpy as np
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
-from aotensor.driver.checks.dense_view import Arrays, DenseView
-from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
-from aotensor.driver.checks.values import compare
-from aotensor.driver.derivatives.culprit import first_culprit, purposeful
-from aotensor.driver.derivatives.measure import METHODS, Point, findings_at
-from aotensor.driver.derivatives.program import Compiled, Derivatives, Execution, Reference
-from aotensor.driver.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
-from aotensor.driver.function import Function
+from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
-from aotensor.driver.samples import Sample, Sampler, reference_values
 from aotensor.errors import AotensorError, UnsupportedError
+from aotensor.sampling.dense_view import Arrays, DenseView
+from aotensor.sampling.samples import Sample, Sampler, reference_values
+from aotensor.verification.derivatives.culprit import first_culprit, purposeful
+from aotensor.verification.derivatives.measure import METHODS, Point, findings_at
+from aotensor.verification.derivatives.program import Compiled, Derivatives, Execution, Reference
+from aotensor.verification.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
+from aotensor.verification.report import CheckFailed, CheckSkipped, Report
+from aotensor.verification.values import compare
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.vectors import call_with_state
 
 _DOMAINS: Final = ("normal", "unit")
 
 
-def check_gradients(f: Function, build: Build, report: Report, samples: int, seed: int, rtol: float | None) -> None:
+def check_gradients(f: Definition, build: Build, report: Report, samples: int, seed: int, rtol: float | None) -> None:
     """Add the checks of all derivatives of f, compiled by `build`, and a verdict on each gradient to the report."""
     checks = GradientChecks(f, seed)
     report.run("gradients compiled", lambda: checks.compile(build, samples, rtol))
@@ -40,7 +40,7 @@ def check_gradients(f: Function, build: Build, report: Report, samples: int, see
 class GradientChecks:
     """All findings on the derivatives of the floating outputs of f along its floating inputs, at two points."""
 
-    def __init__(self, f: Function, seed: int) -> None:
+    def __init__(self, f: Definition, seed: int) -> None:
         self._f, self._seed = f, seed
         self._view = DenseView.of(f)
         inputs = {key: x for key, x in self._view.arguments.items() if is_float(x.dtype)}
@@ -168,7 +168,7 @@ class GradientChecks:
             return None
         return {key: found[key] for key in self._derivatives.outputs}
 
-    def _extended(self, f: Function, samples: Iterator[Sample]) -> Iterator[Sample]:
+    def _extended(self, f: Definition, samples: Iterator[Sample]) -> Iterator[Sample]:
         """Samples for the derivatives: finite ones, with random cotangents and tangents."""
         for number, sample in enumerate(samples):
             arrays = self._view.split(sample.arrays)

@@ -13,9 +13,9 @@ from typing import Final
 
 from aotensor.codegen.entry.names import exported_symbols
 from aotensor.driver.build import Build
-from aotensor.driver.checks.report import CheckFailed, CheckSkipped
 from aotensor.driver.linkage import read_linkage
 from aotensor.ir.context import parse_module
+from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.manifest import Manifest
 

@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.checks.agreement import conditioned_tolerance
-from aotensor.driver.checks.dense_view import DenseView
-from aotensor.driver.function import Function
-from aotensor.driver.samples import Sampler, nearby_values, reference_values
+from aotensor.sampling.agreement import conditioned_tolerance
+from aotensor.sampling.dense_view import DenseView, Graph
+from aotensor.sampling.samples import Sampler, nearby_values, reference_values
 from aotensor_runtime.vectors import Vector, pack
 
 _DOMAINS: Final = ("normal", "unit")
@@ -20,13 +19,13 @@ _MAX_ELEMENTS: Final = 2048
 """Longest vector, in elements of all inputs and outputs of one call."""
 
 
-def make_vectors(functions: Sequence[Function]) -> bytes:
+def make_vectors(functions: Sequence[Graph]) -> bytes:
     """The section for all functions; empty if none of them has vectors."""
     vectors = [vector for f in functions for vector in _vectors(f)]
     return pack(vectors) if vectors else b""
 
 
-def _vectors(f: Function) -> Iterator[Vector]:
+def _vectors(f: Graph) -> Iterator[Vector]:
     if _static_elements(f) > _MAX_ELEMENTS:
         return
     sampler, view = Sampler(f), DenseView.of(f)
@@ -65,6 +64,6 @@ def _shortened(x: Array) -> Array:
     return np.array([float(f"{v:.{digits}g}") for v in x.ravel().tolist()], dtype=x.dtype).reshape(x.shape)
 
 
-def _static_elements(f: Function) -> int:
+def _static_elements(f: Graph) -> int:
     """Elements of the arguments as far as the types tell."""
     return sum(int(np.prod([n for n in x.tensor_type.shape if isinstance(n, int)])) for x in f.arguments.values())

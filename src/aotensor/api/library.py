@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from aotensor.api.function import Function
 from aotensor.core.types import listed
-from aotensor.driver.function import Function
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 
@@ -52,8 +52,11 @@ def compile(
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
     del threads
-    options = _compiled().Options(target, cpu, features, opt_level, fp, prefix, check, check)
-    return _compiled().write_artifact(chosen, Path(path), name, options)  # type: ignore[no-any-return]
+    from aotensor.driver.artifact import write_artifact
+    from aotensor.driver.recipe import Options
+
+    options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check)
+    return write_artifact(chosen, Path(path), name, options)
 
 
 def load(path: str | os.PathLike[str]) -> Library:
@@ -64,9 +67,3 @@ def load(path: str | os.PathLike[str]) -> Library:
     from aotensor_runtime import load as load_library
 
     return load_library(path)
-
-
-def _compiled() -> Any:
-    from aotensor.driver import compiled
-
-    return compiled

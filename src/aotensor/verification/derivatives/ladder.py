@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.derivatives.verdict import Judgement, Verdict
+from aotensor.verification.derivatives.verdict import Judgement, Verdict
 
 RATIO: Final = 4.0
 STEPS: Final = tuple(RATIO ** -(k + 2) for k in range(16))

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.checks.agreement import disagreements
-from aotensor.driver.checks.dense_view import arrays_of, dense_value
-from aotensor.driver.function import Function
-from aotensor.driver.samples import nearby_values, reference_values
+from aotensor.driver.definition import Definition
 from aotensor.errors import AotensorError, DisagreementError
-from aotensor.graph.variable import SharedVariable
+from aotensor.graph.variable import SharedVariable, Variable
+from aotensor.sampling.agreement import disagreements
+from aotensor.sampling.dense_view import arrays_of, dense_value
+from aotensor.sampling.samples import nearby_values, reference_values
 
 
-def checked_call(f: Function, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+def checked_call(f: Definition, bound: Sequence[tuple[Variable, Array]], run: Callable[[list[Array]], Any]) -> Any:
     """What a compiled call gives, once it is found to agree with the reference.
 
-    Shared variables are updated as by any call.
+    bound: an array for each input. run: makes the call, and updates shared variables.
 
     Raises: DisagreementError if results or updates differ, an argument was changed, or the reference refuses what
     compiled code accepts; what compiled code raises.
     """
-    given = {f.names[x]: array for x, array in f.bind_arguments(args, kwargs)}
+    given = {f.names[x]: array for x, array in bound}
     before = {key: [part.copy() for part in arrays_of(array)] for key, array in given.items()}
     values = {key: x.get_value() if isinstance(x, SharedVariable) else given[key] for key, x in f.arguments.items()}
     refusal: Exception | None = None
@@ -33,7 +33,7 @@ def checked_call(f: Function, args: Sequence[object], kwargs: Mapping[str, objec
         expected = reference_values(f, values)
     except (AotensorError, ValueError, IndexError, ArithmeticError) as error:
         refusal = error
-    result = f.run_compiled(list(given.values()), {})
+    result = run(list(given.values()))
     if refusal is not None:
         raise DisagreementError(f"{f.name}: compiled code accepts what the reference refuses: {refusal}") from refusal
     for key, array in given.items():

@@ -1,24 +1,23 @@
-"""Random arguments for a Function: extents that fit together, values from several domains, every memory layout."""
+"""Random arguments of a function: extents that fit together, values from several domains, every memory layout."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
-from aotensor.driver.checks.dense_view import Arrays
-from aotensor.driver.checks.random_matrix import random_matrix
-from aotensor.driver.function import Function
-from aotensor.driver.rounding import nearby
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import all_nodes
-from aotensor.graph.variable import SharedVariable, Variable
+from aotensor.graph.variable import SharedVariable
 from aotensor.graph.walk import evaluate_all
+from aotensor.sampling.dense_view import Arrays, Graph
+from aotensor.sampling.random_matrix import random_matrix
+from aotensor.sampling.rounding import nearby
 
 _SMALL: Final = (3, 5, 4, 2, 7, 6)
 """Extents of the first sample: different ones where the types allow."""
@@ -43,7 +42,7 @@ class Sample:
 class Sampler:
     """Draws samples for one function.   The same seed gives the same samples."""
 
-    f: Function
+    f: Graph
     seed: int = 0
     rng: np.random.Generator = field(init=False)
     _pool: tuple[int, ...] = field(init=False)
@@ -147,16 +146,6 @@ class Sampler:
         if self._definite and is_float(dtype) and len(row) > 1 and row[-2] == row[-1] and domain in _DOMAINS[:2]:
             values = _as_definite(values)
         return _arranged(values, int(self.rng.integers(len(_LAYOUTS)))) if is_arranged else values
-
-
-class Graph(Protocol):
-    """Named inputs and outputs: a Function, or the view that checks have of one."""
-
-    @property
-    def arguments(self) -> dict[str, Variable]: ...
-
-    @property
-    def results(self) -> dict[str, Variable]: ...
 
 
 def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:

@@ -4,48 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import cached_property
-from inspect import Parameter, Signature
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from aotensor.api.modes import Profile, checked_mode
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
-from aotensor.driver.modes import Profile, checked_mode
-from aotensor.driver.naming import c_name, input_names, output_names
-from aotensor.driver.prepare import passes_over
-from aotensor.driver.signature import (
-    In,
-    Outputs,
-    Updates,
-    check_unused,
-    check_values,
-    checked_inputs,
-    checked_updates,
-    default_updates,
-    named_outputs,
-    shared_leaves,
-)
+from aotensor.driver.definition import STAGES, Definition, Options
+from aotensor.driver.signature import In, Outputs, Updates
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expression import called
-from aotensor.graph.passes import PassRecord
 from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.public import public
-from aotensor.graph.substitute import Replacements, checked_replacements
-from aotensor.graph.text import graph_text
+from aotensor.graph.substitute import Replacements
 from aotensor.graph.variable import SharedVariable, Variable
-from aotensor.graph.walk import evaluate_all, replace
-from aotensor.sparse.boundary import Flat, flatten
+from aotensor.graph.walk import evaluate_all
 from aotensor_runtime.signature import html_table
 
 if TYPE_CHECKING:
-    from aotensor.driver.verify import Report
+    from aotensor.verification.report import Report
     from aotensor_runtime.library import LibraryFunction
-
-STAGES = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
 
 
 @public
@@ -90,19 +71,19 @@ def function(
     return Function(
         inputs,
         outputs,
-        mode=mode,
+        mode,
+        profile,
         updates=updates,
         givens=givens,
         no_default_updates=no_default_updates,
         name=name,
         rebuild_strict=rebuild_strict,
         allow_input_downcast=allow_input_downcast,
-        profile=profile,
         on_unused_input=on_unused_input,
     )
 
 
-class Function:
+class Function(Definition):
     """Symbolic inputs and outputs under one name. Call it, look at it, verify it, or compile it with others.
 
     inputs, outputs: as given, the former as variables. arguments, results: all of the compiled function by name, shared
@@ -113,96 +94,16 @@ class Function:
         self,
         inputs: Sequence[Variable | In],
         outputs: Outputs,
-        *,
-        mode: str | None,
-        updates: Updates,
-        givens: Replacements,
-        no_default_updates: bool | Collection[Variable],
-        name: str | None,
-        rebuild_strict: bool,
-        allow_input_downcast: bool | None,
-        profile: bool | None,
-        on_unused_input: str | None,
+        mode: str | None = None,
+        profile: bool | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        policy = "raise" if on_unused_input is None else on_unused_input
-        if policy not in ("raise", "warn", "ignore"):
-            raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
-        if name is not None and not (name.isidentifier() and name.isascii()):
-            raise GraphValueError(f"function name {name!r} is no C identifier")
-        self.name = name or "function"
-        self.is_named = name is not None
+        super().__init__(inputs, outputs, **options)
         self.mode = checked_mode(mode)
         self.profile = Profile() if profile else None
-        wishes = checked_inputs(inputs)
-        self.inputs = [one.variable for one in wishes]
-        self.outputs = outputs
-        self.allow_input_downcast = bool(allow_input_downcast)
-        self.output_kind, named = named_outputs(outputs)
-        pairs = checked_updates(updates)
-        replacements = checked_replacements(givens, rebuild_strict)
-        targets = replace([*named.values(), *(new for _, new in pairs)], replacements)
-        settled = [target for target, _ in pairs]
-        defaults = default_updates(targets, settled, no_default_updates, self.inputs, replacements)
-        pairs, targets = [*pairs, *defaults], [*targets, *(new for _, new in defaults)]
-        results, nexts = targets[: len(named)], targets[len(named) :]
-        check_values(named, results)
-        self.shared = shared_leaves(self.name, self.inputs, targets, [s for s, _ in pairs])
-        written = [*named.values(), *(new for _, new in pairs)]
-        check_unused(self.inputs, targets, replacements, written, policy)
-        self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
-        self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
-        self._wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
-        self._is_plain = self.mode == "compiled" and self.profile is None and not self._wishes
+        self._is_plain = self.mode == "compiled" and self.profile is None and not self.wishes
         self._compiled: LibraryFunction | None = None
         self._direct: LibraryFunction | None = None  # where a call has nothing to add to the library's own
-
-    def _name_everything(
-        self,
-        wanted: Mapping[Variable, str | None],
-        named: Mapping[str, Variable],
-        results: Sequence[Variable],
-        pairs: Sequence[tuple[SharedVariable, Variable]],
-        nexts: Sequence[Variable],
-    ) -> None:
-        own = input_names(self.name, [(x, wanted.get(x) or x.name) for x in self.inputs])
-        taken = dict(zip(own, self.inputs, strict=True))
-        for position, x in enumerate(self.shared, len(self.inputs)):
-            taken[c_name(x.name or "", taken, f"in{position}")] = x
-        #: every input of the compiled function by name: the user's, then the shared variables
-        self.arguments: dict[str, Variable] = taken
-        self.names = {x: key for key, x in taken.items()}
-        self.__signature__ = _python_signature(list(taken)[: len(self.inputs)])
-        #: every output of the compiled function by name: the user's, then the next values of shared variables
-        self.results: dict[str, Variable] = dict(zip(output_names(self.name, list(named)), results, strict=True))
-        #: input name → output name of each updated shared variable
-        self.updates: dict[str, str] = {}
-        for (target, _), value in zip(pairs, nexts, strict=True):
-            key = c_name(f"new_{self.names[target]}", {*taken, *self.results}, "new")
-            self.results[key] = value
-            self.updates[self.names[target]] = key
-        #: output name → the user's key, for dicts
-        self.keys = dict(zip(self.results, named, strict=False))
-
-    @property
-    def flat(self) -> Flat:
-        """Arguments and results as they are compiled: after the passes over graphs, matrices as dense leaves."""
-        return self._prepared[0]
-
-    @property
-    def graph_records(self) -> list[PassRecord]:
-        """What each pass over the graph did, in order."""
-        return self._prepared[1]
-
-    @cached_property
-    def _prepared(self) -> tuple[Flat, list[PassRecord]]:
-        steps = self.graph_passes()
-        _, results = steps[-1]
-        return flatten(self.arguments, dict(zip(self.results, results, strict=True))), [record for record, _ in steps]
-
-    def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
-        """What each pass over the graph does, and the results after it."""
-        with called(self.names):
-            return list(passes_over(list(self.results.values()), list(self.arguments.values())))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.
@@ -239,7 +140,7 @@ class Function:
         if isinstance(out, Mapping):
             names = {key: name for name, key in self.keys.items()}
             out = {names.get(key, key): x for key, x in out.items()}
-        if self._wishes:
+        if self.wishes:
             args, rest = [array for _, array in self.bind_arguments(args, rest)], {}
         with self.profile.timed() if self.profile is not None else nullcontext():
             return self.run_compiled(args, {**rest, "out": out})
@@ -263,9 +164,12 @@ class Function:
                     with np.errstate(all="ignore"):
                         return self.reference(*args, **kwargs)
                 case "checked":
-                    return _doors().checked_call(self, args, kwargs)
+                    from aotensor.verification.calls import checked_call
+
+                    given = self.bind_arguments(args, kwargs)
+                    return checked_call(self, given, lambda arrays: self.run_compiled(arrays, {}))
                 case _:
-                    if self._wishes:
+                    if self.wishes:
                         args, kwargs = [array for _, array in self.bind_arguments(args, kwargs)], {}
                     return self.run_compiled(args, kwargs)
 
@@ -307,7 +211,7 @@ class Function:
 
     def _filtered(self, key: str, value: object) -> Array:
         try:
-            wish = self._wishes.get(key)
+            wish = self.wishes.get(key)
             strict, downcast = (wish.strict, wish.allow_downcast) if wish is not None else (False, None)
             if downcast is None:
                 downcast = self.allow_input_downcast or None
@@ -321,12 +225,11 @@ class Function:
 
         Raises: GraphValueError for another stage.
         """
-        if one_of("stage", stage, STAGES) == "graph":
-            return graph_text(self.name, list(self.arguments.values()), self.results)
-        if stage == "graph-opt":
-            return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results)
-        text: str = _doors().stage_text([self], stage)
-        return text
+        if one_of("stage", stage, STAGES) in ("graph", "graph-opt"):
+            return self.graph_text(stage)
+        from aotensor.driver.recipe import stage_text
+
+        return stage_text([self], stage)
 
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:
@@ -336,8 +239,9 @@ class Function:
         """
         if samples < 0 or seed < 0:
             raise GraphValueError(f"verify: {'samples' if samples < 0 else 'seed'} is negative")
-        report: Report = _doors().verify_function(self, samples, seed)
-        return report
+        from aotensor.verification.verify import verify_function
+
+        return verify_function(self, samples, seed)
 
     def _renamed(self, result: Any) -> Any:
         """Dict results under the user's own keys."""
@@ -369,12 +273,6 @@ class Function:
         return f"<Function {self.name}({inputs}) -> {outputs}>"
 
 
-def _python_signature(names: Sequence[str]) -> Signature:
-    """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
-    out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
-    return Signature([*(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names), *out])
-
-
 def _restored(graph: Portable, library: bytes | None) -> Function:
     """Unpickle: a function that is compiled if the other one was, and runs here."""
     f = Function.__new__(Function)
@@ -382,13 +280,6 @@ def _restored(graph: Portable, library: bytes | None) -> Function:
     if library is not None:
         f.adopt(library)
     return f
-
-
-def _doors() -> Any:
-    """What loads xDSL and LLVM, at the first compile and not at `import aotensor`."""
-    from aotensor.driver import compiled
-
-    return compiled
 
 
 def _fresh(x: Any) -> Any:

@@ -10,16 +10,16 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
-from aotensor.driver.checks.agreement import disagreements
-from aotensor.driver.checks.dense_view import Arrays, DenseView, dense_value, with_matrices
-from aotensor.driver.checks.random_matrix import disordered
-from aotensor.driver.checks.report import CheckFailed, CheckSkipped
-from aotensor.driver.function import Function
-from aotensor.driver.samples import Graph, Sample, Sampler, nearby_values, reference_values
+from aotensor.driver.definition import Definition
 from aotensor.errors import GraphError
 from aotensor.graph.sparse_type import is_matrix
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
+from aotensor.sampling.agreement import disagreements
+from aotensor.sampling.dense_view import Arrays, DenseView, Graph, dense_value, with_matrices
+from aotensor.sampling.random_matrix import disordered
+from aotensor.sampling.samples import Sample, Sampler, nearby_values, reference_values
+from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor_runtime import Library
 from aotensor_runtime.errors import ArgumentError
 from aotensor_runtime.vectors import call_with_state
@@ -28,7 +28,7 @@ Evaluation: TypeAlias = Callable[[Arrays], Sequence[Array]]
 """All results of a function for values of all its arguments."""
 
 
-def check_interpreted(f: Function, build: Build, stage: str, samples: int, seed: int, rtol: float | None) -> str:
+def check_interpreted(f: Definition, build: Build, stage: str, samples: int, seed: int, rtol: float | None) -> str:
     """Tensor IR at one stage against the reference.   Raises: CheckFailed, CheckSkipped"""
     module = parse_module(build.lowered.texts[stage])
 
@@ -40,7 +40,7 @@ def check_interpreted(f: Function, build: Build, stage: str, samples: int, seed:
     return _compare(f, evaluate, samples, seed, rtol)
 
 
-def check_compiled(f: Function, build: Build, samples: int, seed: int, rtol: float | None) -> str:
+def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
     """The compiled library against the reference, over shapes and layouts.   Raises: CheckFailed, CheckSkipped"""
     function, view = Library(build.shared).functions[f.name], DenseView.of(f)
     rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def check_compiled(f: Function, build: Build, samples: int, seed: int, rtol: flo
     return _compare(f, evaluate, samples, seed, rtol)
 
 
-def _compare(f: Function, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
+def _compare(f: Definition, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
     sampler, view = Sampler(f, seed), DenseView.of(f)
     drawn = (replace(sample, arrays=view.split(sample.arrays)) for sample in sampler.samples(samples))
     return compare(view, evaluate, drawn, sampler.rng, rtol)

@@ -11,14 +11,14 @@ from user_ops import Cube, Jittery, LogCosh
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor import OpFromGraph
-from aotensor.driver.checks.report import CheckFailed, CheckSkipped
-from aotensor.driver.derivatives.check import GradientChecks
-from aotensor.driver.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
-from aotensor.driver.derivatives.verdict import Gradient, Judgement, Verdict
-from aotensor.driver.function import Function
-from aotensor.driver.rounding import nearby
+from aotensor.api.function import Function
 from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
+from aotensor.sampling.rounding import nearby
+from aotensor.verification.derivatives.check import GradientChecks
+from aotensor.verification.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
+from aotensor.verification.derivatives.verdict import Gradient, Judgement, Verdict
+from aotensor.verification.report import CheckFailed, CheckSkipped
 
 RIGHT, WRONG, NOISY = Verdict
 

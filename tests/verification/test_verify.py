@@ -9,9 +9,9 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.driver.checks import values as checked_values
-from aotensor.driver.checks.report import CheckFailed, CheckSkipped, Report
-from aotensor.driver.samples import Sampler, reference_values
+from aotensor.sampling.samples import Sampler, reference_values
+from aotensor.verification import values as checked_values
+from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 
 
 def test_samples_cover_shapes_and_layouts() -> None:

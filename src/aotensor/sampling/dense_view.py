@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.driver.function import Function
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
@@ -26,6 +25,19 @@ from aotensor.sparse.sample import densified
 
 Arrays: TypeAlias = dict[str, Any]
 """Values by argument name: arrays, and SciPy matrices for sparse arguments of a function itself."""
+
+
+class Graph(Protocol):
+    """Named inputs and outputs of a function: its definition, or the dense view of one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def arguments(self) -> dict[str, Variable]: ...
+
+    @property
+    def results(self) -> dict[str, Variable]: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class DenseView:
     matrices: tuple[SparseValue, ...]
 
     @staticmethod
-    def of(f: Function) -> DenseView:
+    def of(f: Graph) -> DenseView:
         """The view of a function."""
         return DenseView.between(f.name, f.arguments, f.results)
 

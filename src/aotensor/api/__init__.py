@@ -1,0 +1,1 @@
+"""What users hold in their hands: Function, and the calls that make, compile and load one."""

@@ -1,0 +1,154 @@
+"""Definition: what a function takes and gives, by name, as it is to be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from inspect import Parameter, Signature
+from typing import Final, TypedDict
+
+from aotensor.driver.naming import c_name, input_names, output_names
+from aotensor.driver.prepare import passes_over
+from aotensor.driver.signature import (
+    In,
+    Outputs,
+    Updates,
+    check_unused,
+    check_values,
+    checked_inputs,
+    checked_updates,
+    default_updates,
+    named_outputs,
+    shared_leaves,
+)
+from aotensor.errors import GraphValueError
+from aotensor.graph.expression import called
+from aotensor.graph.passes import PassRecord
+from aotensor.graph.substitute import Replacements, checked_replacements
+from aotensor.graph.text import graph_text
+from aotensor.graph.variable import SharedVariable, Variable
+from aotensor.graph.walk import replace
+from aotensor.sparse.boundary import Flat, flatten
+
+STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
+
+
+class Options(TypedDict, total=False):
+    """The options of a definition, for who hands them on; `aotensor.function` says what they mean."""
+
+    updates: Updates
+    givens: Replacements
+    no_default_updates: bool | Collection[Variable]
+    name: str | None
+    rebuild_strict: bool
+    allow_input_downcast: bool | None
+    on_unused_input: str | None
+
+
+class Definition:
+    """Symbolic inputs and outputs under one name: all that compiling and verifying read of a function.
+
+    inputs, outputs: as given, the former as variables. arguments, results: all of the compiled function by name, shared
+    variables and their next values included. Options, and what is raised: as those of `aotensor.function`.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable | In],
+        outputs: Outputs,
+        *,
+        updates: Updates = None,
+        givens: Replacements = None,
+        no_default_updates: bool | Collection[Variable] = False,
+        name: str | None = None,
+        rebuild_strict: bool = True,
+        allow_input_downcast: bool | None = None,
+        on_unused_input: str | None = None,
+    ) -> None:
+        policy = "raise" if on_unused_input is None else on_unused_input
+        if policy not in ("raise", "warn", "ignore"):
+            raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
+        if name is not None and not (name.isidentifier() and name.isascii()):
+            raise GraphValueError(f"function name {name!r} is no C identifier")
+        self.name = name or "function"
+        self.is_named = name is not None
+        wishes = checked_inputs(inputs)
+        self.inputs = [one.variable for one in wishes]
+        self.outputs = outputs
+        self.allow_input_downcast = bool(allow_input_downcast)
+        self.output_kind, named = named_outputs(outputs)
+        pairs = checked_updates(updates)
+        replacements = checked_replacements(givens, rebuild_strict)
+        targets = replace([*named.values(), *(new for _, new in pairs)], replacements)
+        settled = [target for target, _ in pairs]
+        defaults = default_updates(targets, settled, no_default_updates, self.inputs, replacements)
+        pairs, targets = [*pairs, *defaults], [*targets, *(new for _, new in defaults)]
+        results, nexts = targets[: len(named)], targets[len(named) :]
+        check_values(named, results)
+        self.shared = shared_leaves(self.name, self.inputs, targets, [s for s, _ in pairs])
+        written = [*named.values(), *(new for _, new in pairs)]
+        check_unused(self.inputs, targets, replacements, written, policy)
+        self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
+        self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
+        #: input name → what it says about the arrays that it takes, where it says anything
+        self.wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
+
+    def _name_everything(
+        self,
+        wanted: Mapping[Variable, str | None],
+        named: Mapping[str, Variable],
+        results: Sequence[Variable],
+        pairs: Sequence[tuple[SharedVariable, Variable]],
+        nexts: Sequence[Variable],
+    ) -> None:
+        own = input_names(self.name, [(x, wanted.get(x) or x.name) for x in self.inputs])
+        taken = dict(zip(own, self.inputs, strict=True))
+        for position, x in enumerate(self.shared, len(self.inputs)):
+            taken[c_name(x.name or "", taken, f"in{position}")] = x
+        #: every input of the compiled function by name: the user's, then the shared variables
+        self.arguments: dict[str, Variable] = taken
+        self.names = {x: key for key, x in taken.items()}
+        self.__signature__ = _python_signature(list(taken)[: len(self.inputs)])
+        #: every output of the compiled function by name: the user's, then the next values of shared variables
+        self.results: dict[str, Variable] = dict(zip(output_names(self.name, list(named)), results, strict=True))
+        #: input name → output name of each updated shared variable
+        self.updates: dict[str, str] = {}
+        for (target, _), value in zip(pairs, nexts, strict=True):
+            key = c_name(f"new_{self.names[target]}", {*taken, *self.results}, "new")
+            self.results[key] = value
+            self.updates[self.names[target]] = key
+        #: output name → the user's key, for dicts
+        self.keys = dict(zip(self.results, named, strict=False))
+
+    @property
+    def flat(self) -> Flat:
+        """Arguments and results as they are compiled: after the passes over graphs, matrices as dense leaves."""
+        return self._prepared[0]
+
+    @property
+    def graph_records(self) -> list[PassRecord]:
+        """What each pass over the graph did, in order."""
+        return self._prepared[1]
+
+    @cached_property
+    def _prepared(self) -> tuple[Flat, list[PassRecord]]:
+        steps = self.graph_passes()
+        _, results = steps[-1]
+        return flatten(self.arguments, dict(zip(self.results, results, strict=True))), [record for record, _ in steps]
+
+    def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
+        """What each pass over the graph does, and the results after it."""
+        with called(self.names):
+            return list(passes_over(list(self.results.values()), list(self.arguments.values())))
+
+    def graph_text(self, stage: str) -> str:
+        """The text of the stage `graph` or `graph-opt`."""
+        if stage == "graph":
+            return graph_text(self.name, list(self.arguments.values()), self.results)
+        return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results)
+
+
+def _python_signature(names: Sequence[str]) -> Signature:
+    """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
+    out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
+    return Signature([*(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names), *out])
