@@ -11,7 +11,7 @@ import click
 
 from aotensor import Function
 from aotensor.driver.build import Build
-from aotensor.driver.definition import STAGES
+from aotensor.driver.definition import LOCATED_STAGES, STAGES
 from aotensor.driver.recipe import IR_SECTIONS, Options
 from aotensor.errors import LibraryError, ToolError
 from aotensor.passes.estimate import count_flops_in_text
@@ -32,6 +32,7 @@ from aotensor_runtime.elf import SHARED
 @click.option(
     "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
 )
+@click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
 @click.option("--function", "name", metavar="F", help="Only this function.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
@@ -39,7 +40,7 @@ from aotensor_runtime.elf import SHARED
 )  # fmt: skip
 @json_option
 @debug_option
-def command(subject: str, stage: str | None, name: str | None, form: str, as_json: bool) -> int:
+def command(subject: str, stage: str | None, locations: bool, name: str | None, form: str, as_json: bool) -> int:
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
@@ -48,14 +49,24 @@ def command(subject: str, stage: str | None, name: str | None, form: str, as_jso
     """
     form = "json" if as_json else form
     path, chosen = split_name(subject)
+    if locations:
+        _check_locations(path, stage, form)
     if form == "dot":
         _show_dot(subject, path, stage, name)
     elif is_library(path):
         with naming(path):
             return _inspect_library(path, stage, _one_name(chosen, name), form)
     else:
-        _inspect_model(_functions(subject, name), stage, form)
+        _inspect_model(_functions(subject, name), stage, form, locations)
     return Exit.DONE
+
+
+def _check_locations(path: Path, stage: str | None, form: str) -> None:
+    """Refuse --locations where there are none."""
+    if form == "dot" or stage not in LOCATED_STAGES:
+        raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(LOCATED_STAGES)}")
+    if is_library(path):
+        raise Refusal(f"{path}: the IR in a library has no locations", "inspect the model instead")
 
 
 def _one_name(chosen: str | None, name: str | None) -> str | None:
@@ -73,8 +84,9 @@ def _functions(subject: str, name: str | None) -> Sequence[Function]:
     return chosen
 
 
-def _inspect_model(functions: Sequence[Function], stage: str | None, form: str) -> None:
+def _inspect_model(functions: Sequence[Function], stage: str | None, form: str, locations: bool) -> None:
     build = Build(functions, None, Options())
+    build.locations = locations
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         if stage is not None:
             text = build.content(stage).decode()

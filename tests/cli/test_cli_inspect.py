@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,21 @@ def test_stages_of_a_model(call: Call, model: Path, stage: str) -> None:
     answer = call("inspect", f"{model}:twice", "--stage", stage)
     assert answer.code == 0
     assert "doubled" in answer.out
+
+
+def test_a_stage_with_the_lines_of_the_model(call: Call, model: Path, library: Path) -> None:
+    plain = call("inspect", f"{model}:twice", "--stage", "loops").out
+    located = call("inspect", f"{model}:twice", "--stage", "loops", "--locations").out
+    assert "loc(" not in plain
+    assert re.search(r'memref\.load .* loc\("model\.py":\d+:0\)$', located, re.MULTILINE)
+    assert str(model.parent) not in located
+    for arguments, reason in (
+        ((model, "--locations"), "--locations needs a stage that has them"),
+        ((model, "--stage", "asm", "--locations"), "--locations needs a stage that has them"),
+        ((library, "--stage", "loops", "--locations"), "the IR in a library has no locations"),
+    ):
+        answer = call("inspect", *arguments)
+        assert (answer.code, answer.out) == (2, "") and reason in answer.err
 
 
 @pytest.mark.parametrize("stage", ["graph", "tensor", "tensor-opt", "loops"])

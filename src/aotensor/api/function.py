@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.api.modes import Profile, checked_mode
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
-from aotensor.driver.definition import STAGES, Definition, Options
+from aotensor.driver.definition import STAGES, Definition, Options, check_locations
 from aotensor.driver.signature import In, Outputs, Updates
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
 from aotensor.graph.coercion import coerced, one_of
@@ -220,16 +220,20 @@ class Function(Definition):
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
 
     @coerced
-    def ir(self, stage: str) -> str:
+    def ir(self, stage: str, locations: bool = False) -> str:
         """The text of a stage: graph, graph-opt, tensor, tensor-opt, nest, loops, llvm, llvm-opt or asm.
 
-        Raises: GraphValueError for another stage.
+        locations: say behind each operation which line it comes from, as MLIR does: `loc("model.py":12:0)`. Graphs
+        always do.
+
+        Raises: GraphValueError for another stage, and for locations at one of LLVM's.
         """
         if one_of("stage", stage, STAGES) in ("graph", "graph-opt"):
             return self.graph_text(stage)
+        check_locations(stage, locations)
         from aotensor.driver.recipe import stage_text
 
-        return stage_text([self], stage)
+        return stage_text([self], stage, locations=locations)
 
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:

@@ -40,7 +40,7 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts.
+    begin: is told the name of each step when it starts. locations: texts say where operations come from.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -49,12 +49,13 @@ class Build:
         self.options = options
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
+        self.locations = False
 
     @cached_property
     def lowered(self) -> Lowered:
         """At loop level.   Raises: as `recipe.lower`."""
         with self._timed("lower"):
-            return lower(self.functions, self.options)
+            return lower(self.functions, self.options, locations=self.locations)
 
     @cached_property
     def library(self) -> Library:

@@ -31,6 +31,8 @@ from aotensor.graph.walk import replace
 from aotensor.sparse.boundary import Flat, flatten
 
 STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
+LOCATED_STAGES: Final = STAGES[: STAGES.index("llvm")]
+"""Stages that say where operations come from."""
 
 
 class Options(TypedDict, total=False):
@@ -146,6 +148,12 @@ class Definition:
         if stage == "graph":
             return graph_text(self.name, list(self.arguments.values()), self.results)
         return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results)
+
+
+def check_locations(stage: str, locations: bool) -> None:
+    """Raises: GraphValueError if locations are asked for at a stage that has none"""
+    if locations and stage not in LOCATED_STAGES:
+        raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(LOCATED_STAGES)}")
 
 
 def _python_signature(names: Sequence[str]) -> Signature:

@@ -98,6 +98,8 @@ class Lowered:
     options: Options
     runner: PassRunner
     texts: dict[str, str] = field(default_factory=dict)
+    has_locations: bool = False
+    """Do the texts say behind each operation where it comes from?"""
 
     @property
     def records(self) -> list[PassRecord]:
@@ -105,10 +107,10 @@ class Lowered:
         return self.runner.records
 
 
-def lower(functions: Sequence[Definition], options: Options, texts: bool = True) -> Lowered:
+def lower(functions: Sequence[Definition], options: Options, texts: bool = True, locations: bool = False) -> Lowered:
     """Functions down to loop level.
 
-    texts: keep the text of every stage.
+    texts: keep the text of every stage. locations: with the user's line behind each operation.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
@@ -124,7 +126,7 @@ def lower(functions: Sequence[Definition], options: Options, texts: bool = True)
     module, built = build(
         [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions], options.fp
     )
-    result = Lowered(list(functions), built, module, machine, options, runner)
+    result = Lowered(list(functions), built, module, machine, options, runner, has_locations=locations)
     for stage in ("graph", "graph-opt") if texts or runner.dump is not None else ():
         result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
@@ -183,7 +185,7 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 def _keep_text(lowered: Lowered, stage: str, wanted: bool) -> None:
     if wanted:
-        lowered.texts[stage] = text_of(lowered.module)
+        lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 
 
 def emit(lowered: Lowered) -> Module:
@@ -291,9 +293,11 @@ def _output_kind(f: Definition) -> OutputKind:
     return kinds[f.output_kind]
 
 
-def stage_text(functions: Sequence[Definition], stage: str, options: Options | None = None) -> str:
-    """The text of one stage, tensor and below."""
-    lowered = lower(functions, options or Options())
+def stage_text(
+    functions: Sequence[Definition], stage: str, options: Options | None = None, locations: bool = False
+) -> str:
+    """The text of one stage, tensor and below.   locations: with the user's line behind each operation"""
+    lowered = lower(functions, options or Options(), locations=locations)
     if stage in lowered.texts:
         return lowered.texts[stage]
     if stage == "llvm":

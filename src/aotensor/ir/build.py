@@ -25,6 +25,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.extents import depends_on_arguments_only, extents_function, follow_from_arguments
 from aotensor.ir.import_graph import import_graph
+from aotensor.ir.location import Locations, locate_behind
 from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
@@ -50,27 +51,31 @@ class BuiltFunction:
     output_extents: tuple[tuple[int | str | None, ...], ...]
 
 
-def build(programs: Sequence[Program], fp: str = "contract") -> tuple[ModuleOp, list[BuiltFunction]]:
+def build(
+    programs: Sequence[Program], fp: str = "contract", locations: Locations | None = None
+) -> tuple[ModuleOp, list[BuiltFunction]]:
     """Tensor IR of several functions in one module.
 
-    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`.
+    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: is told where operations come from.
 
     Raises: MissingInputError for a leaf that is no input, GraphError from typing rules.
     """
     module = ModuleOp([])
-    built = [_FunctionImporter(module, program, fp).run() for program in programs]
+    where = Locations() if locations is None else locations
+    built = [_FunctionImporter(module, program, fp, where).run() for program in programs]
     declare_special_functions(module)
     return module, built
 
 
 class _FunctionImporter:
-    def __init__(self, module: ModuleOp, program: Program, fp: str) -> None:
+    def __init__(self, module: ModuleOp, program: Program, fp: str, locations: Locations) -> None:
         self.program = program
         self.module = module
         types = [x.tensor_type for _, x in program.inputs]
         self.block = Block(arg_types=[value_type(t.dtype, t.static_shape) for t in types])
         regions = Regions(module, program.name)
         self.builder = TensorBuilder(Builder(InsertPoint.at_end(self.block)), fp, regions)
+        self.builder.locations = locations
         self.dims: dict[str, Extent] = {}
         self.values: dict[Variable, Tensor] = {}
 
@@ -84,7 +89,9 @@ class _FunctionImporter:
     def _import_inputs(self) -> None:
         for argument, (name, x) in zip(self.block.args, self.program.inputs, strict=True):
             argument.name_hint = name if name.isidentifier() else None
+            argument.location = self.builder.locations.at(x.site)
             extents: list[Extent] = []
+            last = self.block.last_op
             for axis, dim in enumerate(x.tensor_type.shape):
                 if isinstance(dim, int):
                     extents.append(dim)
@@ -100,11 +107,16 @@ class _FunctionImporter:
                     self.builder.dim_names.setdefault(extents[-1].ssa, dim_name(name, axis, dim))
             self.values[x] = Tensor(argument, x.dtype, tuple(extents))
             self.builder.sizes.admit(extents)
+            locate_behind(last, self.block, argument.location)
 
     def _finish(self, outputs: Sequence[Tensor]) -> None:
         name = self.program.name
         inputs = [argument.type for argument in self.block.args]
-        extents = [self.builder.scalars.index(n).ssa for x in outputs for n in x.extents]
+        extents: list[SSAValue] = []
+        for x, (_, variable) in zip(outputs, self.program.outputs, strict=True):
+            last = self.block.last_op
+            extents += [self.builder.scalars.index(n).ssa for n in x.extents]
+            locate_behind(last, self.block, self.builder.locations.at(variable.site))
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
         main.attributes["dims"] = self._dim_names()

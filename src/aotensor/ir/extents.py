@@ -31,7 +31,7 @@ def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.Fun
     copy = Block(arg_types=[a.type for a in block.args])
     for old, new in zip(block.args, copy.args, strict=True):
         mapper[old] = new
-        new.name_hint = old.name_hint
+        new.name_hint, new.location = old.name_hint, old.location
     for op in _needed(block, extents):
         copy.add_op(op.clone(mapper))
     results = [mapper[x] for x in extents]

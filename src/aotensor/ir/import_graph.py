@@ -9,6 +9,7 @@ from aotensor.errors import AotensorError, MissingInputError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
+from aotensor.ir.location import locate_behind
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.verbs import Tensor
 
@@ -45,7 +46,9 @@ class _Importer:
     def _constant(self, x: Constant) -> Tensor:
         key = ("constant", x.dtype, x.data.shape, x.data.tobytes())
         if key not in self.numbered:
+            last = self.builder.block.last_op
             self.numbered[key] = (self.builder.constant(x.data, x.dtype),)
+            locate_behind(last, self.builder.block, self.builder.locations.at(x.site))
         return self.numbered[key][0]
 
     def _apply(self, node: Apply) -> tuple[Tensor, ...]:
@@ -58,6 +61,7 @@ class _Importer:
 
     def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
         outside, self.builder.where = self.builder.where, node
+        last = self.builder.block.last_op
         try:
             verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
             lowered: Any = node.op.lower(verbs, *operands)
@@ -67,6 +71,7 @@ class _Importer:
             raise type(error)(f"{node.op.name}: {found.title}", lines=lines, hint=found.hint) from error
         finally:
             self.builder.where = outside
+        locate_behind(last, self.builder.block, self.builder.locations.of(node))
         results: tuple[Tensor, ...] = lowered if isinstance(lowered, tuple) else (lowered,)
         for result, out in zip(results, node.outputs, strict=True):
             assert (result.dtype, len(result.extents)) == (out.dtype, out.ndim), f"{node.op}: lowered to another type"

@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import GatherOp, PrefetchOp
 from aotensor.ir.verbs import Extent, Verbs
@@ -34,6 +35,11 @@ class LoopBuilder(Verbs):
 
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:
         super().__init__(builder, fastmath)
+
+    def belongs_to(self, op: Operation | BlockArgument) -> None:
+        """What is built from now on has the location of an operation, or of an argument."""
+        if isinstance(self.builder, LocatedBuilder):
+            self.builder.location = op.location
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:

@@ -25,6 +25,7 @@ from aotensor.ir.dialect import CheckOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.extents import sources
 from aotensor.ir.import_graph import import_graph
+from aotensor.ir.location import locate_behind
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import element_type, value_type
@@ -142,6 +143,8 @@ class Regions:
                 extents.append(known[outer.ssa][1])
             arguments.append(Tensor(argument, x.dtype, tuple(extents)))
             inner.sizes.admit(extents)
+            argument.location = b.locations.at(variable.site)
+            locate_behind(None, block, argument.location)
         results = import_graph(inner, body.outputs, _inputs(body, arguments), self._name)
         if not keeps_shape_checks:
             for op in list(block.ops):

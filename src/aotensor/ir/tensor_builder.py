@@ -28,6 +28,7 @@ from aotensor.graph.expression import placed
 from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.ir.library_verbs import LibraryVerbs
+from aotensor.ir.location import Locations
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.sizes import TOO_LARGE, Sizes, has_fitting_count
 from aotensor.ir.types import element_type, tensor_type
@@ -50,14 +51,15 @@ FP_POLICIES: Final = {
 class TensorBuilder(LibraryVerbs):
     """Builds tensor IR at one insertion point.
 
-    where: the op that is being lowered, for the messages of its checks; the importer sets it. dim_names: the names of
-    extents that have one.
+    where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: of its
+    nodes. dim_names: the names of extents that have one.
     """
 
     def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
         self._builder = builder
         self._fp = fp
         self._regions = regions
+        self.locations = Locations()
         self._fastmath, self.reassociate = FP_POLICIES[fp]
         self.scalars = Verbs(builder, self._fastmath)
         self.where: Apply | None = None
@@ -71,6 +73,7 @@ class TensorBuilder(LibraryVerbs):
         """A builder of the same function, here or at another place, whose checks hold there alone."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
         other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
+        other.locations = self.locations
         if builder is None:
             other.scalars, other._equal, other.sizes = self.scalars, dict(self._equal), self.sizes.copy()
         return other

@@ -17,20 +17,20 @@ from xdsl.printer import Printer
 _BINARY: Final = frozenset({arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.AddiOp, arith.MuliOp})
 
 
-def text_of(module: ModuleOp) -> str:
-    """The module in MLIR's notation, with a line end."""
+def text_of(module: ModuleOp, locations: bool = False) -> str:
+    """The module in MLIR's notation, with a line end.   locations: say behind each operation where it comes from"""
     stream = StringIO()
-    _Printer(stream).print_op(module)
+    _Printer(stream, locations).print_op(module)
     return stream.getvalue() + "\n"
 
 
 class _Printer(Printer):
-    def __init__(self, stream: StringIO) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: StringIO, locations: bool) -> None:
+        super().__init__(stream, print_debuginfo=locations)
         self._tails: dict[object, str] = {}
 
     def print_op(self, op: Operation) -> None:
-        if type(op) not in _BINARY or op.attributes:
+        if type(op) not in _BINARY or op.attributes or self.print_debuginfo:
             super().print_op(op)
             return
         self._print_results(op)

@@ -129,6 +129,7 @@ def _drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) 
     new = linalg.GenericOp(inputs, list(op.outputs), body, maps, list(op.iterator_types), [r.type for r in op.results])
     parent = op.parent
     assert parent is not None
+    new.location = op.location
     parent.insert_op_before(new, op)
     for old, result in zip(op.results, new.results, strict=True):
         old.replace_all_uses_with(result)
@@ -156,12 +157,14 @@ def _index_value(expression: AffineExpr, where: Sequence[SSAValue], user: Operat
     assert isinstance(expression, AffineConstantExpr)
     constant = arith.ConstantOp(IntegerAttr(expression.value, index), index)
     assert user.parent is not None
+    constant.location = user.location
     user.parent.insert_op_before(constant, user)
     return constant.result
 
 
 def _replace(old: Operation, new: Operation, value: SSAValue) -> None:
     assert old.parent is not None
+    new.location = old.location
     old.parent.insert_op_before(new, old)
     old.results[0].replace_all_uses_with(value)
     old.detach()

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder, origin
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.verbs import Extent
@@ -52,7 +53,7 @@ def _guard(kernel: func.FuncOp, number: int) -> None:
 
 
 def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
-    b = LoopBuilder(Builder(InsertPoint.before(op)))
+    b = LoopBuilder(builder_before(op))
     inside: Scalar | None = None
     worst, extent = b.index(0), b.index(0)
     for i, n in _limits(b, op):

@@ -143,6 +143,7 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
     assert isinstance(kind, MemRefType)
     view = memref.ViewOp(workspace, offset, op.dynamic_sizes, kind)
     view.attributes["scope"] = IntegerAttr(scope, i64)
+    view.location = op.location
     b.builder.insert(view)
     op.memref.replace_all_uses_with(view.result)
     op.detach()
@@ -307,4 +308,6 @@ def _free_the_rest(function: func.FuncOp) -> None:
         if isinstance(op, memref.AllocOp):
             block = op.parent
             assert block is not None and block.last_op is not None
-            block.insert_op_before(memref.DeallocOp.get(op.memref), block.last_op)
+            free = memref.DeallocOp.get(op.memref)
+            free.location = op.location
+            block.insert_op_before(free, block.last_op)

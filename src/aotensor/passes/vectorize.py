@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, func, math, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Block, Operation
-from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
@@ -122,7 +121,7 @@ def _split_off_rest(op: scf.ForOp, widest: int) -> None:
     block = op.parent
     assert block is not None
     block.insert_op_after(rest, op)
-    b = LoopBuilder(Builder(InsertPoint.before(op)))
+    b = LoopBuilder(builder_before(op))
     low, high = Scalar(op.lb, "index"), Scalar(op.ub, "index")
     groups = b.div(b.sub(high, low), b.index(widest))
     middle = b.add(low, b.mul(groups, b.index(widest)))

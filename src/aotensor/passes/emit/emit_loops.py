@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -26,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.passes.emit.function import FunctionEmitter, Outside, returned_values
@@ -59,10 +59,10 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
     extra += [memref_type("int64", [4]), memref_type_of(i8, [1])]
     block = Block(arg_types=[*inputs, *extra])
     for old, new in zip(arguments, block.args, strict=False):
-        new.name_hint = old.name_hint
+        new.name_hint, new.location = old.name_hint, old.location
     for new, hint in zip(block.args[len(inputs) :], _extra_names(function, is_extents), strict=True):
         new.name_hint = hint
-    b = LoopBuilder(Builder(InsertPoint.at_end(block)))
+    b = LoopBuilder(LocatedBuilder(InsertPoint.at_end(block)))
     detail, blas = block.args[-2:]
     outside = Outside(module, called, detail, blas, target)
     outputs = list(block.args[len(inputs) : len(inputs) + (1 if is_extents else len(results))])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, ModuleOp, TensorType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
@@ -191,10 +191,11 @@ class FunctionEmitter:
         assert isinstance(x.type, TensorType)
         return self.b.allocate(x.type.element_type, self.shape(x))
 
-    def _bind_arguments(self, arguments: Sequence[SSAValue]) -> None:
+    def _bind_arguments(self, arguments: Sequence[BlockArgument]) -> None:
         for number in (0, 1, self.outside.target.jam):
             self.b.index(number)
         for old, new in zip(arguments, self.arguments, strict=False):
+            self.b.belongs_to(old)
             if isinstance(new, Scalar):
                 self.root.values[old] = new.ssa
             elif isinstance(old.type, TensorType):
@@ -210,6 +211,7 @@ class FunctionEmitter:
     def _emit(self, ops: Sequence[Operation]) -> list[Scalar]:
         """Emit operations one after the other; behind a check that may fail, in the branch where it has not."""
         for position, op in enumerate(ops):
+            self.b.belongs_to(op)
             match op:
                 case CheckOp():
                     return self._emit_checks(ops[position:])
@@ -230,6 +232,7 @@ class FunctionEmitter:
         count = group_length(ops, self._sizes_output)
         checks: list[CheckOp] = []
         for op in ops[:count]:
+            self.b.belongs_to(op)
             if isinstance(op, CheckOp):
                 checks.append(op)
             else:
@@ -337,6 +340,8 @@ class FunctionEmitter:
                 assert self.outputs[0] is not None
                 self.b.store(value, self.outputs[0], [number])
                 continue
+            if isinstance(x, OpResult | BlockArgument):
+                self.b.belongs_to(x.op if isinstance(x, OpResult) else x)
             output = self.outputs[number]
             if output is None:
                 handed.append(self.scalar(x))

@@ -47,6 +47,7 @@ class TreeEmitter:
     def emit(self, ops: Iterable[Operation], frames: Sequence[Frame]) -> None:
         """Operations one after the other, for several iterations that advance together."""
         for op in ops:
+            self.b.belongs_to(op)
             if isinstance(op, LoopOp):
                 self._loop(op, frames)
                 continue
@@ -138,6 +139,7 @@ class TreeEmitter:
                 holder.registers[x] = value.ssa
             rows = [self.b.add(counter, self.b.index(row)) if row else counter for row in range(jam)]
             self.emit(loop.body.block.ops, [f.inside({loop.counter: row.ssa}, vectors) for f in frames for row in rows])
+            self.b.belongs_to(loop)
             return [_held(holder, x) for holder, x in carried]
 
         initial = before

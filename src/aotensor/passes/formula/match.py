@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import copysign
 from typing import Final
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
+from aotensor.ir.location import builder_before
 from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar, ScalarBuilder
 from aotensor.passes.formula.terms import Reader, Term, constant_of
 
@@ -25,7 +25,7 @@ class Formula:
         self.root = root
         self.operands = [reader.term(x) for x in root.operands]
         fastmath = getattr(root, "fastmath", None) or NO_FAST_MATH
-        self.b = ScalarBuilder(Builder(InsertPoint.before(root)), fastmath)
+        self.b = ScalarBuilder(builder_before(root), fastmath)
 
     # --- what is found -----------------------------------------------------------------------------------------------
 

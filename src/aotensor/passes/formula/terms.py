@@ -126,6 +126,7 @@ class Reader:
         assert isinstance(owner, Operation) and block is not None
         if isinstance(owner, IndexOp):
             copy = _counter(term, owner)
+            copy.location = before.location
         else:
             captured = {x for x in owner.operands if isinstance(x.type, TensorType)}
             scalars = [x for x in owner.operands if x not in captured]
@@ -167,6 +168,7 @@ class Reader:
             [r.type for r in op.results],
         )
         assert op.parent is not None
+        new.location = op.location
         op.parent.insert_op_before(new, op)
         for old, result in zip(op.results, new.results, strict=True):
             old.replace_all_uses_with(result)

@@ -34,6 +34,7 @@ def drop_unused_results(op: LapackOp) -> None:
     options = {name: op.option(name) for name in op.options.data}
     kept = op.tensors[number]
     part = LapackOp(kind, list(op.arguments), op.sizes[start : start + dynamic[number]], [kept.type], options)
+    part.location = op.location
     assert op.parent is not None
     op.parent.insert_op_before(part, op)
     kept.replace_all_uses_with(part.tensors[0])

@@ -19,8 +19,8 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.passes.nest.tree import copied_register, is_register
@@ -82,9 +82,9 @@ class _Blocking:
         self.start = self.outer.args[0]
 
     def run(self) -> None:
-        before = Builder(InsertPoint.before(self.loop))
+        before = builder_before(self.loop)
         rows = self._block_size(before)
-        b = Builder(InsertPoint.at_end(self.outer))
+        b = builder_at_end(self.outer, self.loop.location)
         end = b.insert(arith.AddiOp(self.start, rows)).result
         end = b.insert(arith.MinSIOp(end, self.loop.upper)).result
         registers = [op for op in self.loop.body.block.ops if isinstance(op, ValueOp)]
@@ -130,7 +130,9 @@ class _Blocking:
         kind = register.result.type
         assert isinstance(kind, TensorType)
         rows = b.insert(ValueOp([], TensorType(kind.element_type, [self.target.largest_block])))
-        home.block.insert_op_after(_copy(x, rows.result, self._row(home)), writer)
+        copy = _copy(x, rows.result, self._row(home))
+        locate(copy, register.location)
+        home.block.insert_op_after(copy, writer)
         for op in others:
             for statement in [inner for inner in op.walk() if isinstance(inner, DoOp)]:
                 place = [self._row(self.home[op])]
@@ -148,6 +150,7 @@ class _Blocking:
     def _row(self, phase: _Phase) -> SSAValue:
         if phase.row is None:
             op = arith.SubiOp(phase.block.args[0], self.start)
+            op.location = self.loop.location
             phase.block.insert_op_before(op, phase.block.first_op)  # type: ignore[arg-type]
             phase.row = op.result
         return phase.row

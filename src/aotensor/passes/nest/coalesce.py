@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
@@ -84,7 +83,7 @@ class _Coalescing:
     def __init__(self, chain: Sequence[ForOp]) -> None:
         self.chain = chain
         self.counters = [loop.counter for loop in chain]
-        self.b = Builder(InsertPoint.before(chain[0]))
+        self.b = builder_before(chain[0])
         self.views: dict[tuple[SSAValue, int], SSAValue] = {}
         known = [known_extent(loop) for loop in chain]
         self.total: int | None = prod(n for n in known if n is not None) if None not in known else None
@@ -95,6 +94,7 @@ class _Coalescing:
         block = root.parent
         assert block is not None
         loop = ForOp(self.extent, Block(arg_types=[IndexType()]))
+        loop.location = root.location
         held = [inner.body.block.detach_op(op) for op in list(inner.body.block.ops)]
         for op in held:
             if isinstance(op, DoOp):

@@ -17,6 +17,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.passes.nest.tree import perfect_nest
@@ -97,5 +98,6 @@ def _divide_one(nest: _Nest, rows: SSAValue, indptr: SSAValue) -> None:
     nest.entries = EntriesOp(outer.args[0], indptr, old.detach_region(old.body))
     outer.add_op(nest.entries)
     nest.root = ForOp(rows, outer)
+    locate(nest.root, old.location)
     block.insert_op_before(nest.root, old)
     block.erase_op(old)

@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import pin_rounding
+from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
@@ -92,6 +93,7 @@ class _Lowering:
         shape = zip(x.type.get_shape(), self.extents.shape(x), strict=True)
         sizes = [self.index(key) for n, key in shape if n < 0]
         made = ValueOp(sizes, x.type, init)
+        made.location = before.location
         made.result.name_hint = x.name_hint
         self.block.insert_op_before(made, before)
         self.extents.replace(x, made.result)
@@ -152,10 +154,11 @@ class _Lowering:
         subscripts = accesses(counters)
         operands = [*zip([*inputs, *results], subscripts, strict=True)]
         statement = DoOp(operands[: len(inputs)], operands[len(inputs) :], Region(body), scatter)
-        statement.location = op.location
         blocks[-1].add_op(statement)
+        locate(statement, op.location)
         for depth in reversed(range(len(loops))):
             loop = loops[depth](counters, blocks[depth])
+            loop.location = op.location
             if depth:
                 blocks[depth - 1].add_op(loop)
             else:

@@ -20,6 +20,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
@@ -139,6 +140,7 @@ class _Placement:
             TensorType(kind.element_type, [shape[axis] for axis in kept]),
             init,
         )
+        made.location = self.value.location
         made.result.name_hint = self.value.result.name_hint
         self._insert(made, depth)
         return made.result
@@ -167,6 +169,7 @@ class _Placement:
         block = Block(arg_types=[self._element] * 2)
         block.add_op(YieldOp(block.args[0]))
         copy = DoOp([(register, [])], [(memory, [self.written[axis] for axis in kept])], Region(block))
+        locate(copy, self.writer.location)
         holder = self._holder(self.complete)
         assert holder.parent is not None
         holder.parent.insert_op_after(copy, holder)
@@ -188,6 +191,7 @@ class _Placement:
         for extent, block in reversed(blocks):
             block.add_op(op)
             op = ForOp(extent, block)
+        locate(op, self.writer.location)
         self._insert(op, self.complete)
 
     def _extent(self, axis: int) -> SSAValue:
@@ -197,6 +201,7 @@ class _Placement:
         if shape[axis] == DYNAMIC_INDEX:
             return self.value.sizes[list(shape[:axis]).count(DYNAMIC_INDEX)]
         constant = arith.ConstantOp(IntegerAttr(shape[axis], IndexType()))
+        constant.location = self.value.location
         self._home.insert_op_before(constant, self.value)
         return constant.result
 

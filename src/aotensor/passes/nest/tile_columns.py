@@ -17,8 +17,8 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.passes.nest.strides import stride_along
@@ -106,7 +106,7 @@ class _Tiling:
         self.kind, self.lanes = kind, target.lanes(kind.bitwidth)
         self.sums = [op for op in self.statements if self._adds_up(op)]
         self.fills = {op: self._fill_of(op) for op in self.sums}
-        self.b = Builder(InsertPoint.before(loop))
+        self.b = builder_before(loop)
         self.numbers: dict[int, SSAValue] = {}
 
     def run(self) -> None:
@@ -118,7 +118,7 @@ class _Tiling:
             width = self._number(count * self.lanes)
             behind = self._whole(start, width)
             block = Block(arg_types=[IndexType()])
-            self._block(Builder(InsertPoint.at_end(block)), block.args[0], count, lanes)
+            self._block(builder_at_end(block, self.loop.location), block.args[0], count, lanes)
             self.b.insert(ForOp(behind, block, lower=start, step=width))
             start = behind
         assert start is not None
@@ -159,7 +159,9 @@ class _Tiling:
         body = loop.detach_region(loop.body)
         place = loop.parent
         assert place is not None
-        place.insert_op_before(ForOp(loop.upper, body, lower=start), loop if loop is self.columns else self.loop)
+        rest = ForOp(loop.upper, body, lower=start)
+        rest.location = loop.location
+        place.insert_op_before(rest, loop if loop is self.columns else self.loop)
         loop.add_region(Region(Block(arg_types=[IndexType()])))
         place.erase_op(loop)
 
@@ -177,7 +179,7 @@ class _Tiling:
                 declared = ValueOp([], TensorType(self.kind, [self.lanes]), init, lanes=self.lanes)
                 totals[op, v] = b.insert(declared).result
         body = Block(arg_types=[IndexType()])
-        inner = Builder(InsertPoint.at_end(body))
+        inner = builder_at_end(body, self.loop.location)
         values: dict[SSAValue, SSAValue] = {self.loop.counter: body.args[0]}
         for held in list(self.loop.body.block.ops)[:-1]:
             inner.insert(held.clone(values))
@@ -209,6 +211,7 @@ class _Tiling:
             block.add_op(copy)
         loop = ForOp(lanes, block)
         loop.schedule(lanes=self.lanes)
+        locate(loop, self.columns.location)
         return loop
 
     def _store(self, statement: DoOp, total: SSAValue, column: SSAValue, lanes: SSAValue) -> ForOp:
@@ -222,6 +225,7 @@ class _Tiling:
         block.add_ops([index, DoOp([(total, [block.args[0]])], [target], Region(body))])
         loop = ForOp(lanes, block)
         loop.schedule(lanes=self.lanes)
+        locate(loop, statement.location)
         return loop
 
     def _prefetch(self, b: Builder, entry: SSAValue, columns: Sequence[SSAValue]) -> None:

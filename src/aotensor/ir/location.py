@@ -1,0 +1,95 @@
+"""The user's lines on operations, as MLIR has them: `loc("model.py":12:0)`.
+
+The importer gives each operation the line of the node that it comes from; passes hand it on, and what they make has the
+location of what it is made for. File names have no folder, so that texts do not depend on it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from xdsl.builder import Builder, InsertOpInvT
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint
+
+from aotensor.graph.op import Apply
+from aotensor.graph.site import Site
+
+_COLUMN = IntAttr(0)
+"""A line is all that is known."""
+
+
+class Locations:
+    """Locations of what becomes of a graph, and the way back from them: each node has an object of its own."""
+
+    def __init__(self) -> None:
+        self._of: dict[Apply, LocationAttr] = {}
+        self._nodes: dict[int, Apply] = {}
+        """By the identity of the location, which `_of` keeps alive."""
+        self._files: dict[str, StringAttr] = {}
+
+    def of(self, node: Apply) -> LocationAttr:
+        """The location of what a node becomes."""
+        found = self._of.get(node)
+        if found is None:
+            found = self._of[node] = self.at(node.outputs[0].site)
+            self._nodes[id(found)] = node
+        return found
+
+    def at(self, site: Site | None) -> LocationAttr:
+        """The location of a line."""
+        if site is None:
+            return UNKNOWN_LOC
+        if site.file not in self._files:
+            self._files[site.file] = StringAttr(os.path.basename(site.file))
+        return FileLineColLoc(self._files[site.file], IntAttr(site.line), _COLUMN)
+
+    def node(self, location: LocationAttr) -> Apply | None:
+        """The node that an operation with this location comes from."""
+        return self._nodes.get(id(location))
+
+
+class LocatedBuilder(Builder):
+    """Gives what it inserts a location, where there is none.   location: may be set at any time"""
+
+    def __init__(self, insertion_point: InsertPoint, location: LocationAttr = UNKNOWN_LOC) -> None:
+        super().__init__(insertion_point)
+        self.location = location
+
+    def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
+        """Insert operations, and say where they come from."""
+        for one in (op,) if isinstance(op, Operation) else op:
+            if one.location is UNKNOWN_LOC:
+                one.location = self.location
+        return super().insert(op, insertion_point)
+
+
+def builder_before(op: Operation) -> LocatedBuilder:
+    """Builds in front of an operation, for it."""
+    return LocatedBuilder(InsertPoint.before(op), op.location)
+
+
+def builder_at_end(block: Block, location: LocationAttr) -> LocatedBuilder:
+    """Builds at the end of a block."""
+    return LocatedBuilder(InsertPoint.at_end(block), location)
+
+
+def locate(op: Operation, location: LocationAttr) -> None:
+    """Give an operation, and all in it, a location where they have none."""
+    for inner in op.walk():
+        if inner.location is UNKNOWN_LOC:
+            inner.location = location
+
+
+def locate_behind(last: Operation | None, block: Block, location: LocationAttr) -> None:
+    """Say where the operations of a block come from that stand behind `last`."""
+    op = block.first_op if last is None else last.next_op
+    while op is not None:
+        locate(op, location)
+        op = op.next_op
+
+
+def is_located(op: Operation) -> bool:
+    """Is it known where an operation comes from?"""
+    return isinstance(op.location, FileLineColLoc)
