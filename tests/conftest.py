@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: threads that wait for each other spin
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # half of the time of a process that a test starts is parsing then
+    sys.dont_write_bytecode = False
 
 import numpy as np
 import pytest
@@ -42,22 +45,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="session")
-def plain_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache of its own for code that is not optimised: keys do not tell it from other code."""
-    return tmp_path_factory.mktemp("plain")
-
-
-@pytest.fixture(autouse=True)
-def plain_code(request: pytest.FixtureRequest, plain_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def plain_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Calls of functions compile without LLVM's optimiser, which takes half of the time; with --all they do not.
 
-    A test that is marked `optimised` has it in every run.
+    Into a cache of their own: keys do not tell code that is optimised from code that is not.
     """
-    is_plain = request.path.parent.name in PLAIN and request.node.get_closest_marker("optimised") is None
-    if is_plain and not request.config.getoption("--all"):
-        monkeypatch.setattr("aotensor.driver.artifact.Options", partial(Options, opt_level=0))
-        monkeypatch.setenv("AOTENSOR_CACHE_DIR", str(plain_cache))
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name in PLAIN and not request.config.getoption("--all"):
+            patch.setattr("aotensor.driver.artifact.Options", partial(Options, opt_level=0))
+            own = tmp_path_factory.getbasetemp()
+            shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+            patch.setenv("AOTENSOR_CACHE_DIR", str(shared / "plain"))
+        yield
 
 
 @pytest.fixture

@@ -16,8 +16,7 @@ from tiny_target import TINY
 import aotensor as aot
 import aotensor_runtime as art
 from aotensor.core.types import Array, TensorType
-from aotensor.driver.build import Build
-from aotensor.driver.recipe import Options
+from aotensor.driver.recipe import Options, lower, make_library
 from aotensor.errors import AotensorError
 from aotensor.gradient import Lop, Rop
 from aotensor.graph.variable import Variable
@@ -45,6 +44,7 @@ class CompiledRows:
 
     libraries: Sequence[Sequence[Case]]
     folder: Path
+    opt_level: int
     programs: Callable[[Case], Sequence[RowProgram]]
     _compiled: dict[str, list[tuple[RowProgram, Callable[..., list[Array]]]]] = field(default_factory=dict)
     _broken: set[str] = field(default_factory=set)
@@ -53,12 +53,13 @@ class CompiledRows:
     def of(
         tables: Mapping[str, Sequence[Case]],
         folder: Path,
+        opt_level: int,
         programs: Callable[[Case], Sequence[RowProgram]] = lambda case: [row_program(case)],
         rows: int = _FUNCTIONS,
     ) -> CompiledRows:
         """Libraries of rows that stand in one table together."""
         libraries = [table[k : k + rows] for table in tables.values() for k in range(0, len(table), rows)]
-        return CompiledRows(libraries, folder, programs)
+        return CompiledRows(libraries, folder, opt_level, programs)
 
     def results(self, case: Case) -> list[tuple[Array, Array]]:
         """(compiled, reference) of the outputs and the derivatives, of all programs of the row."""
@@ -82,7 +83,8 @@ class CompiledRows:
         programs = {case.id: self.programs(case) for case in cases}
         functions = [program.function for several in programs.values() for program in several]
         path = self.folder / f"{name}.so"
-        path.write_bytes(Build(functions, name, Options(opt_level=1, facts=TINY)).shared)
+        lowered = lower(functions, Options(opt_level=self.opt_level, facts=TINY), texts=False)
+        path.write_bytes(make_library(lowered, name).shared())
         library = art.load(path)
         for id, several in programs.items():
             self._compiled[id] = [(program, getattr(library, program.function.name)) for program in several]

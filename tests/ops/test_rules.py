@@ -29,14 +29,20 @@ STEERED = {
 @pytest.fixture(scope="module")
 def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
     """The rows that this run compiles; with `-k` these are few, and one library is quickly made."""
-    return CompiledRows.of(_wanted(request, test_compiled_is_reference), tmp_path_factory.mktemp("rows"))
+    wanted = _wanted(request, test_compiled_is_reference)
+    return CompiledRows.of(wanted, tmp_path_factory.mktemp("rows"), _opt_level(request))
 
 
 @pytest.fixture(scope="module")
 def combined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
     """The rows that this run compiles in combinations of outputs."""
     wanted = _wanted(request, test_outputs_are_right_together)
-    return CompiledRows.of(wanted, tmp_path_factory.mktemp("combined"), combined_programs, rows=8)
+    folder = tmp_path_factory.mktemp("combined")
+    return CompiledRows.of(wanted, folder, _opt_level(request), combined_programs, rows=8)
+
+
+def _opt_level(request: pytest.FixtureRequest) -> int:
+    return 1 if request.config.getoption("--all") else 0
 
 
 def _wanted(request: pytest.FixtureRequest, test: Callable[..., None]) -> dict[str, list[Case]]:
