@@ -16,8 +16,9 @@ from aotensor.driver.build import FORMS, TEXTS, Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.model import Model, is_library, load_model, split_name
+from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import CONTEXT, Refusal, Session, debug_option, json_option, machine_options
+from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks

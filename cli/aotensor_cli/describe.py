@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from aotensor.core.polynomial import Polynomial
 from aotensor.driver.linkage import Linkage, read_linkage
-from aotensor.passes.estimate import Polynomial
-from aotensor_cli.reading.work import flops_of
 from aotensor_runtime.abi import DTYPE_SIZES
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
@@ -68,12 +67,10 @@ class Description:
         ]
 
 
-def describe(
-    data: bytes, passes: list[dict[str, Any]] | None = None, flops: Mapping[str, str] | None = None
-) -> Description:
+def describe(data: bytes, passes: list[dict[str, Any]] | None = None) -> Description:
     """Read a library or object file. What is damaged in it is noted, and the rest is read all the same.
 
-    passes, flops: what passes did and the work of a call by function, if that is known; else the file is asked.
+    passes: what passes did, if that is known; else the file is asked.
 
     Raises: LibraryError if there is no manifest that can be read.
     """
@@ -96,10 +93,10 @@ def describe(
     no_passes: list[dict[str, Any]] = []
     no_flops: dict[str, str] = {}
     own = attempt(lambda: _recorded_passes(container), no_passes) if passes is None else passes
-    formulas = attempt(lambda: flops_of(container), no_flops) if flops is None else flops
+    formulas = attempt(lambda: _recorded_flops(container), no_flops)
     work = {spec.name: {"bytes": argument_bytes(spec)} for spec in manifest.functions}
-    for function, formula in formulas.items():
-        work[function]["flops"] = formula
+    for name in work.keys() & formulas.keys():
+        work[name]["flops"] = formulas[name]
     return Description(container, manifest, len(data), linkage, work, own, tuple(dict.fromkeys(damages)))
 
 
@@ -123,15 +120,32 @@ def section_text(container: Container, name: str) -> str:
 
 def _recorded_passes(container: Container) -> list[dict[str, Any]]:
     """Name, and operations before and after, of every pass.   Raises: DamagedLibrary"""
-    if "passes" not in container.extra_names():
-        return []
+    rows = _recorded(container, "passes", [])
     try:
-        rows = [(name, before, after) for name, before, after in json.loads(section_text(container, "passes"))]
-    except (ValueError, TypeError, RecursionError) as error:
+        found = [{"name": name, "before": before, "after": after} for name, before, after in rows]
+    except (ValueError, TypeError) as error:
         raise DamagedLibrary("section passes is damaged: it is no list of passes") from error
-    if not all(type(name) is str and type(before) is type(after) is int for name, before, after in rows):
+    if not all(list(map(type, row.values())) == [str, int, int] for row in found):
         raise DamagedLibrary("section passes is damaged: it is no list of passes")
-    return [{"name": name, "before": before, "after": after} for name, before, after in rows]
+    return found
+
+
+def _recorded_flops(container: Container) -> dict[str, str]:
+    """Function → formula of its floating point operations.   Raises: DamagedLibrary"""
+    found = _recorded(container, "work", {})
+    if not isinstance(found, dict) or not all(isinstance(formula, str) for formula in found.values()):
+        raise DamagedLibrary("section work is damaged: it is no table of formulas")
+    return found
+
+
+def _recorded(container: Container, name: str, otherwise: Any) -> Any:
+    """A section that is JSON, `otherwise` if there is none.   Raises: DamagedLibrary"""
+    if name not in container.extra_names():
+        return otherwise
+    try:
+        return json.loads(section_text(container, name))
+    except (ValueError, RecursionError) as error:
+        raise DamagedLibrary(f"section {name} is damaged: it is no JSON") from error
 
 
 def argument_bytes(spec: FunctionSpec) -> str:

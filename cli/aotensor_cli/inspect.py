@@ -9,22 +9,15 @@ from typing import Any
 
 import click
 
-from aotensor import Function
-from aotensor.driver.build import Build
-from aotensor.driver.definition import LOCATED_STAGES, STAGES
-from aotensor.driver.recipe import IR_SECTIONS, Options
-from aotensor.errors import LibraryError, ToolError
-from aotensor.passes.estimate import count_flops_in_text
+from aotensor.driver.stages import IR_STAGES, STAGES
 from aotensor_cli.describe import Description, describe, section_text, signature
-from aotensor_cli.dot import graph_dot
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.model import is_library, load_model, naming, read_library, split_name
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
-from aotensor_cli.reading.work import flops_text
-from aotensor_cli.terminal.remarks import without_remarks
-from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar, what_there_is
+from aotensor_cli.reading.library import is_library, naming, read_library, split_name
+from aotensor_cli.terminal.render import show, show_json, show_table, talk
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
+from aotensor_runtime.errors import LibraryError
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
@@ -51,20 +44,20 @@ def command(subject: str, stage: str | None, locations: bool, name: str | None, 
     path, chosen = split_name(subject)
     if locations:
         _check_locations(path, stage, form)
-    if form == "dot":
-        _show_dot(subject, path, stage, name)
-    elif is_library(path):
+    if form == "dot" and (stage not in (None, "graph") or is_library(path)):
+        raise Refusal("--format dot draws the graph stage of a model")
+    if is_library(path):
         with naming(path):
             return _inspect_library(path, stage, _one_name(chosen, name), form)
     else:
-        _inspect_model(_functions(subject, name), stage, form, locations)
+        _inspect_model(subject, stage, name, form, locations)
     return Exit.DONE
 
 
 def _check_locations(path: Path, stage: str | None, form: str) -> None:
     """Refuse --locations where there are none."""
-    if form == "dot" or stage not in LOCATED_STAGES:
-        raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(LOCATED_STAGES)}")
+    if form == "dot" or stage not in IR_STAGES:
+        raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(IR_STAGES)}")
     if is_library(path):
         raise Refusal(f"{path}: the IR in a library has no locations", "inspect the model instead")
 
@@ -75,45 +68,16 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _functions(subject: str, name: str | None) -> Sequence[Function]:
-    functions = load_model(subject).functions
-    chosen = [f for f in functions if name in (None, f.name)]
-    if not chosen:
-        names = [f.name for f in functions]
-        raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or _has(names))
-    return chosen
+def _inspect_model(subject: str, stage: str | None, name: str | None, form: str, locations: bool) -> None:
+    from aotensor_cli.inspect_model import described, drawn, stage_text
 
-
-def _inspect_model(functions: Sequence[Function], stage: str | None, form: str, locations: bool) -> None:
-    build = Build(functions, None, Options())
-    build.locations = locations
-    with progress(f"compiling {build.name}") as build.begin, without_remarks():
-        if stage is not None:
-            text = build.content(stage).decode()
-        else:
-            data = _library_bytes(build)
-    if stage is not None:
-        _show_text(stage, text, form)
-        return
-    passes = [
-        {"name": x.name, "before": x.before, "after": x.after, "seconds": x.seconds} for x in build.lowered.records
-    ]
-    manifest, loops = build.library.manifest, build.lowered.texts["loops"]
-    flops = {
-        spec.name: flops_text(found)
-        for spec in manifest.functions
-        if (found := count_flops_in_text(loops, f"{spec.name}.kernel", [value.shape for value in spec.values]))
-    }
-    _show_description(describe(data, passes, flops), [f.name for f in functions], form)
-
-
-def _library_bytes(build: Build) -> bytes:
-    """The linked library, or its object code where no linker is there."""
-    try:
-        return build.shared
-    except ToolError as error:
-        talk(f"warning: {error.diagnostic.title}, so size and symbols are those of the object file")
-        return build.library.object_code
+    if form == "dot":
+        show(drawn(subject, name), nl=False)
+    elif stage is not None:
+        _show_text(stage, stage_text(subject, name, stage, locations), form)
+    else:
+        description, names = described(subject, name)
+        _show_description(description, names, form)
 
 
 def _inspect_library(path: Path, stage: str | None, name: str | None, form: str) -> int:
@@ -121,12 +85,12 @@ def _inspect_library(path: Path, stage: str | None, name: str | None, form: str)
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     if name is not None and name not in functions:
-        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or _has(functions))
+        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or what_there_is(functions))
     if stage is None:
         found = describe(container.elf.data)
         _show_description(found, [name] if name else functions, form)
         return _report(path, found.damages)
-    if stage not in IR_SECTIONS or f"ir.{stage}" not in container.extra_names():
+    if stage not in IR_STAGES or f"ir.{stage}" not in container.extra_names():
         raise Refusal(f"{path}: stage {stage} does not travel in a library", "inspect the model instead")
     text = section_text(container, f"ir.{stage}")
     _show_text(stage, text if name is None else function_text(text, stage, name), form)
@@ -142,11 +106,6 @@ def _report(path: Path, damages: Sequence[str]) -> int:
     for text in damages:
         talk(f"error: {path}: {text}")
     return Exit.USAGE if damages else Exit.DONE
-
-
-def _has(names: Sequence[str]) -> str:
-    """What there is, in one line."""
-    return f"it has {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
 
 
 def function_text(text: str, stage: str, name: str) -> str:
@@ -201,9 +160,3 @@ def _work_rows(work: dict[str, str]) -> list[tuple[str, str]]:
 def _pass_row(row: dict[str, Any]) -> tuple[str, str, str]:
     change = f"{row['before']} -> {row['after']}" if row["before"] != row["after"] else f"{row['before']} (unchanged)"
     return row["name"], change, f"{row['seconds']:.4f}" if "seconds" in row else ""
-
-
-def _show_dot(subject: str, path: Path, stage: str | None, name: str | None) -> None:
-    if stage not in (None, "graph") or is_library(path):
-        raise Refusal("--format dot draws the graph stage of a model", code=Exit.USAGE)
-    show(graph_dot(_functions(subject, name)), nl=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -15,15 +14,13 @@ from typing import Final
 
 from aotensor import Function
 from aotensor.driver.naming import c_name
-from aotensor.errors import LibraryError
 from aotensor_cli.failure import explain
 from aotensor_cli.options import Exit, Refusal, similar
 from aotensor_cli.reading.kinds import refuse_other_kinds
+from aotensor_cli.reading.library import split_name
 from aotensor_cli.reading.opened import opened_files
-from aotensor_runtime.library import read_file
 
 _MODULE: Final = "__aotensor_model__"
-_LIBRARY_SUFFIXES: Final = (".so", ".o", ".dylib", ".dll")
 _MAX_SOURCE: Final = 1 << 24
 """Longest model, in bytes: a pipe or a device may never end."""
 
@@ -38,41 +35,6 @@ class Model:
     path: Path
     functions: tuple[Function, ...]
     opened: tuple[Path, ...]
-
-
-def split_name(text: str) -> tuple[Path, str | None]:
-    """`file.py:name` → path and name; a path that holds a colon and exists is a path."""
-    head, colon, tail = text.rpartition(":")
-    if colon and tail.isidentifier() and not Path(text).exists():
-        return Path(head), tail
-    return Path(text), None
-
-
-def is_library(path: Path) -> bool:
-    """Is it a compiled file, judged by its first bytes and then by its name?"""
-    start = b""
-    with contextlib.suppress(OSError, ValueError):
-        if stat.S_ISREG(path.stat().st_mode):  # looking into a pipe would take away what is in it
-            with path.open("rb") as file:
-                start = file.read(4)
-    return start == b"\x7fELF" or path.suffix in _LIBRARY_SUFFIXES
-
-
-def read_library(path: Path) -> bytes:
-    """The bytes of a compiled file.   Raises: Refusal if it cannot be read"""
-    try:
-        return read_file(path)
-    except LibraryError as error:
-        raise Refusal(error.diagnostic.title) from error
-
-
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Put the path in front of what is wrong with a library."""
-    try:
-        yield
-    except LibraryError as error:
-        raise type(error)(f"{path}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
 
 
 def load_model(text: str) -> Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, TypeVar
@@ -43,6 +43,11 @@ def similar(name: str, known: Iterable[str]) -> str | None:
     """The hint for a name that is none, if it looks like one that is: `did you mean logistic?`"""
     close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def what_there_is(names: Sequence[str]) -> str:
+    """The hint for a name that is like none: the first ones that there are."""
+    return f"it has {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
 
 
 class Refusal(Exception):

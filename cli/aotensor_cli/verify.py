@@ -11,8 +11,9 @@ from aotensor.verification.library import verify_library
 from aotensor.verification.report import Report
 from aotensor.verification.verify import verify_function
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.model import is_library, load_model, naming, read_library, split_name
+from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
+from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table
 

@@ -12,7 +12,7 @@ import pytest
 from command_line import Call
 
 from aotensor.codegen.container import seal
-from aotensor.driver.definition import STAGES
+from aotensor.driver.stages import STAGES
 from aotensor_runtime.abi import ABI_VERSION
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from command_line import Call
 
-from aotensor_cli.model import load_model, split_name
+from aotensor_cli.model import load_model
+from aotensor_cli.reading.library import split_name
 
 HEAD = "import aotensor as aot, aotensor.tensor as at\nx = at.vector('x')\n"
 

@@ -9,8 +9,8 @@ import click
 import pytest
 from programs import ROOT
 
-from aotensor.driver.definition import STAGES
 from aotensor.driver.prepare import GRAPH_RECIPE
+from aotensor.driver.stages import STAGES
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, library_recipe
 from aotensor_cli.main import group
 

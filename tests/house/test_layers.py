@@ -36,6 +36,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.main", "aotensor_cli.*"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
+    ("aotensor_cli.inspect", "aotensor_cli.inspect_model"): "a library is inspected without the compiler",
+    ("aotensor_cli.terminal.render", "aotensor_cli.terminal.colours"): "rich takes as long as all that inspect reads",
     ("aotensor_cli.doctor", "aotensor.codegen.llvm"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.doctor", "aotensor.codegen.machine"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
@@ -173,6 +175,8 @@ def test_there_are_no_cycles() -> None:
         ("aotensor.tensor", ("xdsl", "llvmlite", "scipy", "click")),
         ("aotensor_runtime", ("aotensor", "xdsl", "llvmlite", "scipy")),
         ("aotensor_cli.main", ("aotensor", "xdsl", "llvmlite", "scipy", "numpy")),
+        ("aotensor_cli.inspect", ("xdsl", "llvmlite", "scipy", "rich")),
+        ("aotensor_cli.run", ("xdsl", "llvmlite", "scipy", "rich")),
     ],
 )
 def test_what_an_import_does_not_load(module: str, absent: tuple[str, ...]) -> None:

@@ -13,17 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from aotensor_cli.terminal.plain import is_plain, printable
-
-_STYLES: Final = {
-    **dict.fromkeys(("ok", "right"), "green"),
-    **dict.fromkeys(("failed", "missing", "wrong"), "bold red"),
-    **dict.fromkeys(("skipped", "optional", "too noisy to tell"), "yellow"),
-}
 
 WIDTH: Final = 100
 """Columns of a table where no terminal says how many there are."""
@@ -46,10 +37,9 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, err: bo
     if is_plain(stream):
         click.echo(plain_table(headers, cells, WIDTH if wrap else None), err=err)
         return
-    table = Table(*headers, box=None, pad_edge=False, header_style="bold", show_header=any(headers))
-    for row in cells:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    Console(file=stream).print(table)
+    from aotensor_cli.terminal.colours import print_table
+
+    print_table(stream, headers, cells)
 
 
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
@@ -110,7 +100,9 @@ def progress(what: str, *, is_quiet: bool = False) -> Iterator[Callable[[str], N
     if is_quiet or is_plain(sys.stderr):
         yield lambda step: None
         return
-    line = _Line(what)
+    from aotensor_cli.terminal.colours import columns
+
+    line = _Line(what, columns())
     try:
         yield line.begin
     finally:
@@ -123,8 +115,9 @@ class _Line:
     compiling logistic: optimise and generate code 1.4 s (load the model 0.3, lower 0.6)
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, columns: int) -> None:
         self._what, self._step, self._start, self._done = what, "", time.perf_counter(), list[str]()
+        self._columns = columns
         self._first, self._is_closed = self._start, threading.Event()
         self._stream = os.fdopen(os.dup(sys.stderr.fileno()), "w")  # also while stderr leads elsewhere
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -152,13 +145,9 @@ class _Line:
             now = time.perf_counter()
             text = f"{self._what}: {self._step} {now - self._start:.1f} s" if self._step else f"{self._what} ..."
             text += f" ({', '.join(self._done)})" if self._done else ""
-            self._write(f"\r\x1b[K{printable(text)[: _columns() - 1]}")
+            self._write(f"\r\x1b[K{printable(text)[: self._columns - 1]}")
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()
-
-
-def _columns() -> int:
-    return max(Console(stderr=True).width, 20)

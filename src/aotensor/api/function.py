@@ -12,8 +12,9 @@ import numpy as np
 from aotensor.api.modes import Profile, checked_mode
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
-from aotensor.driver.definition import STAGES, Definition, Options, check_locations
+from aotensor.driver.definition import Definition, Options, check_locations
 from aotensor.driver.signature import In, Outputs, Updates
+from aotensor.driver.stages import STAGES
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expression import called

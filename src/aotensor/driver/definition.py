@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from inspect import Parameter, Signature
-from typing import Final, TypedDict
+from typing import TypedDict
 
 from aotensor.driver.naming import c_name, input_names, output_names
 from aotensor.driver.prepare import passes_over
@@ -21,6 +21,7 @@ from aotensor.driver.signature import (
     named_outputs,
     shared_leaves,
 )
+from aotensor.driver.stages import IR_STAGES
 from aotensor.errors import GraphValueError
 from aotensor.graph.expression import called
 from aotensor.graph.passes import PassRecord
@@ -29,10 +30,6 @@ from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import replace
 from aotensor.sparse.boundary import Flat, flatten
-
-STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops", "llvm", "llvm-opt", "asm")
-LOCATED_STAGES: Final = STAGES[: STAGES.index("llvm")]
-"""Stages that say where operations come from."""
 
 
 class Options(TypedDict, total=False):
@@ -152,8 +149,8 @@ class Definition:
 
 def check_locations(stage: str, locations: bool) -> None:
     """Raises: GraphValueError if locations are asked for at a stage that has none"""
-    if locations and stage not in LOCATED_STAGES:
-        raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(LOCATED_STAGES)}")
+    if locations and stage not in IR_STAGES:
+        raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
 
 
 def _python_signature(names: Sequence[str]) -> Signature:

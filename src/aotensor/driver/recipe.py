@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.lapack_call import define_lapack_calls
@@ -18,6 +18,7 @@ from aotensor.config import config
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.stages import IR_STAGES
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes import PassRecord
@@ -30,6 +31,7 @@ from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.emit.library import calls_product
+from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.pipeline import (
     EXPAND_MATH,
@@ -60,8 +62,6 @@ from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
-
-IR_SECTIONS: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,10 @@ def make_library(lowered: Lowered, name: str) -> Library:
         raise GraphValueError(f"{name[:60]!r} cannot name a library", hint=hint)
     pool = _SharedValues()
     specs = [_signature(f, b, pool, lowered) for f, b in zip(lowered.functions, lowered.built, strict=True)]
-    texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_SECTIONS if stage in lowered.texts}
+    texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
+    sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
     vectors = make_vectors(lowered.functions)
     if vectors:
         sections[VECTORS_SECTION] = vectors
@@ -220,6 +221,11 @@ def make_library(lowered: Lowered, name: str) -> Library:
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library
+
+
+def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
+    """The floating point operations of a call."""
+    return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values])
 
 
 class _SharedValues(ValuePool):

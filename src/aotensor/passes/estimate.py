@@ -8,109 +8,20 @@ A division that unrolling brings in counts as exact, so main loop and rest add u
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import ParseError, VerifyException
 
-from aotensor.errors import InternalError
-from aotensor.ir.context import parse_module
+from aotensor.core.polynomial import Polynomial
 from aotensor.ir.types import index
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
-from aotensor.passes.expand_math import expand_math
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
 
 Shape: TypeAlias = Sequence[int | str | None]
-
-_TYPICAL: Final = 1000
-"""Extent at which the branches of an scf.if are compared."""
-
-
-Monomial: TypeAlias = tuple[tuple[str, int], ...]
-"""Sorted pairs of a name and its exponent, which may be negative."""
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    """Σ coefficient · monomial. Prints as `4*n*p + 12*n`.
-
-    Names that begin with `#` stand for run-time values such as the number of rows in a block: they are expected to
-    cancel, as blocks · rows per block is the number of rows.
-    """
-
-    terms: Mapping[Monomial, Fraction] = field(default_factory=dict)
-
-    @staticmethod
-    def of(value: int | str) -> Polynomial:
-        """A number or a dim."""
-        key: Monomial = ((value, 1),) if isinstance(value, str) else ()
-        factor = 1 if isinstance(value, str) else value
-        return Polynomial({key: Fraction(factor)} if factor else {})
-
-    def __add__(self, other: Polynomial) -> Polynomial:
-        terms = dict(self.terms)
-        for key, factor in other.terms.items():
-            terms[key] = terms.get(key, Fraction(0)) + factor
-        return Polynomial({key: factor for key, factor in terms.items() if factor})
-
-    def __mul__(self, other: Polynomial) -> Polynomial:
-        total = Polynomial()
-        for key, factor in self.terms.items():
-            for other_key, other_factor in other.terms.items():
-                total += Polynomial({_product(key, other_key): factor * other_factor})
-        return total
-
-    def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other * Polynomial.of(-1)
-
-    def over(self, other: Polynomial) -> Polynomial | None:
-        """The quotient, if `other` has one term."""
-        if len(other.terms) != 1:
-            return None
-        ((key, factor),) = other.terms.items()
-        return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
-
-    def number(self) -> Fraction | None:
-        """The value, if it depends on nothing."""
-        return self.terms.get((), Fraction(0)) if all(not key for key in self.terms) else None
-
-    def has_unknowns(self) -> bool:
-        """Is there a run-time value that did not cancel?"""
-        return any(name.startswith("#") for key in self.terms for name, _ in key)
-
-    def without_unknowns(self) -> Polynomial:
-        """With 1 for every run-time value."""
-        total = Polynomial()
-        for key, factor in self.terms.items():
-            total += Polynomial({tuple(item for item in key if not item[0].startswith("#")): factor})
-        return total
-
-    def typical(self) -> Fraction:
-        """The value where every name is 1000."""
-        powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]
-        return sum((factor * Fraction(_TYPICAL) ** power for factor, power in powers), Fraction(0))
-
-    def __str__(self) -> str:
-        ordered = sorted(self.terms.items(), key=lambda item: (-sum(power for _, power in item[0]), item[0]))
-        return " + ".join(_shown(key, factor) for key, factor in ordered) or "0"
-
-
-def _product(one: Monomial, other: Monomial) -> Monomial:
-    powers = dict(one)
-    for name, power in other:
-        powers[name] = powers.get(name, 0) + power
-    return tuple(sorted((name, power) for name, power in powers.items() if power))
-
-
-def _shown(key: Monomial, factor: Fraction) -> str:
-    names = ["*".join([name] * power) if power > 0 else f"{name}^{power}" for name, power in key]
-    number = [] if factor == 1 and names else [f"{float(factor):.12g}"]
-    return "*".join([*number, *names])
 
 
 @dataclass(frozen=True)
@@ -120,12 +31,16 @@ class Estimate:
     flops: Polynomial
     is_exact: bool
 
+    def __str__(self) -> str:
+        return str(self.flops) if self.is_exact else f"at least {self.flops}"
+
 
 def count_flops(module: ModuleOp, kernel: str, shapes: Sequence[Shape]) -> Estimate:
     """Floating point operations of function `kernel` of a loop-level module.
 
     shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. One fused
-    multiply-add counts two, an operation on a vector one per lane.
+    multiply-add counts two, an operation on a vector one per lane, and an elementary function, once it is expanded,
+    all that its polynomial does.
     """
     counter = _Counter({op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)})
     function = counter.functions.get(kernel)
@@ -135,20 +50,6 @@ def count_flops(module: ModuleOp, kernel: str, shapes: Sequence[Shape]) -> Estim
     counter.shapes.update(zip(arguments, shapes, strict=False))
     total = counter.block(function.body.block)
     return Estimate(total.without_unknowns(), counter.is_exact and not total.has_unknowns())
-
-
-def count_flops_in_text(text: str, kernel: str, shapes: Sequence[Shape]) -> Estimate | None:
-    """The same for the text of a module, such as travels in a library; None if it is not valid IR.
-
-    Elementary functions count with all that their polynomials do.
-    """
-    try:
-        module = parse_module(text)
-        module.verify()
-        expand_math(module)
-    except (ParseError, VerifyException, InternalError):
-        return None
-    return count_flops(module, kernel, shapes)
 
 
 class _Counter:

@@ -1,0 +1,58 @@
+"""What `inspect` shows of a model: it is compiled for that, so this loads the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor import Function
+from aotensor.driver.build import Build
+from aotensor.driver.recipe import Options
+from aotensor.errors import ToolError
+from aotensor_cli.describe import Description, describe
+from aotensor_cli.dot import graph_dot
+from aotensor_cli.model import load_model
+from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress, talk
+
+
+def drawn(subject: str, name: str | None) -> str:
+    """The graph of the functions, for Graphviz."""
+    return graph_dot(_functions(subject, name))
+
+
+def stage_text(subject: str, name: str | None, stage: str, locations: bool) -> str:
+    """The text of one stage, with the lines that operations come from if they are asked for."""
+    build = Build(_functions(subject, name), None, Options())
+    build.locations = locations
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
+        return build.content(stage).decode()
+
+
+def described(subject: str, name: str | None) -> tuple[Description, list[str]]:
+    """The library that the functions become, with what each pass took; and their names."""
+    build = Build(_functions(subject, name), None, Options())
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
+        data = _library_bytes(build)
+    passes = [
+        {"name": x.name, "before": x.before, "after": x.after, "seconds": x.seconds} for x in build.lowered.records
+    ]
+    return describe(data, passes), [f.name for f in build.functions]
+
+
+def _functions(subject: str, name: str | None) -> Sequence[Function]:
+    functions = load_model(subject).functions
+    chosen = [f for f in functions if name in (None, f.name)]
+    if not chosen:
+        names = [f.name for f in functions]
+        raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or what_there_is(names))
+    return chosen
+
+
+def _library_bytes(build: Build) -> bytes:
+    """The linked library, or its object code where no linker is there."""
+    try:
+        return build.shared
+    except ToolError as error:
+        talk(f"warning: {error.diagnostic.title}, so size and symbols are those of the object file")
+        return build.library.object_code

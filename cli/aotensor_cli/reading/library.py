@@ -1,0 +1,50 @@
+"""What is meant, a model or a library, and the bytes of a library: nothing here needs the compiler."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from aotensor_cli.options import Refusal
+from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.library import read_file
+
+_SUFFIXES: Final = (".so", ".o", ".dylib", ".dll")
+
+
+def split_name(text: str) -> tuple[Path, str | None]:
+    """`file.py:name` → path and name; a path that holds a colon and exists is a path."""
+    head, colon, tail = text.rpartition(":")
+    if colon and tail.isidentifier() and not Path(text).exists():
+        return Path(head), tail
+    return Path(text), None
+
+
+def is_library(path: Path) -> bool:
+    """Is it a compiled file, judged by its first bytes and then by its name?"""
+    start = b""
+    with contextlib.suppress(OSError, ValueError):
+        if stat.S_ISREG(path.stat().st_mode):  # looking into a pipe would take away what is in it
+            with path.open("rb") as file:
+                start = file.read(4)
+    return start == b"\x7fELF" or path.suffix in _SUFFIXES
+
+
+def read_library(path: Path) -> bytes:
+    """The bytes of a compiled file.   Raises: Refusal if it cannot be read"""
+    try:
+        return read_file(path)
+    except LibraryError as error:
+        raise Refusal(error.diagnostic.title) from error
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the path in front of what is wrong with a library."""
+    try:
+        yield
+    except LibraryError as error:
+        raise type(error)(f"{path}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error

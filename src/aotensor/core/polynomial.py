@@ -1,0 +1,89 @@
+"""Polynomials in the dims of a program: how much work or memory a call takes, as a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+Monomial: TypeAlias = tuple[tuple[str, int], ...]
+"""Sorted pairs of a name and its exponent, which may be negative."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Σ coefficient · monomial. Prints as `4*n*p + 12*n`.
+
+    Names that begin with `#` stand for run-time values such as the number of rows in a block: they are expected to
+    cancel, as blocks · rows per block is the number of rows.
+    """
+
+    terms: Mapping[Monomial, Fraction] = field(default_factory=dict)
+
+    @staticmethod
+    def of(value: int | str) -> Polynomial:
+        """A number or a dim."""
+        key: Monomial = ((value, 1),) if isinstance(value, str) else ()
+        factor = 1 if isinstance(value, str) else value
+        return Polynomial({key: Fraction(factor)} if factor else {})
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for key, factor in other.terms.items():
+            terms[key] = terms.get(key, Fraction(0)) + factor
+        return Polynomial({key: factor for key, factor in terms.items() if factor})
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        total = Polynomial()
+        for key, factor in self.terms.items():
+            for other_key, other_factor in other.terms.items():
+                total += Polynomial({_product(key, other_key): factor * other_factor})
+        return total
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + other * Polynomial.of(-1)
+
+    def over(self, other: Polynomial) -> Polynomial | None:
+        """The quotient, if `other` has one term."""
+        if len(other.terms) != 1:
+            return None
+        ((key, factor),) = other.terms.items()
+        return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
+
+    def number(self) -> Fraction | None:
+        """The value, if it depends on nothing."""
+        return self.terms.get((), Fraction(0)) if all(not key for key in self.terms) else None
+
+    def has_unknowns(self) -> bool:
+        """Is there a run-time value that did not cancel?"""
+        return any(name.startswith("#") for key in self.terms for name, _ in key)
+
+    def without_unknowns(self) -> Polynomial:
+        """With 1 for every run-time value."""
+        total = Polynomial()
+        for key, factor in self.terms.items():
+            total += Polynomial({tuple(item for item in key if not item[0].startswith("#")): factor})
+        return total
+
+    def typical(self) -> Fraction:
+        """The value where every name is 1000: what formulas are compared by."""
+        powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]
+        return sum((factor * Fraction(1000) ** power for factor, power in powers), Fraction(0))
+
+    def __str__(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda item: (-sum(power for _, power in item[0]), item[0]))
+        return " + ".join(_shown(key, factor) for key, factor in ordered) or "0"
+
+
+def _product(one: Monomial, other: Monomial) -> Monomial:
+    powers = dict(one)
+    for name, power in other:
+        powers[name] = powers.get(name, 0) + power
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+def _shown(key: Monomial, factor: Fraction) -> str:
+    names = ["*".join([name] * power) if power > 0 else f"{name}^{power}" for name, power in key]
+    number = [] if factor == 1 and names else [f"{float(factor):.12g}"]
+    return "*".join([*number, *names])
