@@ -11,6 +11,7 @@ aot.compile(f, "build")        # build/liblogistic.so, build/logistic.h
 
 from __future__ import annotations
 
+from aotensor import assembly as _assembly  # noqa: F401  (the layers find each other)
 from aotensor import errors
 from aotensor.api.function import Function, function
 from aotensor.api.library import compile, load

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from numpy.testing import overrides
+from numpy.testing import assert_array_equal, overrides
 
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError
-from aotensor.graph.methods.numpy_names import FUNCTIONS, HINTS, IGNORED, PARAMETERS
-from aotensor.graph.methods.numpy_protocol import _counterpart, _parameters
-from aotensor.graph.public import lookup
+from aotensor.graph.methods.numpy_names import HINTS, IGNORED, PARAMETERS
+from aotensor.graph.methods.numpy_protocol import _parameters
 from aotensor.graph.variable import Variable
+from aotensor.ops.numpy_tables import FUNCTIONS, UFUNCS
 
 V, W = np.array([0.5, -1.5, 2.25]), np.array([1.0, 2.0, 4.0])
 G = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
@@ -161,12 +161,9 @@ REFUSED_UFUNCS = {
 }  # fmt: skip
 
 
-def counterpart(function: Callable[..., Any]) -> tuple[str, str | None]:
-    """Its name, and that of our function."""
+def name_of(function: Callable[..., Any]) -> str:
     module = function.__module__.partition(".")[2]
-    name = f"{module}.{function.__name__}" if module else function.__name__
-    is_known = module in ("", "linalg") and name not in HINTS
-    return name, _counterpart(name, FUNCTIONS.get(name, function.__name__)) if is_known else None
+    return f"{module}.{function.__name__}" if module else function.__name__
 
 
 def functions() -> list[Callable[..., Any]]:
@@ -177,9 +174,8 @@ def functions() -> list[Callable[..., Any]]:
 @pytest.mark.parametrize("function", functions(), ids=lambda f: f"{f.__module__}.{f.__name__}")
 def test_every_function_has_a_counterpart_or_is_refused_by_name(function: Callable[..., Any]) -> None:
     x = at.matrix("x")
-    name, chosen = counterpart(function)
-    if chosen is not None:
-        assert callable(lookup(chosen))
+    name = name_of(function)
+    if name in FUNCTIONS:
         return
     with pytest.raises(GraphTypeError) as found:
         x.__array_function__(function, [Variable], (x,), {})
@@ -187,13 +183,28 @@ def test_every_function_has_a_counterpart_or_is_refused_by_name(function: Callab
     assert found.value.diagnostic.hint
 
 
+def test_functions_of_one_name_stand_for_each_other() -> None:
+    """Who has `at.flip` expects `np.flip`; what means something else there has a hint."""
+    ours = {name for name in at.__all__ if inspect.isroutine(getattr(at, name)) or hasattr(getattr(at, name), "row")}
+    theirs = {f.__name__ for f in functions() if f.__module__ == "numpy"}
+    assert ours & theirs <= FUNCTIONS.keys() | HINTS.keys()
+    assert FUNCTIONS.keys().isdisjoint(HINTS)
+    ufuncs = {f.__name__ for f in vars(np).values() if isinstance(f, np.ufunc)}
+    assert ours & ufuncs <= UFUNCS.keys()
+
+
+def test_identity_like_a_symbol_is_the_matrix() -> None:
+    """`np.identity` is the matrix, not the op that copies."""
+    assert_array_equal(np.identity(2, like=at.vector("x")).eval(), np.eye(2))
+
+
 def test_shared_options_have_the_same_defaults() -> None:
     """What a caller of NumPy leaves out means with us what it means there."""
     for function in functions():
-        name, chosen = counterpart(function)
-        if chosen is None or not inspect.isfunction(lookup(chosen)):
+        name = name_of(function)
+        if not inspect.isfunction(FUNCTIONS.get(name)):
             continue
-        ours, theirs = _parameters(lookup(chosen)), _parameters(function)
+        ours, theirs = _parameters(FUNCTIONS[name]), _parameters(function)
         assert ours is not None and theirs is not None
         for key, parameter in theirs.items():
             own = PARAMETERS.get(f"{name}.{key}", key)

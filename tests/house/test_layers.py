@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from sources import ROOT, Import, Source, sources, target_of
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
     "base", "core", "graph", "ops", "sparse", "gradient", "sampling", "ir", "passes", "codegen", "driver",
-    "verification", "api", "tensor", "top", "cli",
+    "verification", "api", "tensor", "assembly", "top", "cli",
 )  # fmt: skip
 
 # Imports inside functions: (importer, what it loads) → why it waits.
@@ -166,6 +167,26 @@ def test_there_are_no_cycles() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" ← ".join(error.args[1]))
+
+
+@ALL
+def test_functions_are_not_found_by_name(source: Source) -> None:
+    """No `lookup("name")(x)`, whose names no tool checks: `graph/operations.py` has what is typed.
+
+    SciPy's functions, which load late, have the names that SciPy gives them.
+    """
+    found = [
+        f"{source.where}:{node.lineno}: {ast.unparse(node.func)}"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Call)
+        and ast.unparse(node.func.func).rpartition(".")[2][0].islower()  # Op("option")(x) finds nothing
+        and ast.unparse(node.func.func) != "scipy_special"
+        and len(node.func.args) == 1
+        and isinstance(node.func.args[0], ast.Constant | ast.IfExp)
+        and all(isinstance(x.value, str) for x in ast.walk(node.func.args[0]) if isinstance(x, ast.Constant))
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from case import Case
 from scipy.sparse import csc_matrix, csr_matrix
 
 import aotensor.sparse as sp
-from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
+from aotensor.sparse.sample import sample_at
 
 DENSE = np.array([[0, 1, 0, 2, 0], [3, 0, 0, 4, 5], [0, 0, 0, 0, 0], [6, 7, 8, 0, 0]], dtype=float)
 PATTERN = csr_matrix(DENSE)
@@ -48,7 +48,7 @@ def window(
     checkered = csr_matrix(np.add.outer(np.arange(rows), np.arange(columns)) % 2).astype(float)
 
     def sampled(x: Variable, format: str) -> Variable:
-        found: Variable = lookup("sample_at")(x, sp.constant(checkered.asformat(format)))
+        found: Variable = sample_at(x, sp.constant(checkered.asformat(format)))
         return found
 
     what, taken = ("elsewhere", sampled) if elsewhere else ("data", lambda x, format: data_of(x))
@@ -123,9 +123,9 @@ CASES: list[Case] = [
     *elements("vectors", lambda r, c: np.s_[r, c], [0, 3, 3], [3, 2, 2], ragged=True, shows="get_item_2lists"),
     *elements("mask", lambda: np.s_[DENSE > 3], shows="get_item_2lists"),
     *elements("empty-lists", lambda: np.s_[[], []], shows="get_item_2lists"),
-    unsorted("rows", lambda x: lookup("sample_at")(x[::-1], sp.constant(FULL))),
-    unsorted("columns", lambda x: lookup("sample_at")(x[:, [4, 3, 0, 3, 0]], sp.constant(FULL))),
-    unsorted("mask", lambda x: lookup("sample_at")(x[:, 1:4], sp.constant(csc_matrix(FULL[:, 1:4])))),
+    unsorted("rows", lambda x: sample_at(x[::-1], sp.constant(FULL))),
+    unsorted("columns", lambda x: sample_at(x[:, [4, 3, 0, 3, 0]], sp.constant(FULL))),
+    unsorted("mask", lambda x: sample_at(x[:, 1:4], sp.constant(csc_matrix(FULL[:, 1:4])))),
     unsorted("element", lambda x: x[0, 3]),
     unsorted("elements", lambda x: x[[0, 3, 0], [3, 0, 2]]),
 ]

@@ -19,7 +19,6 @@ from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expression import called
 from aotensor.graph.portable import Portable, from_portable, to_portable
-from aotensor.graph.public import public
 from aotensor.graph.substitute import Replacements
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from aotensor_runtime.library import LibraryFunction
 
 
-@public
+@coerced
 def function(
     inputs: Sequence[Variable | In],
     outputs: Outputs = None,

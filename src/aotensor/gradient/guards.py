@@ -21,7 +21,6 @@ from typing import Final, TypeAlias
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
-from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike, is_zeros
@@ -32,6 +31,7 @@ from aotensor.ops.index_sum import join_windows
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.scan.branch import IfElse, chosen
+from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import extents_of
@@ -131,7 +131,7 @@ def _choice(
     model, dtype = sides[0], dtypes.promote(*(side.dtype for side in sides))
     pair = [_like(zero_gradient(x) if side is None else side, model, dtype) for side in (then, otherwise)]
     if model.is_sparse:
-        return lookup("ifelse")(guard.condition, *pair)  # type: ignore[no-any-return]
+        return ifelse(guard.condition, pair[0], pair[1])  # type: ignore[no-any-return]
     if is_fitting and None in x.static_shape and not x.is_sparse:
         pair = [specify_shape(side, extents_of(x)) for side in pair]
     return everywhere_as(x, chosen(guard.condition, pair)[0])

@@ -13,9 +13,10 @@ from aotensor.errors import GradientError, GraphTypeError, GraphValueError, Unsu
 from aotensor.gradient.reverse import grad
 from aotensor.gradient.sparse_points import densified_output, through_data
 from aotensor.graph.coercion import coerced
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import functions
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
+from aotensor.ops.reduce.sums import sum
 
 _STEPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
 _TOLERANCES = {"float64": 1e-4, "float32": 1e-2, "float16": 5e-2}
@@ -114,7 +115,7 @@ def _runner(inputs: Sequence[Variable], outputs: Sequence[Variable], mode: Mode)
             return evaluate_all(outputs, values)
 
         return refer
-    make: Function = partial(lookup("function"), mode=mode) if isinstance(mode, str) else mode
+    make: Function = partial(functions().function, mode=mode) if isinstance(mode, str) else mode
     run: Callable[..., list[Array]] = make(
         list(inputs), list(outputs), on_unused_input="ignore", allow_input_downcast=True
     )
@@ -167,7 +168,7 @@ def verify_grad(
     shape = _runner(inputs, [output], mode)(*arrays)[0].shape
     dtype = "float32" if cast_to_output_type and output.dtype == "float32" else "float64"
     weights = Variable(TensorType(dtype, shape), name="weights")
-    cost = lookup("sum")(weights * output)
+    cost = sum(weights * output)
     slopes = [densified_output(x, structured=False) for x in grad(cost, inputs, disconnected_inputs="ignore")]
     analytic = _runner([*inputs, weights], slopes, mode)
     value = _runner([*inputs, weights], [cost], "FAST_RUN" if no_debug_ref and mode in _SLOW_MODES else mode)

@@ -12,9 +12,10 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from aotensor.core.types import TensorType
-from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import leaves, toposort
+from aotensor.ops.elementwise.arithmetic import identity
+from aotensor.sparse.construct.cleaned import sparse_copy
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,7 +63,7 @@ def _remembered(result: Any, origins: list[Variable]) -> Any:
     if set(leaves(origins)) <= set(leaves([result])):
         return result
     if _is_in(result, origins):  # a variable that was there before says nothing about what is asked for now
-        result = lookup("sparse_copy" if result.is_sparse else "identity")(result)
+        result = (sparse_copy if result.is_sparse else identity)(result)
     result.origins = tuple(origins)
     return result
 

@@ -11,7 +11,7 @@ from aotensor.config import config
 from aotensor.core.types import Array
 from aotensor.gradient.numeric import verify_grad
 from aotensor.gradient.sparse_points import Point, densified_output
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable
 from aotensor.sparse.convert import csc_from_dense, csr_from_dense
@@ -19,7 +19,7 @@ from aotensor.sparse.convert import csc_from_dense, csr_from_dense
 Gap: TypeAlias = float | tuple[float, float] | None
 
 
-@public
+@coerced
 def verify_grad_sparse(
     op: Callable[..., Variable], pt: list[Point] | tuple[Point, ...], structured: bool = False, **options: Any
 ) -> None:
@@ -46,7 +46,7 @@ def _from_dense(x: Variable, point: Any) -> Variable:
     return csc_from_dense(x) if point.format == "csc" else csr_from_dense(x)
 
 
-@public
+@coerced
 def sparse_random_inputs(
     format: str,
     shape: tuple[int, int],

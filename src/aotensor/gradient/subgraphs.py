@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from aotensor.gradient.forward import push
 from aotensor.gradient.sweep import Sweep
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
 
 
-@public
+@coerced
 def pulled_terms(
     outputs: Sequence[Variable], wrt: Sequence[Variable], cotangents: Sequence[Variable]
 ) -> list[Variable]:
@@ -20,7 +20,7 @@ def pulled_terms(
     return [sweep.total(x) for x in wrt]
 
 
-@public
+@coerced
 def pushed_terms(outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
     """The tangents of `outputs` for those of wrt; they may be disconnected or null."""
     return push(outputs, wrt, tangents)

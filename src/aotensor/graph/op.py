@@ -29,8 +29,8 @@ from aotensor.errors import (
     UnsupportedError,
 )
 from aotensor.graph.expression import placed
+from aotensor.graph.operations import sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
-from aotensor.graph.public import lookup
 from aotensor.graph.variable import Variable, as_tensor
 
 _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
@@ -100,7 +100,7 @@ class Op(ABC):
         Where a sparse matrix meets an op on dense tensors, its sparse counterpart takes over.
         """
         if not self.takes_sparse and any(getattr(x, "is_sparse", False) for x in inputs):
-            return lookup("sparse_counterpart")(self, inputs)
+            return sparse().counterpart(self, inputs)
         outputs = self.apply(*inputs).outputs
         return outputs[0] if len(outputs) == 1 else list(outputs)
 

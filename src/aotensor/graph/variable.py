@@ -15,8 +15,8 @@ from aotensor.errors import GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.expression import expression_of
 from aotensor.graph.methods.tensor import TensorOperators
+from aotensor.graph.operations import dense, evaluation, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
-from aotensor.graph.public import lookup
 from aotensor.graph.site import user_site
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Variable(TensorOperators):
         Raises: MissingInputError for a leaf without a value, GraphTypeError for a value of another type,
         GraphValueError for a name that none or several have.
         """
-        return lookup("evaluate")(self, {} if inputs_to_values is None else inputs_to_values)  # type: ignore[no-any-return]
+        return evaluation().evaluate(self, {} if inputs_to_values is None else inputs_to_values)
 
 
 class Constant(Variable):
@@ -151,7 +151,7 @@ def shared(
     if isinstance(value, Variable):
         raise GraphTypeError(f"shared needs a value, not the symbolic variable {value}")
     if value.__class__.__module__.startswith("scipy.sparse"):
-        return lookup("sparse_shared")(value, name, borrow=borrow, shape=shape)  # type: ignore[no-any-return]
+        return sparse().shared(value, name, borrow=borrow, shape=shape)
     array = as_array(value)
     type = TensorType(dtypes.canonical(array.dtype), tuple(shape) if shape is not None else (None,) * array.ndim)
     return SharedVariable(type.filter(array) if borrow else np.array(type.filter(array)), type, name)
@@ -221,7 +221,7 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
             raise GraphTypeError("a sparse matrix where a dense tensor is needed", lines=[value.describe()], hint=hint)
         result = value
     elif isinstance(value, list | tuple) and _holds_variable(value):
-        result = lookup("stack")([as_tensor(item) for item in value])
+        result = dense().stack([as_tensor(item) for item in value])
     elif isinstance(value, np.ndarray | np.generic | bool | int | float | list | tuple) or _is_array_like(value):
         result = constant(value, name=name)
     elif value.__class__.__module__.startswith("scipy.sparse"):
@@ -232,7 +232,7 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
     if ndim is not None and result.ndim != ndim:
         if result.ndim > ndim:
             raise GraphTypeError(f"expected rank {ndim}, found rank {result.ndim}", lines=[result.describe()])
-        result = lookup("shape_padleft")(result, ndim - result.ndim)
+        result = dense().shape_padleft(result, ndim - result.ndim)
     return result
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from aotensor.core.types import Array
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, MissingInputError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, evaluated
-from aotensor.graph.public import public
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
@@ -114,8 +114,8 @@ def compute_all(
             known.setdefault(y, value)
 
 
-@public
-def evaluate(x: Variable, values: Mapping[Variable | str, object]) -> Array:
+@coerced
+def evaluate(x: Variable, values: Mapping[Variable | str, object] | Mapping[Variable, object]) -> Array:
     """The value of one variable by the reference; inputs may be given by name.
 
     Raises: GraphValueError for a name that no input has, or several; the errors of `evaluate_all`.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from aotensor.errors import UnsupportedError
 from aotensor.graph.op import Apply, Op
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import dense
 from aotensor.graph.variable import Variable
 
 AnyOp = TypeVar("AnyOp", bound=Op)
@@ -16,13 +16,13 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 
 def aligned(x: Variable, rank: int) -> Variable:
     """A batch whose samples get axes of extent 1 in front, up to `rank`: they broadcast as they did alone."""
-    return lookup("dimshuffle")(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])  # type: ignore[no-any-return]
+    return dense().dimshuffle(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])
 
 
 def repeated(x: Variable, batch: Variable) -> Variable:
     """x as every sample, as often as `batch` has samples."""
-    extent = lookup("shape_i")
-    return lookup("alloc")(x, extent(batch, 0), *(extent(x, axis) for axis in range(x.ndim)))  # type: ignore[no-any-return]
+    extent = dense().shape_i
+    return dense().alloc(x, extent(batch, 0), *(extent(x, axis) for axis in range(x.ndim)))
 
 
 def all_batched(inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:

@@ -15,8 +15,9 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
@@ -170,7 +171,7 @@ def _as_matrix(
     return b.reshape(x, sides[::-1] if is_turned else sides), is_turned
 
 
-@public
+@coerced
 def dot(x: Any, y: Any) -> Variable:
     """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.
 
@@ -180,7 +181,7 @@ def dot(x: Any, y: Any) -> Variable:
     differ (at run time where they are not known).
     """
     if is_sparse(x) or is_sparse(y):
-        return lookup("structured_dot")(x, y)  # type: ignore[no-any-return]
+        return sparse().structured_dot(x, y)
     x, y = as_tensor(x), as_tensor(y)
     if x.ndim == 0 or y.ndim == 0:
         return mul(x, y)
@@ -191,7 +192,7 @@ def dot(x: Any, y: Any) -> Variable:
     return matmul(x, y)
 
 
-@public
+@coerced
 def matmul(x: Any, y: Any) -> Variable:
     """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
 
@@ -200,7 +201,7 @@ def matmul(x: Any, y: Any) -> Variable:
     Raises: GraphTypeError for a scalar, GraphValueError for inner or batch dimensions that differ.
     """
     if is_sparse(x) or is_sparse(y):
-        return lookup("sparse_dot")(x, y)  # type: ignore[no-any-return]
+        return sparse().dot(x, y)
     x, y = as_tensor(x), as_tensor(y)
     if x.ndim == 0 or y.ndim == 0:
         raise GraphTypeError("matmul: a scalar operand", lines=[x.describe(), y.describe()], hint="use x * y")
@@ -232,7 +233,7 @@ def _without_repeated(x: Variable, own: dict[str, Dim], other: dict[str, Dim]) -
     return (squeeze(x, repeated) if repeated else x), kept
 
 
-@public
+@coerced
 def outer(x: Any, y: Any) -> Variable:
     """x[i]·y[j] → (m, n); operands of other ranks are flattened, as in NumPy."""
     x, y = as_tensor(x), as_tensor(y)
@@ -240,7 +241,7 @@ def outer(x: Any, y: Any) -> Variable:
     return Contract("i,j->ij")(*flat)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
     """Sum of products over pairs of axes: the last `axes` of x with the first of y, or two lists of axes.
 
@@ -273,7 +274,7 @@ def _axis_list(axes: int | Sequence[int]) -> list[int]:
     return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
 
 
-@public
+@coerced
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """Sum of a diagonal of x, with the dtypes of `sum`.   Raises: GraphTypeError for rank below 2."""
     return sum_over(diagonal(x, offset, axis1, axis2), axis=-1)

@@ -14,8 +14,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import aligned, check_steering
 from aotensor.ops.elementwise.base import unbroadcast
@@ -161,7 +161,7 @@ def split_shape(name: str, shape: Any) -> tuple[tuple[Dim, ...], list[Variable]]
     return tuple(map(dim_of, extents)), [extent for extent in extents if isinstance(extent, Variable)]
 
 
-@public
+@coerced
 def alloc(value: Any, *shape: Any) -> Variable:
     """`value` repeated to a shape: ints and integer scalars, or one sequence or vector of them.
 
@@ -173,7 +173,7 @@ def alloc(value: Any, *shape: Any) -> Variable:
     return Alloc(dims)(value, *extents)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def full(shape: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variable:
     """`fill_value` everywhere, in its own dtype unless one is given."""
     value = as_tensor(fill_value)
@@ -184,25 +184,25 @@ def _is_sequence(shape: Any) -> bool:
     return isinstance(shape, list | tuple) or getattr(shape, "ndim", 0) == 1
 
 
-@public
+@coerced
 def zeros(shape: Any, dtype: DTypeLike | None = None) -> Variable:
     """Zeros; floatX by default. Extents are numbers, integer scalars, or together an integer vector."""
     return full(shape, constant(0, dtype=dtype or config.floatX))
 
 
-@public
+@coerced
 def ones(shape: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones; floatX by default."""
     return full(shape, constant(1, dtype=dtype or config.floatX))
 
 
-@public
+@coerced
 def empty(shape: Any, dtype: DTypeLike | None = None) -> Variable:
     """A tensor whose elements do not matter; they are zeros, so that every run gives the same."""
     return zeros(shape, dtype)
 
 
-@public
+@coerced
 def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variable:
     """`fill_value` in the shape of x and its dtype, unless one is given. Nothing flows back to x."""
     x = as_tensor(x)
@@ -212,7 +212,7 @@ def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variab
     return FullLike()(value, x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def zeros_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Zeros in the shape of x. Nothing flows back to x."""
     return full_like(x, 0, dtype)
@@ -225,13 +225,13 @@ def is_zeros(x: Variable) -> bool:
     return isinstance(x, Constant) and not x.is_sparse and not x.data.any()
 
 
-@public
+@coerced
 def ones_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones in the shape of x. Nothing flows back to x."""
     return full_like(x, 1, dtype)
 
 
-@public
+@coerced
 def empty_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """A tensor in the shape of x whose elements do not matter; they are zeros."""
     return zeros_like(x, dtype)

@@ -14,8 +14,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis, within_reach
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import TrailingOp, check_steering
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
@@ -66,7 +66,7 @@ def _band_op(name: str, predicate: str, n: Any, m: Any, k: int, dtype: DTypeLike
     return Band(dims, predicate, within_reach(k), dtypes.canonical(dtype or config.floatX))(*extents)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def eye(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Variable:
     """Ones on diagonal k, zeros elsewhere.   → (n, m), m = n by default, floatX by default"""
     return _band_op("eye", "eq", n, m, k, dtype)
@@ -77,7 +77,7 @@ def identity(n: Any, dtype: DTypeLike | None = None) -> Variable:
     return eye(n, dtype=dtype)
 
 
-@public
+@coerced
 def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones on the diagonal in the shape of the matrix x and its dtype, unless one is given. Nothing flows to x.
 
@@ -89,7 +89,7 @@ def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     return eye(extent_of(x, 0), extent_of(x, 1), dtype=dtype or x.dtype)
 
 
-@public
+@coerced
 def tri(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Variable:
     """Ones on and below diagonal k, zeros above.   → (n, m), m = n by default, floatX by default"""
     return _band_op("tri", "le", n, m, k, dtype)
@@ -124,13 +124,13 @@ class Triangle(TrailingOp, LinearOp):
         return b.tabulate(x.extents, x.dtype, element)
 
 
-@public
+@coerced
 def tril(x: Any, k: int = 0) -> Variable:
     """x with zeros above diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
     return Triangle(True, within_reach(k))(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def triu(x: Any, k: int = 0) -> Variable:
     """x with zeros below diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
     return Triangle(False, within_reach(k))(x)  # type: ignore[no-any-return]
@@ -141,13 +141,13 @@ def _indices(positions: tuple[Array, ...]) -> tuple[Constant, Constant]:
     return constant(rows.astype("int64")), constant(columns.astype("int64"))
 
 
-@public
+@coerced
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Constant]:
     """Rows and columns of the entries on and below diagonal k of an (n, m) matrix, as int64 vectors; n, m are ints."""
     return _indices(np.tril_indices(n, k, m))
 
 
-@public
+@coerced
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Constant]:
     """Rows and columns of the entries on and above diagonal k of an (n, m) matrix, as int64 vectors; n, m are ints."""
     return _indices(np.triu_indices(n, k, m))
@@ -257,7 +257,7 @@ def place_diagonal(d: Variable, extents: Sequence[SymbolicExtent], offset: int) 
     return PlaceDiagonal(tuple(map(dim_of, extents)), offset)(d, *symbolic)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """Diagonal `offset` of the planes of two axes, as a new last axis; empty where it lies outside.
 
@@ -276,7 +276,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
 extract_diag = diagonal
 
 
-@public
+@coerced
 def diag(x: Any, k: int = 0) -> Variable:
     """The square matrix with the vector x on diagonal k, or diagonal k of the matrix x.
 
@@ -293,7 +293,7 @@ def diag(x: Any, k: int = 0) -> Variable:
     return place_diagonal(x, [side, side], offset)
 
 
-@public
+@coerced
 def fill_diagonal(a: Any, val: Any, offset: int = 0) -> Variable:
     """`a` with `val` on its diagonal, or on the one `offset` places above it.   a: (n, m), val: () → (n, m), dtype of a
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import Contract
 from aotensor.ops.diagonal import diagonal
@@ -38,7 +38,7 @@ class _Term:
     letters: str
 
 
-@public
+@coerced
 def einsum(subscripts: str, *operands: Any) -> Variable:
     """np.einsum: "ij,jk->ik" sums the product of the operands over the letters that the result leaves out.
 

@@ -14,7 +14,6 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
-from aotensor.graph.public import public
 from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.batching import aligned, all_batched
@@ -216,32 +215,32 @@ undefined_grad_ = UndefinedGrad()
 consider_constant_ = ConsiderConstant()
 
 
-@public
+@coerced
 def zero_grad(x: Any) -> Variable:
     """x with gradient 0: connected, but constant as far as derivatives are concerned."""
     return zero_grad_(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def disconnected_grad(x: Any) -> Variable:
     """x without any gradient: whoever asks for one that leads through it alone is told that nothing connects."""
     return disconnected_grad_(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def undefined_grad(x: Any) -> Variable:
     """x with an undefined gradient: asking for one that leads through it is a NullTypeGradError."""
     return undefined_grad_(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def consider_constant(x: Any) -> Variable:
     """Deprecated: `zero_grad` with a warning."""
     warn_user("consider_constant is deprecated, use zero_grad", DeprecationWarning)
     return consider_constant_(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
     """x, whose cotangent is clipped to the bounds on its way back; a nan stays. Tangents pass unchanged.
 
@@ -252,7 +251,7 @@ def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
     return GradClip()(x, lower, upper)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def grad_scale(x: Any, multiplier: Any) -> Variable:
     """x, whose cotangent and tangent are multiplied by `multiplier`, which broadcasts to x and gets no gradient itself.
 

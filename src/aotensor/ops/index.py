@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, within_reach
 from aotensor.errors import GraphIndexError, GraphOverflowError, GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.batching import aligned, check_steering, repeated
@@ -163,7 +163,7 @@ class IncSubtensor(Op):
         return b.insert(x, value, [line.start for line in upwards], [line.step for line in upwards])
 
 
-@public
+@coerced
 def subtensor(x: Any, index: Any) -> Variable:
     """x[index] for ints, integer scalars, integer arrays, slices, None and Ellipsis; negative steps too, bounds and
     steps may be symbolic.

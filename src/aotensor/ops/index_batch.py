@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import dense, indexing
 from aotensor.graph.variable import Variable
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import moveaxis
@@ -24,18 +24,18 @@ def batched_window(entries: Entries, x: Variable, symbols: Sequence[Variable], i
     """x[entries] of every sample; batched symbols are vectors.   → (samples, …)"""
     items = _items(entries, symbols)
     if is_batched:
-        return lookup("subtensor")(x, (arange(extent_of(x, 0)), *items))  # type: ignore[no-any-return]
+        return indexing().subtensor(x, (arange(extent_of(x, 0)), *items))
     arrays = [axis for axis, entry in enumerate(entries) if isinstance(entry, Position)]
     is_one_block = arrays[-1] - arrays[0] == len(arrays) - 1
-    return moveaxis(lookup("subtensor")(x, items), arrays[0] if is_one_block else 0, 0)
+    return moveaxis(indexing().subtensor(x, items), arrays[0] if is_one_block else 0, 0)
 
 
 def batched_change(
     entries: Entries, x: Variable, value: Variable, symbols: Sequence[Variable], is_set: bool
 ) -> Variable:
     """x, which is batched, with x[entries] of every sample increased by, or replaced by, that of `value`."""
-    window = lookup("subtensor")(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
-    return lookup("set_subtensor" if is_set else "inc_subtensor")(window, value)  # type: ignore[no-any-return]
+    window = indexing().subtensor(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
+    return dense().set_subtensor(window, value) if is_set else dense().inc_subtensor(window, value)
 
 
 def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:

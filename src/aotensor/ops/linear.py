@@ -9,7 +9,7 @@ from typing import ClassVar
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import dense, sparse
 from aotensor.graph.variable import Variable
 
 
@@ -18,8 +18,8 @@ def zero_gradient(x: Variable) -> Variable:
 
     Those of a sparse matrix store nothing.
     """
-    zeros = lookup("sp_zeros_like" if x.is_sparse else "zeros_like")
-    return zeros(x, x.dtype if dtypes.is_float(x.dtype) else config.floatX)  # type: ignore[no-any-return]
+    zeros = sparse().zeros_like if x.is_sparse else dense().zeros_like
+    return zeros(x, x.dtype if dtypes.is_float(x.dtype) else config.floatX)
 
 
 class LinearOp(Op):

@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import DiscreteOp, zero_gradient
@@ -108,7 +108,7 @@ def mask_of(positions: Sequence[Variable]) -> Variable | None:
     return node.inputs[0]
 
 
-@public
+@coerced
 def nonzero(a: Any, return_matrix: bool = False) -> tuple[Variable, ...] | Variable:
     """int64 positions of the elements that are not 0, in C order: one vector per axis.
 
@@ -121,7 +121,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> tuple[Variable, ...] | Varia
     return stack(positions) if return_matrix else positions
 
 
-@public
+@coerced
 def flatnonzero(a: Any) -> Variable:
     """int64 positions of the elements that are not 0 in the flattened `a`.   Raises: GraphValueError for a scalar."""
     a = as_tensor(a)
@@ -130,7 +130,7 @@ def flatnonzero(a: Any) -> Variable:
     return Nonzero().apply(ravel(a)).outputs[0]
 
 
-@public
+@coerced
 def where(condition: Any, ift: Any = None, iff: Any = None) -> Any:
     """`ift` where the condition holds, else `iff`, as `switch`; with the condition alone its positions, as `nonzero`.
 

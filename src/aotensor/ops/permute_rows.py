@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import all_batched
 from aotensor.ops.linear import LinearOp
@@ -80,7 +80,7 @@ class PermuteRowElements(LinearOp):
 _NO_PERMUTATION = "permute_row_elements: a row of positions is no permutation"
 
 
-@public
+@coerced
 def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
     """Every row of x in the order of the rows of y: z[…, j] = x[…, y[…, j]]; undone if `inverse`.
 
@@ -92,7 +92,7 @@ def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
     return PermuteRowElements(inverse)(x, y)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def inverse_permutation(perm: Any) -> Variable:
     """The int64 permutation that undoes each row of `perm`.   (…, n), integers → (…, n).   Raises: as above."""
     perm = as_tensor(perm)

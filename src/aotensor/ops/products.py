@@ -8,7 +8,7 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import alloc, zeros
@@ -23,7 +23,7 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import reshape
 
 
-@public
+@coerced
 def vecdot(x: Any, y: Any) -> Variable:
     """Σ_k x[…, k]·y[…, k].   (…, k), (…, k) → (…); leading dims broadcast where statically 1.
 
@@ -32,7 +32,7 @@ def vecdot(x: Any, y: Any) -> Variable:
     return einsum("...a,...a->...", x, y)
 
 
-@public
+@coerced
 def matvec(x: Any, y: Any) -> Variable:
     """Σ_k x[…, i, k]·y[…, k].   (…, m, k), (…, k) → (…, m); leading dims broadcast where statically 1.
 
@@ -41,7 +41,7 @@ def matvec(x: Any, y: Any) -> Variable:
     return einsum("...ab,...b->...a", x, y)
 
 
-@public
+@coerced
 def vecmat(x: Any, y: Any) -> Variable:
     """Σ_k x[…, k]·y[…, k, j].   (…, k), (…, k, n) → (…, n); leading dims broadcast where statically 1.
 
@@ -50,7 +50,7 @@ def vecmat(x: Any, y: Any) -> Variable:
     return einsum("...a,...ab->...b", x, y)
 
 
-@public
+@coerced
 def batched_dot(x: Any, y: Any) -> Variable:
     """dot(x[s], y[s]) for every s, where a sample is a vector or a matrix.   (s, …, k), (s, k, …) → (s, …)
 
@@ -63,7 +63,7 @@ def batched_dot(x: Any, y: Any) -> Variable:
     return einsum(f"{left},{right}->s{left[1:-1]}{right[2:]}", x, y)
 
 
-@public
+@coerced
 def matrix_dot(*matrices: Any) -> Variable:
     """The product of a chain of matrices; the first and the last may be vectors.
 
@@ -86,7 +86,7 @@ def matrix_dot(*matrices: Any) -> Variable:
     return einsum(f"{','.join(axes)}->{out}", *xs)
 
 
-@public
+@coerced
 def kron(x: Any, y: Any) -> Variable:
     """np.kron: y times every element of x.   (m, n), (p, q) → (m·p, n·q), and so along every axis.
 
@@ -110,7 +110,7 @@ def _padded_extents(x: Variable, rank: int) -> list[SymbolicExtent]:
     return [1] * (rank - x.ndim) + extents_of(x)
 
 
-@public
+@coerced
 def block_diag(*matrices: Any) -> Variable:
     """The matrices along the diagonal, zeros elsewhere.   (…, m_k, n_k) → (…, Σ m_k, Σ n_k)
 
@@ -161,7 +161,7 @@ def _identities(x: Variable) -> Variable:
     return alloc(one, *extents) if x.ndim > 2 else one
 
 
-@public
+@coerced
 def matrix_power(x: Any, n: int) -> Variable:
     """x·x·…·x, n times, by repeated squaring; the identity for n = 0, powers of the inverse for n < 0.
 

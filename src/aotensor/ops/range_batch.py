@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from aotensor.core import dtypes
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import dense, indexing
 from aotensor.graph.variable import Variable, constant
+from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import abs, add, floor_div, maximum, mul, sub, true_div
 from aotensor.ops.elementwise.compare import cast, ceil, gt, switch
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import shape_i
 
 
 def batch_of_ranges(
@@ -20,16 +24,14 @@ def batch_of_ranges(
     make: (start, stop, step) → the range of one sample, in `dtype`; wide: the dtype in which it is computed. bounds:
     start, stop and step: scalars, or vectors where batched. → (samples, n)
     """
-    first = make(*(lookup("subtensor")(x, 0) if on else x for x, on in zip(bounds, is_batched, strict=True)))
+    first = make(*(indexing().subtensor(x, 0) if on else x for x, on in zip(bounds, is_batched, strict=True)))
     start, stop, step = (cast(x, wide) for x in bounds)
     lengths = _length(start, stop, step, wide)
-    for extreme in ("max", "min"):
-        first = lookup("specify_shape")(first, (lookup(extreme)(lengths),))
-    positions = cast(lookup("arange")(lookup("shape_i")(first, 0)), wide)
-    column, stride = (lookup("dimshuffle")(x, [*range(x.ndim), None]) for x in (start, step))
-    samples = lookup("alloc")(
-        add(column, mul(positions, stride)), lookup("shape_i")(lengths, 0), lookup("shape_i")(first, 0)
-    )
+    for extreme in (dense().max, dense().min):
+        first = specify_shape(first, (extreme(lengths),))
+    positions = cast(dense().arange(shape_i(first, 0)), wide)
+    column, stride = (dimshuffle(x, [*range(x.ndim), None]) for x in (start, step))
+    samples = alloc(add(column, mul(positions, stride)), shape_i(lengths, 0), shape_i(first, 0))
     return cast(samples, dtype)
 
 

@@ -14,8 +14,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -145,7 +145,7 @@ def _emit_float_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scal
     return v.cast(v.maximum(length, v.constant(0.0, "float64")), dtypes.INDEX)
 
 
-@public
+@coerced
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Variable:
     """start, start + step, … below stop; `arange(n)` is 0, 1, …, n − 1.
 

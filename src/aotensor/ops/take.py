@@ -7,8 +7,7 @@ from typing import Any
 
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import one_of
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mod
 from aotensor.ops.elementwise.compare import cast, clip
@@ -24,7 +23,7 @@ from aotensor.ops.shape.reshape import ravel
 _MODES = ("raise", "clip", "wrap")
 
 
-@public
+@coerced
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
     """The slices of `a` at `indices` along `axis`, of the flattened `a` by default.
 
@@ -55,7 +54,7 @@ def _inside(positions: Variable, extent: SymbolicExtent, mode: str) -> Variable:
     return clip(positions, 0, extent - 1) if mode == "clip" else mod(positions, extent)
 
 
-@public
+@coerced
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
     """out[…, k, …] = arr[…, indices[…, k, …], …]: one position per line, as argsort and argmax give them.
 
@@ -75,7 +74,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
     return subtensor(arr, tuple(positions if d == axis else _counter(arr, d) for d in range(arr.ndim)))
 
 
-@public
+@coerced
 def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
     """The slices of x along `axis` where the vector `condition` is not 0; of flattened x by default.
 
@@ -91,14 +90,14 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
     return subtensor(x, (*[slice(None)] * axis, cast(condition, "bool")))
 
 
-@public
+@coerced
 def nonzero_values(x: Any) -> Variable:
     """The elements of x that are not 0, in C order.   Raises: GraphValueError for a scalar."""
     x = as_tensor(x)
     return subtensor(ravel(x), flatnonzero(x))
 
 
-@public
+@coerced
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     """out[…] = choices[a[…]][…]: for every element the number of the choice to take it from; all broadcast together.
 

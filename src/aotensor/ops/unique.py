@@ -6,7 +6,7 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import and_, eq, invert, isnan, neq, or_
@@ -22,7 +22,7 @@ from aotensor.ops.shape.reshape import ravel
 from aotensor.ops.updates import set_subtensor
 
 
-@public
+@coerced
 def unique(
     x: Any,
     return_index: bool = False,

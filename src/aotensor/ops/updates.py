@@ -10,8 +10,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.elementwise.arithmetic import add
@@ -23,7 +23,7 @@ from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.fitting import fitting
 
 
-@public
+@coerced
 def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
     """For x = z[index]: a copy of z with y added there.   y is cast to the dtype of z and broadcasts to the window.
 
@@ -38,7 +38,7 @@ def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
     return _changed(x, y, is_set=False)
 
 
-@public
+@coerced
 def set_subtensor(x: Any, y: Any) -> Variable:
     """For x = z[index]: a copy of z with y put there.   y is cast to the dtype of z and broadcasts to the window.
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from aotensor.graph.public import lookup as _lookup
+from aotensor.graph.operations import sparse_checks as _sparse_checks
 from aotensor.graph.sparse_type import (
     SparseConstant, SparseConstantSignature, SparseTensorSharedVariable, SparseTensorType, SparseVariable,
 )
@@ -121,7 +121,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs gradients is made to the right of this package, and found by name."""
-    if name in ("sparse_random_inputs", "verify_grad_sparse"):
-        return _lookup(name)
+    """What needs gradients is made to the right of this package."""
+    if name == "sparse_random_inputs":
+        return _sparse_checks().sparse_random_inputs
+    if name == "verify_grad_sparse":
+        return _sparse_checks().verify_grad_sparse
     raise AttributeError(f"module 'aotensor.sparse' has no attribute {name!r}")

@@ -12,7 +12,6 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, is_null
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import cast as cast_dense
@@ -92,9 +91,6 @@ def dense_from_sparse(x: Any, structured: bool = True) -> Variable:
     x = as_sparse_or_tensor(x)
     found: Variable = DenseFromSparse(structured)(x) if x.is_sparse else x
     return found
-
-
-public(dense_from_sparse, "dense_from_sparse")
 
 
 def as_dense(x: Variable) -> Variable:
@@ -299,9 +295,6 @@ def transpose(x: Any) -> SparseVariable:
     if x.owner is not None and isinstance(x.owner.op, Transpose):
         return as_sparse(x.owner.inputs[0])
     return Transpose()(x)  # type: ignore[no-any-return]
-
-
-public(transpose, "sparse_transpose")
 
 
 def transposed(x: Variable) -> Variable:

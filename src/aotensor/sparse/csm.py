@@ -12,9 +12,9 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import (
     SPARSE_FORMATS,
     SparseConstant,
@@ -116,7 +116,7 @@ class CSM(SparseOp):
             return [disconnected(), *none]
         if dtypes.is_discrete(data.dtype):
             return [zero_gradient(data), *none]
-        return [lookup("sample_at")(ct, outputs[0]), *none]
+        return [sparse().sample_at(ct, outputs[0]), *none]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -195,7 +195,9 @@ class CSMProperties(SparseOp):
             return [disconnected()]
         if dtypes.is_discrete(outputs[0].dtype):
             return [zero_gradient(inputs[0])]
-        return [lookup("from_entries")(inputs[0], cotangents[0])]
+        x = inputs[0]
+        assert isinstance(x, SparseVariable)
+        return [sparse().from_entries(x, cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -203,7 +205,7 @@ class CSMProperties(SparseOp):
         none = [disconnected()] * 3
         if is_disconnected(tangents[0]):
             return [disconnected(), *none]
-        return [lookup("to_entries")(tangents[0], inputs[0]), *none]
+        return [sparse().to_entries(tangents[0], inputs[0]), *none]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False, False, False]]
@@ -323,7 +325,7 @@ def like(x: Variable, data: Variable) -> SparseVariable:
 # --- inside of loops and branches ------------------------------------------------------------------------------------
 
 
-@public
+@coerced
 def sparse_vectors(x: SparseVariable) -> list[Variable]:
     """What stands for a matrix where only dense values can go: data, indices, indptr, and two vectors of its extents.
 
@@ -333,7 +335,7 @@ def sparse_vectors(x: SparseVariable) -> list[Variable]:
     return [p.data, p.indices, p.indptr, *(zeros((extent,), "bool") for extent in (p.rows, p.columns))]
 
 
-@public
+@coerced
 def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> SparseVariable:
     """The matrix of vectors that were those of a matrix of this type."""
     data, indices, indptr, *sides = vectors

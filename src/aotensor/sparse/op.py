@@ -12,7 +12,6 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import (
     SparseConstant,
     SparseTensorType,
@@ -67,7 +66,7 @@ def _value_of(op: Op, x: Variable, value: Any) -> Any:
     return value if value.dtype == x.dtype else value.astype(x.dtype)
 
 
-@public
+@coerced
 def as_sparse_or_tensor(x: Any, name: str | None = None) -> Variable:
     """x as a variable: a SciPy matrix becomes a sparse constant, an array a dense one.
 

@@ -11,7 +11,6 @@ from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.graph.coercion import one_of
 from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.compare import cast as cast_dense
@@ -126,6 +125,3 @@ def cast(variable: Any, dtype: Any) -> SparseVariable:
         if source.dtype == wanted and dtypes.is_float(wanted) and dtypes.promote(wanted, x.dtype) == x.dtype:
             return as_sparse(source)
     return x if x.dtype == wanted else Cast(wanted)(x)
-
-
-public(cast, "sparse_cast")

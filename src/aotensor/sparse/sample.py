@@ -10,8 +10,9 @@ import numpy as np
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected, is_disconnected
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
@@ -70,7 +71,7 @@ class Sample(SparseOp):
         if is_disconnected(cotangents[0]):
             return [disconnected(), disconnected()]
         found = like(inputs[1], cotangents[0])
-        return [found if inputs[0].is_sparse else lookup("dense_from_sparse")(found, structured=False), disconnected()]
+        return [found if inputs[0].is_sparse else sparse().dense_from_sparse(found, structured=False), disconnected()]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -81,7 +82,7 @@ class Sample(SparseOp):
         return [[True], [False]]
 
 
-@public
+@coerced
 def sample_at(g: Variable, x: Variable) -> Variable:
     """The values of a dense or sparse matrix at the stored positions of the sparse matrix x; see Sample."""
     own = entries_of(g, x)

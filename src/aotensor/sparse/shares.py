@@ -20,7 +20,8 @@ import numpy as np
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.public import lookup, public
+from aotensor.graph.coercion import coerced
+from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
 from aotensor.ops.create import ones_like
@@ -61,20 +62,20 @@ class Shared(SparseOp):
         return [true_div(c, TakeAt()(whole.data, positions_in(p, whole)))]
 
 
-@public
+@coerced
 def from_entries(x: SparseVariable, c: Variable) -> SparseVariable:
     """The cotangent of a matrix from that of its data: the mean of c over the entries for a place.   c: (nnz,)"""
     return like(x, c if is_canonical(x) else Shared()(c, x))
 
 
-@public
+@coerced
 def to_entries(t: Variable, x: Variable) -> Variable:
     """A tangent of the data of x from one of x, dense or sparse: equal shares for the entries for a place.  → (nnz,)"""
     if isinstance(t, SparseVariable):
         p = parts_of(t)
         if have_same_pattern(p, parts_of(x)):
             return p.data
-    found: Variable = lookup("sample_at")(t, x)
+    found: Variable = sparse().sample_at(t, x)
     return found if is_canonical(x) else Shared()(found, x)
 
 

@@ -9,7 +9,6 @@ from aotensor.config import config
 from aotensor.core.types import Dim
 from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import (
     SPARSE_FORMATS,
     SparseConstant,
@@ -120,5 +119,4 @@ def shared(
     return SparseTensorSharedVariable(found if borrow else found.copy(), type, name)
 
 
-public(shared, "sparse_shared")
 sparse_constructor: Final = shared

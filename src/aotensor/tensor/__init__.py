@@ -76,7 +76,6 @@ from aotensor.ops.multi_index import ravel_multi_index, unravel_index
 from aotensor.ops.named import (
     advanced_inc_subtensor1, advanced_set_subtensor1, advanced_subtensor1, scalar_from_tensor, tensor_from_scalar,
 )
-from aotensor.ops import numpy_functions as _numpy_functions  # noqa: F401  (np.round(x) finds them by name)
 from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
 from aotensor.ops.reduce.without_zeros import mul_without_zeros
 from aotensor.ops.take import choose, compress, nonzero_values, take, take_along_axis

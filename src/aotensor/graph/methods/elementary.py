@@ -6,24 +6,24 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import dense
 
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
 
 
 class Method:
-    """The public function of its own name, or of the name given, with the variable as its first argument."""
+    """A function with the variable as its first argument.   function: gives it, once the ops are there"""
 
-    def __init__(self, function: str | None = None) -> None:
-        self._function = function or ""
+    def __init__(self, function: Callable[[], Callable[..., Variable]]) -> None:
+        self._function = function
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._function = self._function or name
-        self.__doc__ = f"`{self._function}` of the variable."
+        self.__doc__ = f"`{name}` of the variable."
 
     def __get__(self, x: Any, owner: type | None = None) -> Callable[..., Variable]:
-        return lookup(self._function) if x is None else partial(lookup(self._function), x)
+        function = self._function()
+        return function if x is None else partial(function, x)
 
 
 class ElementaryMethods:
@@ -31,15 +31,40 @@ class ElementaryMethods:
 
     __slots__ = ()
 
-    exp, exp2, expm1 = Method("exp"), Method("exp2"), Method("expm1")
-    log, log2, log10, log1p = Method("log"), Method("log2"), Method("log10"), Method("log1p")
-    sqrt, cbrt, sqr, square = Method("sqrt"), Method("cbrt"), Method("sqr"), Method("sqr")
-    sin, cos, tan = Method("sin"), Method("cos"), Method("tan")
-    arcsin, arccos, arctan = Method("arcsin"), Method("arccos"), Method("arctan")
-    sinh, cosh, tanh = Method("sinh"), Method("cosh"), Method("tanh")
-    arcsinh, arccosh, arctanh = Method("arcsinh"), Method("arccosh"), Method("arctanh")
-    deg2rad, rad2deg = Method("deg2rad"), Method("rad2deg")
-    ceil, floor, trunc, rint = Method("ceil"), Method("floor"), Method("trunc"), Method("rint")
-    abs, sign, reciprocal = Method("abs"), Method("sign"), Method("reciprocal")
-    isnan, isinf, isfinite = Method("isnan"), Method("isinf"), Method("isfinite")
-    conj, conjugate = Method("identity"), Method("identity")
+    exp = Method(lambda: dense().exp)
+    exp2 = Method(lambda: dense().exp2)
+    expm1 = Method(lambda: dense().expm1)
+    log = Method(lambda: dense().log)
+    log2 = Method(lambda: dense().log2)
+    log10 = Method(lambda: dense().log10)
+    log1p = Method(lambda: dense().log1p)
+    sqrt = Method(lambda: dense().sqrt)
+    cbrt = Method(lambda: dense().cbrt)
+    sqr = Method(lambda: dense().sqr)
+    square = Method(lambda: dense().sqr)
+    sin = Method(lambda: dense().sin)
+    cos = Method(lambda: dense().cos)
+    tan = Method(lambda: dense().tan)
+    arcsin = Method(lambda: dense().arcsin)
+    arccos = Method(lambda: dense().arccos)
+    arctan = Method(lambda: dense().arctan)
+    sinh = Method(lambda: dense().sinh)
+    cosh = Method(lambda: dense().cosh)
+    tanh = Method(lambda: dense().tanh)
+    arcsinh = Method(lambda: dense().arcsinh)
+    arccosh = Method(lambda: dense().arccosh)
+    arctanh = Method(lambda: dense().arctanh)
+    deg2rad = Method(lambda: dense().deg2rad)
+    rad2deg = Method(lambda: dense().rad2deg)
+    ceil = Method(lambda: dense().ceil)
+    floor = Method(lambda: dense().floor)
+    trunc = Method(lambda: dense().trunc)
+    rint = Method(lambda: dense().rint)
+    abs = Method(lambda: dense().abs)
+    sign = Method(lambda: dense().sign)
+    reciprocal = Method(lambda: dense().reciprocal)
+    isnan = Method(lambda: dense().isnan)
+    isinf = Method(lambda: dense().isinf)
+    isfinite = Method(lambda: dense().isfinite)
+    conj = Method(lambda: dense().tensor_copy)
+    conjugate = Method(lambda: dense().tensor_copy)

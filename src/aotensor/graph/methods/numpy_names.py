@@ -1,34 +1,8 @@
-"""Which function of ours stands for which of NumPy's, where the two have different names or meanings.
-
-A public function named `numpy.<name>` comes first (`ops/numpy_functions.py`), then the names below, then our function
-of the same name.
-"""
+"""Options of NumPy's functions that ours name otherwise, or lack; what to use for functions that symbols have not."""
 
 from __future__ import annotations
 
 from typing import Final
-
-UFUNCS: Final = {
-    "absolute": "abs", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "conjugate": "identity",
-    "degrees": "rad2deg", "divide": "true_div", "equal": "eq", "floor_divide": "int_div", "greater": "gt",
-    "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "neq",
-    "positive": "identity", "power": "pow", "radians": "deg2rad", "remainder": "mod", "square": "sqr",
-    "subtract": "sub",
-}  # fmt: skip
-"""Elementwise functions."""
-
-REDUCTIONS: Final = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
-}  # fmt: skip
-"""`ufunc.reduce`, along axis 0 unless `axis` says more."""
-
-ACCUMULATIONS: Final = {"add": "cumsum", "multiply": "cumprod"}
-"""`ufunc.accumulate`."""
-
-FUNCTIONS: Final = {
-    "amax": "max", "amin": "min", "around": "numpy.round", "astype": "cast", "copy": "identity", "real": "identity",
-}  # fmt: skip
-"""All others."""
 
 PARAMETERS: Final = {"where.x": "ift", "where.y": "iff"}
 """Options that have another name with us."""

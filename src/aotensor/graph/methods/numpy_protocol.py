@@ -1,8 +1,8 @@
 """NumPy's own functions on symbols: `np.sin(x)`, `np.sum(x, axis=0)`, `np.concatenate([x, y])` build the graph.
 
 NumPy hands a call to `__array_ufunc__` or `__array_function__` of a symbol among its arguments. The function of ours
-with the same name, or with the name that `numpy_names` says, takes over; its parameters are found by name, those
-without a default by position. What has no counterpart is refused by name: there never are arrays of symbols.
+that stands for NumPy's in `ops/numpy_tables.py` takes over; its parameters are found by name, those without a default
+by position. What has no counterpart is refused by name: there never are arrays of symbols.
 """
 
 from __future__ import annotations
@@ -16,17 +16,8 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from aotensor.errors import GraphTypeError
-from aotensor.graph.methods.numpy_names import (
-    ACCUMULATIONS,
-    FUNCTIONS,
-    HINTS,
-    IGNORED,
-    OPTION_HINTS,
-    PARAMETERS,
-    REDUCTIONS,
-    UFUNCS,
-)
-from aotensor.graph.public import is_public, lookup
+from aotensor.graph.methods.numpy_names import HINTS, IGNORED, OPTION_HINTS, PARAMETERS
+from aotensor.graph.operations import dense, numpy_tables, sparse
 
 
 class NumPyProtocol:
@@ -80,35 +71,27 @@ def _call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
     own = ufunc.__name__
     name = own if method == "__call__" else f"{own}.{method}"
     given = {key: value for key, value in options.items() if not _is_nothing(key, value)}
-    tables = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}
-    if method in ("__call__", "outer"):
-        chosen = _counterpart(own, UFUNCS.get(own, own))
-    else:
-        chosen = tables.get(method, {}).get(own)
+    tables = numpy_tables()
+    by_method = {"__call__": tables.UFUNCS, "outer": tables.UFUNCS}
+    by_method |= {"reduce": tables.REDUCTIONS, "accumulate": tables.ACCUMULATIONS}
+    chosen = by_method.get(method, {}).get(own)
     if chosen is None:
         _refuse(name, inputs)
     if method == "__call__":
         return _called(name, chosen, inputs, given)
     if method == "outer":
-        x, y = (lookup("as_sparse_or_tensor")(value) for value in inputs)
-        return _called(name, chosen, (lookup("shape_padright")(x, y.ndim), y), given)
+        x, y = (sparse().as_sparse_or_tensor(value) for value in inputs)
+        return _called(name, chosen, (dense().shape_padright(x, y.ndim), y), given)
     return _called(name, chosen, inputs[:1], {"axis": 0, **given})
 
 
 def _call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     package, _, module = function.__module__.partition(".")
     name = f"{module}.{function.__name__}" if module else function.__name__
-    is_known = package == "numpy" and module in ("", "linalg") and name not in HINTS
-    chosen = _counterpart(name, FUNCTIONS.get(name, function.__name__)) if is_known else None
+    chosen = numpy_tables().FUNCTIONS.get(name) if package == "numpy" else None
     if chosen is None:
         _refuse(name, [*args, *kwargs.values()])
     return _called(name, chosen, *_operands_and_options(name, function, args, kwargs))
-
-
-def _counterpart(name: str, other: str) -> str | None:
-    """The name of our function for one of NumPy's: what is made for it, or the other one."""
-    made = f"numpy.{name}"
-    return made if is_public(made) else other if is_public(other) else None
 
 
 def _operands_and_options(
@@ -137,9 +120,9 @@ def _operands_and_options(
     return operands, options
 
 
-def _called(name: str, chosen: str, operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def _called(name: str, chosen: Callable[..., Any], operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Our function.   Raises: GraphTypeError by name for options that it does not have."""
-    function = _of_sparse(chosen, operands) or lookup(chosen)
+    function = _of_sparse(_name_of(chosen), operands) or chosen
     known = _parameters(function)
     strange = [key for key in options if known is None or key not in known]
     if strange:
@@ -166,6 +149,11 @@ def _is_nothing(key: str, value: Any) -> bool:
     """Is an option as if it were not there?"""
     is_default = {"out": value is None, "where": value is True}.get(key, False)
     return is_default or value is np._NoValue or (isinstance(value, tuple) and all(one is None for one in value))
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """The name of an op, or of a function."""
+    return getattr(function, "name", None) or function.__name__
 
 
 def _of_sparse(chosen: str, operands: Sequence[Any]) -> Callable[..., Any] | None:

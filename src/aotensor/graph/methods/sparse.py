@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from aotensor.errors import GraphTypeError
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import sparse
 from aotensor.graph.site import warn_user
 
 if TYPE_CHECKING:
@@ -25,55 +25,55 @@ class SparseOperators:
     is_sparse = True
 
     def __add__(self, other: Any) -> Variable:
-        return lookup("sparse_add")(self, other)  # type: ignore[no-any-return]
+        return sparse().add(self, other)
 
     def __radd__(self, other: Any) -> Variable:
-        return lookup("sparse_add")(other, self)  # type: ignore[no-any-return]
+        return sparse().add(other, self)
 
     def __sub__(self, other: Any) -> Variable:
-        return lookup("sparse_sub")(self, other)  # type: ignore[no-any-return]
+        return sparse().sub(self, other)
 
     def __rsub__(self, other: Any) -> Variable:
-        return lookup("sparse_sub")(other, self)  # type: ignore[no-any-return]
+        return sparse().sub(other, self)
 
     def __mul__(self, other: Any) -> Variable:
-        return lookup("sparse_mul")(self, other)  # type: ignore[no-any-return]
+        return sparse().mul(self, other)
 
     def __rmul__(self, other: Any) -> Variable:
-        return lookup("sparse_mul")(other, self)  # type: ignore[no-any-return]
+        return sparse().mul(other, self)
 
     def __truediv__(self, other: Any) -> Variable:
-        return lookup("sparse_div")(self, other)  # type: ignore[no-any-return]
+        return sparse().div(self, other)
 
     def __pow__(self, other: Any) -> Variable:
-        return lookup("sparse_power")(self, other)  # type: ignore[no-any-return]
+        return sparse().power(self, other)
 
     def __matmul__(self, other: Any) -> Variable:
-        return lookup("sparse_dot")(self, other)  # type: ignore[no-any-return]
+        return sparse().dot(self, other)
 
     def __rmatmul__(self, other: Any) -> Variable:
-        return lookup("sparse_dot")(other, self)  # type: ignore[no-any-return]
+        return sparse().dot(other, self)
 
     def __lt__(self, other: Any) -> Variable:
-        return lookup("sparse_lt")(self, other)  # type: ignore[no-any-return]
+        return sparse().lt(self, other)
 
     def __le__(self, other: Any) -> Variable:
-        return lookup("sparse_le")(self, other)  # type: ignore[no-any-return]
+        return sparse().le(self, other)
 
     def __gt__(self, other: Any) -> Variable:
-        return lookup("sparse_gt")(self, other)  # type: ignore[no-any-return]
+        return sparse().gt(self, other)
 
     def __ge__(self, other: Any) -> Variable:
-        return lookup("sparse_ge")(self, other)  # type: ignore[no-any-return]
+        return sparse().ge(self, other)
 
     def __neg__(self) -> Variable:
-        return lookup("sparse_neg")(self)  # type: ignore[no-any-return]
+        return sparse().neg(self)
 
     def __abs__(self) -> Variable:
-        return lookup("sparse_abs")(self)  # type: ignore[no-any-return]
+        return sparse().abs(self)
 
     def __getitem__(self, index: Any) -> Variable:
-        return lookup("sparse_getitem")(self, index)  # type: ignore[no-any-return]
+        return sparse().getitem(self, index)
 
     def __len__(self) -> NoReturn:
         raise GraphTypeError(f"the length of the sparse matrix {self} is ambiguous", hint="use x.shape[0] or x.size")
@@ -83,78 +83,78 @@ class SparseOperators:
 
     @property
     def T(self) -> Variable:
-        return lookup("sparse_transpose")(self)  # type: ignore[no-any-return]
+        return sparse().transpose(self)
 
     @property
     def mT(self) -> Variable:
         """The transpose."""
-        return lookup("sparse_transpose")(self)  # type: ignore[no-any-return]
+        return sparse().transpose(self)
 
     def transpose(self) -> Variable:
         """The transpose, in the other format on the same buffers."""
-        return lookup("sparse_transpose")(self)  # type: ignore[no-any-return]
+        return sparse().transpose(self)
 
     def astype(self, dtype: Any) -> Variable:
-        return lookup("sparse_cast")(self, dtype)  # type: ignore[no-any-return]
+        return sparse().cast(self, dtype)
 
     def toarray(self) -> Variable:
         """The dense matrix."""
-        return lookup("dense_from_sparse")(self)  # type: ignore[no-any-return]
+        return sparse().dense_from_sparse(self)
 
     def todense(self) -> Variable:
         """The dense matrix."""
-        return lookup("dense_from_sparse")(self)  # type: ignore[no-any-return]
+        return sparse().dense_from_sparse(self)
 
     def sum(self, axis: Any = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
-        return lookup("sp_sum")(self, axis=axis, sparse_grad=sparse_grad, keepdims=keepdims)  # type: ignore[no-any-return]
+        return sparse().sum(self, axis=axis, sparse_grad=sparse_grad, keepdims=keepdims)
 
     def mean(self, axis: Any = None, keepdims: bool = False) -> Variable:
-        return lookup("sparse_mean")(self, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return sparse().mean(self, axis=axis, keepdims=keepdims)
 
     def max(self, axis: Any = None, keepdims: bool = False) -> Variable:
-        return lookup("sparse_max")(self, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return sparse().max(self, axis=axis, keepdims=keepdims)
 
     def min(self, axis: Any = None, keepdims: bool = False) -> Variable:
-        return lookup("sparse_min")(self, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return sparse().min(self, axis=axis, keepdims=keepdims)
 
     def trace(self) -> Variable:
         """Sum of the diagonal."""
-        return lookup("sparse_trace")(self)  # type: ignore[no-any-return]
+        return sparse().trace(self)
 
     def diagonal(self, k: int = 0) -> Variable:
         """The diagonal as a dense vector."""
-        return lookup("sparse_diag")(self, k)  # type: ignore[no-any-return]
+        return sparse().diag(self, k)
 
     def dot(self, other: Any) -> Variable:
         """The product, with a structured gradient."""
-        return lookup("structured_dot")(self, other)  # type: ignore[no-any-return]
+        return sparse().structured_dot(self, other)
 
     def conj(self) -> Variable:
-        return lookup("sparse_conj")(self)  # type: ignore[no-any-return]
+        return sparse().conj(self)
 
     def zeros_like(self, dtype: Any = None) -> Variable:
         """A matrix of the same shape and format that stores nothing."""
-        return lookup("sp_zeros_like")(self, dtype)  # type: ignore[no-any-return]
+        return sparse().zeros_like(self, dtype)
 
     def ones_like(self, dtype: Any = None) -> Variable:
         """The same pattern with ones."""
-        return lookup("sp_ones_like")(self, dtype)  # type: ignore[no-any-return]
+        return sparse().ones_like(self, dtype)
 
     def copy(self, name: str | None = None) -> Variable:
         """The same matrix as a new variable."""
-        result = lookup("sparse_copy")(self)
+        result = sparse().copy(self)
         result.name = name
         return result  # type: ignore[no-any-return]
 
     @property
     def shape(self) -> Variable:
         """int64 vector of the extents."""
-        return lookup("sparse_shape")(self)  # type: ignore[no-any-return]
+        return sparse().shape(self)
 
     @property
     def size(self) -> Variable:
         """int64 number of stored entries."""
-        return lookup("sparse_size")(self)  # type: ignore[no-any-return]
+        return sparse().size(self)
 
 
 DENSIFYING: Final = [
@@ -170,7 +170,7 @@ DENSIFYING: Final = [
 def _densifying(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         warn_user(f"{name.strip('_')} makes the sparse matrix {self} dense")
-        return getattr(lookup("dense_from_sparse")(self), name)(*args, **kwargs)
+        return getattr(sparse().dense_from_sparse(self), name)(*args, **kwargs)
 
     method.__name__ = name
     method.__doc__ = f"`{name}` of the dense matrix, with a UserWarning."

@@ -9,7 +9,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Routes, elementwise, routed
 from aotensor.ops.elementwise.compare import eq, ge, isnan, le, or_, switch
@@ -241,7 +241,7 @@ minimum = elementwise(
 )
 
 
-@public
+@coerced
 def relu(x: Any) -> Variable:
     """max(x, 0); the slope at 0 is 1, nan stays nan."""
     return maximum(x, 0)

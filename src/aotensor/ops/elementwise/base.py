@@ -17,7 +17,7 @@ from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import dense, sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import aligned
@@ -106,7 +106,7 @@ class Elementwise(Op):
 
     def __call__(self, *inputs: Any) -> Variable:
         if any(map(is_sparse, inputs)):
-            return lookup("sparse_counterpart")(self, inputs)  # type: ignore[no-any-return]
+            return sparse().counterpart(self, inputs)
         return self.apply(*inputs).outputs[0]
 
     def __str__(self) -> str:
@@ -172,7 +172,7 @@ class Elementwise(Op):
         if not varying:
             return [disconnected()]
         scaled = [self.scaled(tangent, position, inputs, y) for position, tangent in varying]
-        total = sum_terms([_expanded(term, y) for term in scaled if term is not None], lookup("add"))
+        total = sum_terms([_expanded(term, y) for term in scaled if term is not None], dense().add)
         return [zero_gradient(y) if is_disconnected(total) else total]
 
     def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
@@ -181,7 +181,7 @@ class Elementwise(Op):
             return None
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
         values = [
-            lookup("cast")(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
+            dense().cast(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
         ]
         if callable(self.row.partials):
             return self.row.partials(g, position, values, y)
@@ -213,7 +213,7 @@ def routed(routes: Routes, count: int) -> tuple[Partial, ...]:
             route = routes(*inputs_and_y[:-1])[position]
             assert route is not None
             condition, holds = route
-            found: Variable = lookup("switch")(condition, g, 0) if holds else lookup("switch")(condition, 0, g)
+            found: Variable = dense().switch(condition, g, 0) if holds else dense().switch(condition, 0, g)
             return found
 
         return scaled
@@ -243,7 +243,7 @@ def elementwise(
     """A public elementwise op from a row of its table; see `Row` for the columns and the further options."""
     op = Elementwise(Row(name, doc, reference, emit, partials, signature, **options))
     ELEMENTWISE[name] = op
-    return public(op, name)
+    return op
 
 
 def unbroadcast(g: Variable, x: Variable) -> Variable:
@@ -258,21 +258,21 @@ def unbroadcast(g: Variable, x: Variable) -> Variable:
     ]
     axes = (*range(extra), *repeated)
     if axes:
-        g = lookup("sum")(g, axis=axes, keepdims=True)
+        g = dense().sum(g, axis=axes, keepdims=True)
     if extra:
-        g = lookup("dimshuffle")(g, tuple(range(extra, g.ndim)))
-    return lookup("cast")(g, x.dtype) if dtypes.is_float(x.dtype) else g
+        g = dense().dimshuffle(g, tuple(range(extra, g.ndim)))
+    return dense().cast(g, x.dtype) if dtypes.is_float(x.dtype) else g
 
 
 def _expanded(g: Variable, y: Variable) -> Variable:
     """g repeated to the extents of y, in its dtype."""
     if is_null(g):
         return g
-    g = lookup("cast")(g, y.dtype)
+    g = dense().cast(g, y.dtype)
     wide = y.tensor_type.shape
     if g.ndim == y.ndim and all(dim != 1 or dim == other for dim, other in zip(g.tensor_type.shape, wide, strict=True)):
         return g
-    return lookup("full_like")(y, g)  # type: ignore[no-any-return]
+    return dense().full_like(y, g)
 
 
 def _is_literal(value: object) -> bool:

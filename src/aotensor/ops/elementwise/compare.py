@@ -11,8 +11,8 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
-from aotensor.graph.coercion import one_of
-from aotensor.graph.public import lookup, public
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.operations import sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, routed
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
@@ -49,7 +49,7 @@ def _cast(dtype: str) -> Elementwise:
 MAKERS["cast"] = _cast
 
 
-@public
+@coerced
 def cast(x: Any, dtype: Any) -> Variable:
     """x as dtype ("floatX" is the configured one); x itself where that is its dtype.
 
@@ -59,7 +59,7 @@ def cast(x: Any, dtype: Any) -> Variable:
     Raises: UnsupportedError for a dtype that cannot be compiled.
     """
     if isinstance(x, Variable) and x.is_sparse:
-        return lookup("sparse_cast")(x, dtype)  # type: ignore[no-any-return]
+        return sparse().cast(x, dtype)
     variable = as_tensor(x)
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
     return variable if variable.dtype == wanted else _cast(wanted)(variable)
@@ -123,7 +123,7 @@ isfinite = elementwise(
 )
 
 
-@public
+@coerced
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
     """|a − b| ≤ atol + rtol·|b| where both are finite, a = b elsewhere; two nans agree if `equal_nan`."""
     a, b = as_tensor(a), as_tensor(b)
@@ -239,7 +239,7 @@ round_half_away_from_zero = elementwise(
 )
 
 
-@public
+@coerced
 def round(x: Any, mode: str = "half_to_even") -> Variable:
     """x to the nearest integer, in its own dtype.   mode: "half_to_even" or "half_away_from_zero".
 
@@ -249,7 +249,7 @@ def round(x: Any, mode: str = "half_to_even") -> Variable:
     return round_half_to_even(x) if is_even else round_half_away_from_zero(x)
 
 
-@public
+@coerced
 def iround(x: Any, mode: str = "half_to_even") -> Variable:
     """x to the nearest integer, as int64."""
     return cast(round(x, mode), "int64")

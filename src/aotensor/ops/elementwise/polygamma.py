@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import null_gradient
-from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -119,7 +119,7 @@ _of_any: Elementwise = Elementwise(
 )
 
 
-@public
+@coerced
 def polygamma(n: Any, x: Any) -> Variable:
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ = (ln Γ)′; ±inf at 0, −1, −2, … as SciPy has it.   n, x broadcast → floating
 

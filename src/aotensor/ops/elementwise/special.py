@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarVerbs
 from aotensor.core.types import Array
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import dense
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Partial, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, eq, gt, isinf, le, lt, or_, switch
@@ -221,5 +221,5 @@ tri_gamma: Elementwise = elementwise(
     "ψ₁(x), the slope of ψ; +inf at 0, −1, −2, …",
     lambda x: scipy_special("zeta")(np.full((), 2.0, x.dtype), x),
     lambda s, x: s.special("tri_gamma", x),
-    (lambda g, x, y: g * lookup("polygamma")(2, x),),
+    (lambda g, x, y: g * dense().polygamma(2, x),),
 )

@@ -12,9 +12,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.diagonal import Triangle
@@ -180,7 +179,7 @@ def _half_diagonal(x: Variable) -> Variable:
     return (_lower(x) + _strictly_lower(x)) / 2
 
 
-@public
+@coerced
 def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) -> Variable:
     """x with a·x = b for a = c·cᵀ (lower), or cᵀ·c; slopes reach the triangle of c that is read, and b.
 
@@ -194,7 +193,7 @@ def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) 
     return replace(first, is_transposed=bool(is_lower))(c, first(c, b))  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
     """L with L·Lᵀ = x, or U with Uᵀ·U = x if not `lower`; only that triangle of x is read.   (…, n, n) → (…, n, n)
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import sweeps
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.contract import matmul
@@ -183,7 +184,7 @@ class AdjugateTangent(Op):
     ) -> list[Variable]:
         (a, x), (ct,) = inputs, cotangents
         for_x = matrix_transpose(self(a, matrix_transpose(ct)))
-        (for_a,) = lookup("pulled_terms")([_regular_tangent(a, x)], [a], [ct])
+        (for_a,) = sweeps().pulled_terms([_regular_tangent(a, x)], [a], [ct])
         return [unbroadcast(term, y) for term, y in ((for_a, a), (for_x, x))]
 
     def pushforward(
@@ -192,7 +193,7 @@ class AdjugateTangent(Op):
         (a, x), (ta, tx) = inputs, tangents
         terms = [] if is_disconnected(tx) else [self(a, tx)]
         if not is_disconnected(ta):
-            terms += lookup("pushed_terms")([_regular_tangent(a, x)], [a], [ta])
+            terms += sweeps().pushed_terms([_regular_tangent(a, x)], [a], [ta])
         return [sum_terms(terms, add)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -253,7 +254,7 @@ class SignLogDeterminant(FactoredOp):
         return b.reduce("mul", signs, [axis]), b.cast(total, dtype)
 
 
-@public
+@coerced
 def det(x: Any) -> Variable:
     """Determinants; 1 for a matrix without rows.   (…, n, n) → (…), floating
 
@@ -265,7 +266,7 @@ def det(x: Any) -> Variable:
     return Determinant()(x, *ColumnLu("ignore").apply(x).outputs)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def slogdet(x: Any) -> tuple[Variable, Variable]:
     """(sign, log |det x|), (0, −inf) for singular matrices; the sign has slope 0.   (…, n, n) → (…), (…)
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import matmul
@@ -93,7 +92,7 @@ class Eigh(TrailingOp):
         return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
 
 
-@public
+@coerced
 def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
 
@@ -107,7 +106,7 @@ def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
     return Eigh(_triangle("eigh", UPLO))(floating(a))  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def eigvalsh(a: Any, UPLO: str = "L") -> Variable:
     """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without its vectors."""
     return Eigh(_triangle("eigvalsh", UPLO))(floating(a))[0]  # type: ignore[no-any-return]

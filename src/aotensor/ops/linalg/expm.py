@@ -10,8 +10,8 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.create import zeros_like
@@ -141,7 +141,7 @@ def _combination(factors: Sequence[float]) -> Callable[..., Scalar]:
     return element
 
 
-@public
+@coerced
 def expm(a: Any) -> Variable:
     """exp(a) = Σ aᵏ/k! of a square matrix.   (…, n, n) → (…, n, n)
 

@@ -15,8 +15,8 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.diagonal import Triangle, eye
@@ -167,7 +167,7 @@ class FactoredOp(Op):
 # --- SciPy's functions -----------------------------------------------------------------------------------------------
 
 
-@public
+@coerced
 def lu_factor(a: Any) -> tuple[Variable, Variable]:
     """(lu, piv) of scipy.linalg.lu_factor, for square matrices: row k changed places with row piv[k], from 0.
 
@@ -178,7 +178,7 @@ def lu_factor(a: Any) -> tuple[Variable, Variable]:
     return matrix_transpose(factors), cast(exchanges - 1, "int32")
 
 
-@public
+@coerced
 def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim: int | None = None) -> Variable:
     """x with op(a)·x = b, by what lu_factor(a) gives; trans and b_ndim as in solve_triangular.
 
@@ -201,7 +201,7 @@ def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim:
     return solve_triangular(lu, inner, b_ndim=core)
 
 
-@public
+@coerced
 def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Variable, ...]:
     """(P, L, U) with a = P·L·U of a square matrix, ones on the diagonal of L.   (…, n, n) → three of (…, n, n)
 

@@ -12,8 +12,8 @@ import numpy as np
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import matmul
@@ -80,7 +80,7 @@ class Pinv(TrailingOp):
         return lowered_product(b, "ki,jk->ij", scaled, u)
 
 
-@public
+@coerced
 def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     """np.linalg.pinv: the Moore-Penrose inverse.   (…, m, n) → (…, n, m)
 

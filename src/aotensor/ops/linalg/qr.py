@@ -10,9 +10,8 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import matmul
@@ -151,7 +150,7 @@ def _tangents(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[Vari
 _MODES: Final = {"reduced": "reduced", "economic": "reduced", "complete": "complete", "full": "complete", "r": "r"}
 
 
-@public
+@coerced
 def qr(a: Any, mode: str = "reduced") -> Any:
     """[q, r] with a = q·r, q orthogonal, r upper triangular with the signs of LAPACK.   k = min(m, n)
 

@@ -13,9 +13,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
@@ -187,7 +186,7 @@ _ASSUMPTIONS = {
 }  # fmt: skip
 
 
-@public
+@coerced
 def solve(
     a: Any,
     b: Any,
@@ -271,7 +270,7 @@ class LuInverse(FactoredOp):
         return b.lapack("lu_inverse", [factors, exchanges], results, nan_on_failure=True)[0]
 
 
-@public
+@coerced
 def inv(x: Any, on_error: str = "raise") -> Variable:
     """x⁻¹ of square matrices.   (…, n, n) → (…, n, n), floating
 

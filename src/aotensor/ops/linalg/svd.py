@@ -11,8 +11,8 @@ import numpy as np
 
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import matmul
@@ -164,7 +164,7 @@ def singular_values(x: Variable) -> Variable:
     return Svd(full_matrices=False)(x)[1]  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """[u, s, vt] with a = u·diag(s)·vt, s descending; s alone without compute_uv.   k = min(m, n)
 

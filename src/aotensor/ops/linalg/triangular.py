@@ -12,9 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.diagonal import Triangle
@@ -237,7 +236,7 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
     return core
 
 
-@public
+@coerced
 def solve_triangular(
     a: Any,
     b: Any,

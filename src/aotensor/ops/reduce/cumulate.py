@@ -13,8 +13,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, neq
@@ -159,7 +159,7 @@ def exclusive_products(x: Variable, axes: Sequence[int]) -> Variable:
     return transpose(reshape(before * after, extents), [order.index(axis) for axis in range(x.ndim)])
 
 
-@public
+@coerced
 def cumsum(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Variable:
     """Running sum along an axis; None flattens first. Integers widen to 64 bits, as in `sum`.
 
@@ -169,7 +169,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> V
     return CumSum(along, out)(line)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def cumprod(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Variable:
     """Running product along an axis; None flattens first. Integers widen to 64 bits, as in `prod`.
 
@@ -192,7 +192,7 @@ HIGHEST_DIFFERENCE: Final = 1000
 """Each order is a subtraction of the graph; beyond, binomial coefficients have left the range of float64."""
 
 
-@public
+@coerced
 def diff(x: Any, n: int = 1, axis: int = -1) -> Variable:
     """x[1:] − x[:−1] along an axis, n times; of booleans whether neighbours differ.
 

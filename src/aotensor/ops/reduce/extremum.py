@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import switch
@@ -166,7 +166,7 @@ class ArgExtremum(AxisOp, ConstantOp):
         return b.arg_reduce(_VERB[self.kind], comparable, self.axis)[1]
 
 
-@public
+@coerced
 def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The largest element over axes; nan if there is one. Ties all get the full slope.
 
@@ -176,7 +176,7 @@ def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     return _extremum("max", as_tensor(x), axis, keepdims)
 
 
-@public
+@coerced
 def min(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The smallest element over axes; else as max."""
     return _extremum("min", as_tensor(x), axis, keepdims)
@@ -187,7 +187,7 @@ def _extremum(kind: str, x: Variable, axis: Axes, keepdims: bool) -> Variable:
     return finished(Extremum(kind, axes)(x), axes, x, keepdims) if axes else x
 
 
-@public
+@coerced
 def argmax(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """int64 position of the first maximum, or of the first nan, along axes, which count as one in C order.
 
@@ -196,7 +196,7 @@ def argmax(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     return _arg_extremum("argmax", as_tensor(x), axis, keepdims)
 
 
-@public
+@coerced
 def argmin(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """int64 position of the first minimum, or of the first nan; else as argmax."""
     return _arg_extremum("argmin", as_tensor(x), axis, keepdims)
@@ -214,13 +214,13 @@ def _arg_extremum(kind: str, x: Variable, axis: Axes, keepdims: bool) -> Variabl
     return finished(ArgExtremum(kind, normalise_axis(-1, lines.ndim))(lines), axes, x, keepdims)
 
 
-@public
+@coerced
 def max_and_argmax(x: Any, axis: Axes = None, keepdims: bool = False) -> tuple[Variable, Variable]:
     """(max, argmax) along the same axes."""
     return max(x, axis, keepdims), argmax(x, axis, keepdims)
 
 
-@public
+@coerced
 def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Maximum minus minimum over axes."""
     return max(x, axis, keepdims) - min(x, axis, keepdims)

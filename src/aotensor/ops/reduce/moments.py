@@ -13,8 +13,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.base import Elementwise, Row
@@ -89,7 +89,7 @@ class SquaredDeviations(AxisOp):
         return b.cast(b.reduce("add", squares, self.axes), x.dtype)
 
 
-@public
+@coerced
 def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
     """Σ (x − mean x)² / (n − ddof) over axes: float64 for discrete x; nan if n ≤ ddof.
 
@@ -103,7 +103,7 @@ def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Var
     return finished(SquaredDeviations(axes)(x) / divisor, axes, x, keepdims)
 
 
-@public
+@coerced
 def std(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
     """√var over axes, with slope 0 where all elements are equal.   Raises: as var."""
     return root(var(x, axis, ddof, keepdims))

@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast
@@ -195,7 +195,7 @@ def _as_float(x: Any) -> Variable:
     return cast(x, dtypes.float_of(x.dtype))
 
 
-@public
+@coerced
 def softmax(x: Any, axis: Axes = None) -> Variable:
     """exp(x) / Σ exp(x) over axes, None for all; safe for large x. A line of −inf gives nan.
 
@@ -205,7 +205,7 @@ def softmax(x: Any, axis: Axes = None) -> Variable:
     return Softmax(normalise_axes(axis, x.ndim))(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def log_softmax(x: Any, axis: Axes = None) -> Variable:
     """x − log Σ exp(x) over axes, None for all; exact for far apart x.
 
@@ -215,7 +215,7 @@ def log_softmax(x: Any, axis: Axes = None) -> Variable:
     return LogSoftmax(normalise_axes(axis, x.ndim))(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def logsumexp(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """log Σ exp(x) over axes, safe for large x.   Slopes: the softmax; 0 where all are −inf, shared among +inf.
 

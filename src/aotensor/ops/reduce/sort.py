@@ -12,8 +12,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected, is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, isnan, switch
@@ -97,7 +97,7 @@ def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:
     return Sort(along).apply(line).outputs
 
 
-@public
+@coerced
 def sort(x: Any, axis: int | None = -1) -> Variable:
     """x ascending along an axis, None for all elements; nan comes last. Slopes follow the permutation.
 
@@ -106,7 +106,7 @@ def sort(x: Any, axis: int | None = -1) -> Variable:
     return _sorted(x, axis)[0]
 
 
-@public
+@coerced
 def argsort(x: Any, axis: int | None = -1) -> Variable:
     """int64 positions that sort x along an axis, None for all elements; stable, nan last. No gradient.
 
@@ -115,7 +115,7 @@ def argsort(x: Any, axis: int | None = -1) -> Variable:
     return _sorted(x, axis)[1]
 
 
-@public
+@coerced
 def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The middle element along axes, the mean of the two middle ones for an even number; nan if there is one.
 

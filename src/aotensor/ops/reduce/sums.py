@@ -13,10 +13,11 @@ from numpy.typing import DTypeLike
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op, is_disconnected
-from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
+from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import DiscreteOp, LinearOp, zero_gradient
 from aotensor.ops.reduce.cumulate import exclusive_products
@@ -34,7 +35,7 @@ def without_axes(x: TensorType, axes: Sequence[int], dtype: str | None = None) -
 
 def spread(reduced: Variable, axes: Sequence[int], x: Variable) -> Variable:
     """What a reduction of x over `axes` gave, repeated to the extents of x."""
-    return lookup("full_like")(x, reexpand(reduced, axes, x.ndim), dtype=reduced.dtype)  # type: ignore[no-any-return]
+    return full_like(x, reexpand(reduced, axes, x.ndim), dtype=reduced.dtype)
 
 
 def finished(reduced: Variable, axes: Sequence[int], x: Variable, keepdims: bool) -> Variable:
@@ -144,7 +145,7 @@ class Quantifier(AxisOp, DiscreteOp):
         return b.reduce({"any": "or", "all": "and"}[self.kind], b.cast(x, "bool"), self.axes)
 
 
-@public
+@coerced
 def sum(
     x: Any,
     axis: Axes = None,
@@ -159,7 +160,7 @@ def sum(
     return _accumulated(Sum, as_tensor(x), axis, dtype, keepdims, acc_dtype)
 
 
-@public
+@coerced
 def prod(
     x: Any,
     axis: Axes = None,
@@ -201,7 +202,7 @@ def count(x: Variable, axes: Sequence[int], dtype: str) -> Variable:
     return constant(number, dtype=dtype) if isinstance(number, int) else cast(number, dtype)
 
 
-@public
+@coerced
 def mean(x: Any, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Variable:
     """Σ x / n over axes: float64 for discrete x, else the dtype of x; accumulated and divided in float64.
 
@@ -214,13 +215,13 @@ def mean(x: Any, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bo
     return cast(total / count(x, axes, "float64"), out)
 
 
-@public
+@coerced
 def any(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Is any element along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
     return _quantified("any", as_tensor(x), axis, keepdims)
 
 
-@public
+@coerced
 def all(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Are all elements along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
     return _quantified("all", as_tensor(x), axis, keepdims)

@@ -14,7 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
@@ -51,12 +51,12 @@ class Branch(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable]:
-        return lookup("pulled_terms")(self._inlined(inputs), inputs, cotangents)  # type: ignore[no-any-return]
+        return sweeps().pulled_terms(self._inlined(inputs), inputs, cotangents)
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> Sequence[Variable]:
-        return lookup("pushed_terms")(self._inlined(inputs), inputs, tangents)  # type: ignore[no-any-return]
+        return sweeps().pushed_terms(self._inlined(inputs), inputs, tangents)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         pairs = zip(node.inputs, inputs, is_batched, strict=True)

@@ -9,8 +9,9 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, tracing
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import sparse
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import SharedVariable, Variable, constant
 from aotensor.graph.walk import replace
@@ -22,7 +23,7 @@ from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.step import StepResult, Updates, captured, check_strict, parse
 
 
-@public
+@coerced
 def scan(
     fn: Callable[..., Any],
     sequences: Any = None,
@@ -87,7 +88,7 @@ class Loop:
         self._fn, self._strict = fn, strict
         self._rows, lengths = read_sequences(sequences, go_backwards)
         self._states = read_outputs(outputs_info)
-        self._constants = [lookup("as_sparse_or_tensor")(x) for x in as_list(non_sequences)]
+        self._constants = [sparse().as_sparse_or_tensor(x) for x in as_list(non_sequences)]
         self._n_steps = step_count(n_steps, lengths)
         self._made: list[Apply] = []
 

@@ -8,7 +8,8 @@ from typing import Any
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.public import lookup, public
+from aotensor.graph.coercion import coerced
+from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast, neq
@@ -17,7 +18,7 @@ from aotensor.ops.scan.carried import dense_values, whole
 from aotensor.ops.scan.layout import common_dims
 
 
-@public
+@coerced
 def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
     """`then_branch` where the condition holds (is not 0), else `else_branch`: one value, or a list or tuple of them.
 
@@ -34,7 +35,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     is_several = isinstance(then_branch, list | tuple)
     if is_several != isinstance(else_branch, list | tuple):
         raise GraphTypeError("ifelse: one branch is a value, the other a list")
-    as_value = lookup("as_sparse_or_tensor")
+    as_value = sparse().as_sparse_or_tensor
     then, otherwise = ([as_value(x) for x in (side if is_several else [side])] for side in (then_branch, else_branch))
     if len(then) != len(otherwise):
         raise GraphValueError(f"ifelse: {len(then)} values in one branch, {len(otherwise)} in the other")

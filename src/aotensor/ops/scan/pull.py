@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.graph.op import disconnected, is_disconnected, is_null
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, constant
 from aotensor.graph.walk import leaves
@@ -105,7 +105,7 @@ class _Pullback:
         outputs = [*(self.made.states[k] for k in states), *(self.made.mapped[k] for k in mapped)]
         taps = [slot for k in states for slot in self.slots.taps[k]]
         wrt = list(dict.fromkeys([*self.slots.sequences, *taps, *self.slots.constants]))
-        found = dict(zip(wrt, lookup("pulled_terms")(outputs, wrt, [*states.values(), *mapped.values()]), strict=True))
+        found = dict(zip(wrt, sweeps().pulled_terms(outputs, wrt, [*states.values(), *mapped.values()]), strict=True))
         self._set_nulls({x: term for x, term in found.items() if is_null(term)})
         return {x: term for x, term in found.items() if not is_null(term) and not is_disconnected(term)}
 

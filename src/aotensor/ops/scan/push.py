@@ -11,7 +11,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.graph.op import disconnected, is_disconnected, is_null
-from aotensor.graph.public import lookup
+from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
@@ -97,7 +97,7 @@ def _present(tangents: Sequence[Variable], directions: Sequence[Variable | None]
 def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | None]) -> Results[Variable]:
     """The tangents of the outputs of the body."""
     moving = {x: tangent for x, tangent in zip(slots.flat(), directions.flat(), strict=True) if tangent is not None}
-    return op.results(lookup("pushed_terms")(op.body.outputs, list(moving), list(moving.values())))
+    return op.results(sweeps().pushed_terms(op.body.outputs, list(moving), list(moving.values())))
 
 
 def _filled(x: Variable, tangent: Variable) -> Variable:

@@ -11,8 +11,8 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.linear import LinearOp
 
@@ -71,7 +71,7 @@ def _not_one(axis: int, extent: str) -> str:
     return f"dimshuffle: axis {axis} has extent {extent}, only extent 1 can be dropped"
 
 
-@public
+@coerced
 def dimshuffle(x: Any, pattern: Sequence[int | str | None]) -> Variable:
     """Axes of x by pattern: numbers are axes of x, "x" (or None) is a new axis of extent 1.
 
@@ -97,7 +97,7 @@ def _shuffle(x: Variable, pattern: Sequence[int | None]) -> Variable:
     return DimShuffle(tuple(pattern))(x)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     """x with its axes permuted, reversed by default: result axis k is axis axes[k] of x.
 
@@ -110,7 +110,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     return _shuffle(x, order)
 
 
-@public
+@coerced
 def matrix_transpose(x: Any) -> Variable:
     """The last two axes exchanged.   x: (…, m, n) → (…, n, m)   Raises: GraphTypeError for rank below 2."""
     x = as_tensor(x)
@@ -119,7 +119,7 @@ def matrix_transpose(x: Any) -> Variable:
     return swapaxes(x, -1, -2)
 
 
-@public
+@coerced
 def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     """Two axes exchanged."""
     x = as_tensor(x)
@@ -129,7 +129,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return _shuffle(x, order)
 
 
-@public
+@coerced
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Axes moved to new positions, the others keep their order.   Raises: GraphValueError for unequal numbers."""
     x = as_tensor(x)
@@ -147,7 +147,7 @@ def _as_list(axes: int | Sequence[int]) -> list[int]:
     return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
 
 
-@public
+@coerced
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     """New axes of extent 1 at the given positions of the result."""
     x = as_tensor(x)
@@ -157,7 +157,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     return _shuffle(x, [None if position in new else next(kept) for position in range(rank)])
 
 
-@public
+@coerced
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """Axes of extent 1 dropped: the named ones, or all that are known to be 1 when the graph is built.
 
@@ -168,41 +168,41 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     return _shuffle(x, [k for k in range(x.ndim) if k not in drop])
 
 
-@public
+@coerced
 def shape_padleft(x: Any, n: int = 1) -> Variable:
     """n new axes of extent 1 in front."""
     x = as_tensor(x)
     return _shuffle(x, [None] * n + list(range(x.ndim)))
 
 
-@public
+@coerced
 def shape_padright(x: Any, n: int = 1) -> Variable:
     """n new axes of extent 1 at the end."""
     x = as_tensor(x)
     return _shuffle(x, list(range(x.ndim)) + [None] * n)
 
 
-@public
+@coerced
 def shape_padaxis(x: Any, axis: int) -> Variable:
     """One new axis of extent 1 at position `axis` of the result."""
     return expand_dims(x, axis)
 
 
-@public
+@coerced
 def atleast_1d(x: Any) -> Variable:
     """A scalar as a vector of one element, all else unchanged."""
     x = as_tensor(x)
     return x if x.ndim else _shuffle(x, [None])
 
 
-@public
+@coerced
 def atleast_2d(x: Any) -> Variable:
     """A scalar as (1, 1), a vector as (1, n), all else unchanged."""
     x = as_tensor(x)
     return shape_padleft(x, 2 - x.ndim) if x.ndim < 2 else x
 
 
-@public
+@coerced
 def atleast_3d(x: Any) -> Variable:
     """A scalar as (1, 1, 1), a vector as (1, n, 1), a matrix as (m, n, 1), all else unchanged."""
     x = atleast_1d(x)

@@ -10,8 +10,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
@@ -77,7 +77,7 @@ def _mismatch(axis: int, found: str, expected: str) -> str:
     return f"extent {found} along axis {axis} instead of {expected}"
 
 
-@public
+@coerced
 def specify_shape(x: Any, shape: Any) -> Variable:
     """x, said to have this shape: numbers become static knowledge, None is left open, scalars are checked at run time.
 
@@ -97,7 +97,7 @@ def specify_shape(x: Any, shape: Any) -> Variable:
     return SpecifyShape(dims, tuple(entry is not None for entry in entries))(x, *sizes)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def specify_broadcastable(x: Any, *axes: int) -> Variable:
     """x, said to have extent 1 along `axes`, so that it broadcasts there.   Raises: as specify_shape."""
     x = as_tensor(x)
@@ -105,7 +105,7 @@ def specify_broadcastable(x: Any, *axes: int) -> Variable:
     return specify_shape(x, [1 if axis in ones else None for axis in range(x.ndim)])
 
 
-@public
+@coerced
 def broadcast_to(x: Any, shape: Any) -> Variable:
     """x repeated to a shape along new axes on the left and along dims that are statically 1.
 
@@ -114,7 +114,7 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     return alloc(x, *as_extents(shape))
 
 
-@public
+@coerced
 def broadcast_arrays(*tensors: Any) -> list[Variable]:
     """All tensors repeated to their common shape.   Raises: GraphValueError for extents that do not broadcast."""
     xs = [as_tensor(x) for x in tensors]

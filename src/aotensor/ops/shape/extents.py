@@ -13,8 +13,9 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, checked_int, normalise_axis
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import lookup, public
+from aotensor.graph.operations import dense, indexing
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import moved
 from aotensor.ops.linear import ConstantOp
@@ -75,20 +76,20 @@ class ShapeI(ConstantOp):
         return b.from_scalar(v.cast(v.index(x.extents[self.axis]), "int64"))
 
 
-@public
+@coerced
 def shape(x: Any) -> Variable:
     """int64 vector of the extents of x."""
     return Shape()(as_tensor(x))  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def shape_i(x: Any, axis: int) -> Variable:
     """Extent of x along an axis as an int64 scalar: a constant where it is known."""
     extent = extent_of(as_tensor(x), axis)
     return extent if isinstance(extent, Variable) else constant(extent, dtype="int64")
 
 
-@public
+@coerced
 def size(x: Any) -> Variable:
     """int64 number of elements of x."""
     count = product(extents_of(as_tensor(x)))
@@ -150,7 +151,7 @@ def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
     if x.ndim != 1 or x.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"a shape is a vector of integers, not {x.type}", lines=[x.describe()])
     if x.static_shape[0] is None and count is not None:
-        x = lookup("specify_shape")(x, (count,))
+        x = dense().specify_shape(x, (count,))
     if x.static_shape[0] is None:
         raise GraphTypeError(
             "a shape vector needs a known length: it is the rank of the result",
@@ -173,7 +174,7 @@ def _entries(x: Variable) -> list[SymbolicExtent]:
         return [as_extent(x.owner.inputs[0])]
     count = x.static_shape[0]
     assert count is not None
-    return [as_extent(lookup("subtensor")(x, k)) for k in range(count)]
+    return [as_extent(indexing().subtensor(x, k)) for k in range(count)]
 
 
 def dim_of(extent: SymbolicExtent) -> Dim:

@@ -12,8 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp, check_steering, moved
 from aotensor.ops.linear import zero_gradient
@@ -178,7 +178,7 @@ def _misfit(total: str, extent: str) -> str:
     return f"parts of {total} in all for an extent of {extent}"
 
 
-@public
+@coerced
 def join(axis: int, *tensors: Any) -> Variable:
     """Tensors of one rank one after another along an axis, in their promoted dtype.
 
@@ -193,44 +193,44 @@ def join(axis: int, *tensors: Any) -> Variable:
     return Join(normalise_axis(axis, xs[0].ndim))(*xs) if len(xs) > 1 else xs[0]
 
 
-@public
+@coerced
 def concatenate(tensors: Sequence[Any], axis: int = 0) -> Variable:
     """`join` with the tensors as a sequence."""
     return join(axis, *tensors)
 
 
-@public
+@coerced
 def stack(tensors: Sequence[Any], axis: int = 0) -> Variable:
     """Tensors of one shape along a new axis of the result.   Raises: as join."""
     return join(axis, *(expand_dims(x, axis) for x in tensors))
 
 
-@public
+@coerced
 def hstack(tensors: Sequence[Any]) -> Variable:
     """Tensors side by side: along axis 1, vectors and scalars along axis 0."""
     xs = [atleast_1d(x) for x in tensors]
     return join(0 if xs and xs[0].ndim == 1 else 1, *xs)
 
 
-@public
+@coerced
 def vstack(tensors: Sequence[Any]) -> Variable:
     """Tensors on top of each other: along axis 0, vectors as rows."""
     return join(0, *(atleast_2d(x) for x in tensors))
 
 
-@public
+@coerced
 def horizontal_stack(*tensors: Any) -> Variable:
     """`hstack` of its arguments."""
     return hstack(tensors)
 
 
-@public
+@coerced
 def vertical_stack(*tensors: Any) -> Variable:
     """`vstack` of its arguments."""
     return vstack(tensors)
 
 
-@public
+@coerced
 def split(x: Any, splits_size: Any, n_splits: int | None = None, axis: int = 0) -> list[Variable]:
     """Consecutive parts of x along an axis, of the given extents, which may be symbolic.
 

@@ -10,7 +10,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import as_array, normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import alloc, zeros
 from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
@@ -29,7 +29,7 @@ from aotensor.ops.take import take
 from aotensor.ops.updates import inc_subtensor, set_subtensor
 
 
-@public
+@coerced
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     """Every element (or slice along an axis) `repeats` times in a row; axis None flattens first.
 
@@ -67,7 +67,7 @@ def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
     return take(x, subtensor(cumsum(marks), slice(None, total)) - 1, axis)
 
 
-@public
+@coerced
 def tile(x: Any, reps: Any) -> Variable:
     """x repeated as a whole, reps[k] times along axis k; missing counts and axes are 1 on the left, as in NumPy.
 
@@ -87,7 +87,7 @@ def tile(x: Any, reps: Any) -> Variable:
     return reshape(wide, [product(pair) for pair in zip(counts, extents, strict=True)])
 
 
-@public
+@coerced
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """The elements in reverse order along axes, None for all."""
     x = as_tensor(x)
@@ -95,7 +95,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     return subtensor(x, tuple(slice(None, None, -1 if axis in axes else None) for axis in range(x.ndim)))
 
 
-@public
+@coerced
 def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
     """Elements moved by `shift` places along an axis, those that leave come back in front; None rolls flattened x.
 
@@ -119,7 +119,7 @@ def _symbol(extent: SymbolicExtent) -> Variable:
     return constant(extent, dtype="int64") if isinstance(extent, int) else cast(extent, "int64")
 
 
-@public
+@coerced
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Variable:
     """x with a border around it.
 

@@ -13,10 +13,11 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.public import lookup, public
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.batching import check_steering
+from aotensor.ops.elementwise.arithmetic import int_div
 from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.shape.extents import (
     Shape,
@@ -152,7 +153,7 @@ def _share(total: SymbolicExtent, known: SymbolicExtent) -> SymbolicExtent:
     """total // known in the graph, a number where both are."""
     if isinstance(total, int) and isinstance(known, int):
         return total // known
-    return lookup("int_div")(total, known)  # type: ignore[no-any-return]
+    return int_div(total, known)
 
 
 def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:
@@ -196,7 +197,7 @@ def _complete(total: int, target: Sequence[int]) -> tuple[int, ...]:
     return filled
 
 
-@public
+@coerced
 def reshape(x: Any, shape: Any, ndim: int | None = None) -> Variable:
     """x in C order under new extents: ints, integer scalars, at most one −1; or an integer vector.
 
@@ -279,7 +280,7 @@ def _has_shape(x: Variable, target: Sequence[SymbolicExtent]) -> bool:
     return True
 
 
-@public
+@coerced
 def flatten(x: Any, ndim: int = 1) -> Variable:
     """x as rank `ndim`: the first ndim − 1 axes stay, the others become one.
 
@@ -292,7 +293,7 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     return reshape(x, [*extents[: ndim - 1], product(extents[ndim - 1 :])])
 
 
-@public
+@coerced
 def ravel(x: Any) -> Variable:
     """All elements of x in C order, as a vector."""
     return flatten(x)

@@ -11,10 +11,11 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
-from aotensor.graph.public import lookup, public
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.create import full_like
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.linear import zero_gradient
 from aotensor.sparse.arithmetic.operands import (
@@ -141,7 +142,7 @@ class AddSD(CanonicalOp):
             return all_disconnected(tangents) or [zero_gradient(y)]
         if is_disconnected(td):
             return [td if is_disconnected(tx) else as_dense(tx)]
-        return [lookup("full_like")(y, td) if is_disconnected(tx) else as_dense(tx) + td]
+        return [full_like(y, td) if is_disconnected(tx) else as_dense(tx) + td]
 
 
 def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
@@ -239,7 +240,7 @@ add_s_s_data: Final = AddSSData()
 structured_add_s_v: Final = StructuredAddSV()
 
 
-@public
+@coerced
 def sparse_neg(x: Any) -> Variable:
     """−x of a sparse matrix.   Raises: GraphTypeError for a dense one."""
     return Neg()(x)  # type: ignore[no-any-return]
@@ -248,7 +249,7 @@ def sparse_neg(x: Any) -> Variable:
 neg = sparse_neg
 
 
-@public
+@coerced
 def sparse_add(x: Any, y: Any) -> Variable:
     """x + y, at least one of them sparse: sparse if both are, else dense.
 
@@ -269,7 +270,7 @@ def sparse_add(x: Any, y: Any) -> Variable:
     return add_s_d(first, second) if first.is_sparse else add_s_d(second, first)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def sparse_sub(x: Any, y: Any) -> Variable:
     """x − y, at least one of them sparse; the rest as `add`."""
     if is_literal(y) and y == 0:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import canonical_matrix, scipy_sparse
 from aotensor.graph.variable import Variable
 from aotensor.ops.create import ones_like
@@ -220,7 +219,7 @@ def _switch(
 
     Raises: GraphTypeError if both are dense, GraphValueError for shapes that do not go together.
     """
-    return public(compared, f"sparse_{name}")
+    return compared
 
 
 eq: Final = _switch("eq", equal_s_s, equal_s_d, equal_s_d)

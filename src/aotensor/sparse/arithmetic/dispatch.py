@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op
-from aotensor.graph.public import public
 from aotensor.graph.site import warn_user
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Constant, Variable
@@ -26,7 +26,7 @@ from aotensor.sparse.gradient_views import viewed
 from aotensor.sparse.op import as_sparse
 
 
-@public
+@coerced
 def sparse_div(x: Any, y: Any) -> Variable:
     """x / y of a sparse x: sparse on the pattern of x for a dense y, see DivSD; dense with a warning for a sparse one.
 
@@ -38,7 +38,7 @@ def sparse_div(x: Any, y: Any) -> Variable:
     return DivSD()(first, second)  # type: ignore[no-any-return]
 
 
-@public
+@coerced
 def sparse_power(x: Any, exponent: Any) -> Variable:
     """x ** exponent of a sparse x: structured for a positive number, dense with a warning for all else.
 
@@ -81,7 +81,7 @@ COUNTERPARTS: Final[dict[str, Callable[..., Variable]]] = {
 """Dense elementwise op by name → the sparse function that has the same meaning."""
 
 
-@public
+@coerced
 def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
     """What a dense op gives on inputs of which at least one is sparse.
 

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
@@ -131,13 +131,13 @@ def _one_unless_empty(extent: SymbolicExtent) -> SymbolicExtent:
     return min(extent, 1) if isinstance(extent, int) else minimum(extent, constant(1, dtype="int64"))
 
 
-@public
+@coerced
 def sparse_max(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
     """The largest element over an axis, or all; see SpExtremum.   Raises: as `sp_sum`."""
     return _extremum("max", x, axis, keepdims)
 
 
-@public
+@coerced
 def sparse_min(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
     """The smallest element over an axis, or all; see SpExtremum.   Raises: as `sp_sum`."""
     return _extremum("min", x, axis, keepdims)

@@ -11,8 +11,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.linear import zero_gradient
@@ -261,7 +261,7 @@ row_scale: Final = RowScaleCSC()
 SparseSparseMultiply, SparseDenseMultiply, SparseDenseVectorMultiply = MulSS, MulSD, MulSV
 
 
-@public
+@coerced
 def sparse_mul(x: Any, y: Any) -> Variable:
     """x ∘ y, at least one of them sparse, and so is the product.
 

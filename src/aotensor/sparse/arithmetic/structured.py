@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.elementwise import arithmetic, compare, elementary, powers, special
@@ -143,10 +142,10 @@ trunc = structured_trunc = ZERO_PRESERVING["trunc"]
 rint = structured_rint = ZERO_PRESERVING["rint"]
 sign = sgn = structured_sign = structured_sgn = ZERO_PRESERVING["sign"]
 sqr = square = structured_sqr = structured_square = ZERO_PRESERVING["sqr"]
-abs = structured_abs = public(ZERO_PRESERVING["abs"], "sparse_abs")
+abs = structured_abs = ZERO_PRESERVING["abs"]
 
 
-@public
+@coerced
 def sparse_conj(x: Any) -> Variable:
     """x itself: its elements are real.   Raises: GraphTypeError for a dense matrix."""
     return as_sparse(x)

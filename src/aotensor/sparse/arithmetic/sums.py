@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphValueError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import alloc, full_like
@@ -129,7 +129,7 @@ def sum_to(x: Variable, d: Variable) -> Variable:
     return unbroadcast(sp_sum(x, None if all(repeated) else repeated.index(True), keepdims=True), d)
 
 
-@public
+@coerced
 def sp_sum(x: Any, axis: Axis = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
     """Σ x over an axis, or all elements; see SpSum.   sparse_grad: the gradient has the pattern of x.
 
@@ -139,7 +139,7 @@ def sp_sum(x: Any, axis: Axis = None, sparse_grad: bool = False, keepdims: bool 
     return kept(x, SpSum(chosen, sparse_grad)(as_sparse(x)), chosen, keepdims)
 
 
-@public
+@coerced
 def sparse_mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
     """Σ x / n over an axis, or all elements, those that are not stored included; float64 for integers.
 

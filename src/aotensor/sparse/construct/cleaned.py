@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core.types import TensorType
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.elementwise.compare import neq
@@ -79,7 +78,7 @@ class Copy(SameElements):
         return inputs
 
 
-public(Copy(), "sparse_copy")
+sparse_copy = Copy()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import ones_like, zeros
@@ -57,14 +57,14 @@ def _component(x: Any, position: int) -> Variable:
     return found
 
 
-@public
+@coerced
 def sp_ones_like(x: Any, dtype: DTypeLike | None = None) -> SparseVariable:
     """The pattern of x with ones, in its dtype or another one. Nothing flows back to x."""
     p = canonical(parts_of(as_sparse(x)))
     return matrix_of(replace(p, data=ones_like(p.data, dtype)))
 
 
-@public
+@coerced
 def sp_zeros_like(x: Any, dtype: DTypeLike | None = None) -> SparseVariable:
     """A matrix of the shape and format of x that stores nothing, in its dtype or another one. Nothing flows back."""
     p = parts_of(as_sparse(x))
@@ -88,10 +88,6 @@ def sparse_shape(x: Any) -> Variable:
 def sparse_size(x: Any) -> Variable:
     """int64 number of stored entries."""
     return cast(as_tensor(extent_of(parts_of(as_sparse(x)).data, 0)), "int64")
-
-
-public(sparse_shape, "sparse_shape")
-public(sparse_size, "sparse_size")
 
 
 # --- ops -------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType, within_reach
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.diagonal import diagonal
@@ -120,10 +119,6 @@ def diag(x: Any, k: int = 0) -> Variable:
 def trace(x: Any) -> Variable:
     """Sum of the main diagonal, with the dtypes of `sum`.   Raises: GraphTypeError unless x is a sparse matrix."""
     return sum_over(diag(x))
-
-
-public(diag, "sparse_diag")
-public(trace, "sparse_trace")
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.public import lookup
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp, zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
@@ -33,6 +33,7 @@ from aotensor.ops.shape.join import join
 from aotensor.sparse.compressed import at_major, sum_at
 from aotensor.sparse.convert import from_dense, stored_everywhere
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
+from aotensor.sparse.index.getitem import sparse_getitem
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse
 from aotensor.sparse.patterns import other_format
 from aotensor.sparse.reformat import in_format
@@ -152,7 +153,7 @@ def _sums(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
 
 def _part(ct: Variable, window: tuple[slice, ...], x: Variable) -> Variable:
     """A window of a cotangent in the dtype of the block x, and in its format if it is sparse."""
-    part = cast(lookup("sparse_getitem" if ct.is_sparse else "subtensor")(ct, window), x.dtype)
+    part = cast(sparse_getitem(ct, window) if ct.is_sparse else subtensor(ct, window), x.dtype)
     return in_format(part, as_sparse(x).format) if isinstance(part, SparseVariable) else part
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.errors import GraphIndexError, GraphTypeError, UnsupportedIndexError
-from aotensor.graph.public import public
+from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.index import subtensor
@@ -30,7 +30,7 @@ LENGTHS: Final = "lengths of vectors of places"
 HINT: Final = "use i:i+1 in the place of i, which gives a matrix"
 
 
-@public
+@coerced
 def sparse_getitem(x: Any, index: Any) -> Variable:
     """x[index] of a sparse matrix.
 

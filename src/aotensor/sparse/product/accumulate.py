@@ -11,8 +11,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, check_structure
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -83,7 +83,7 @@ def _number(alpha: Variable) -> Variable:
     return dimshuffle(alpha, [])
 
 
-@public
+@coerced
 def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Variable:
     """alpha·x @ y + z for a sparse x or y; see Usmm.   Raises: as Usmm."""
     return Usmm()(alpha, x, y, z)  # type: ignore[no-any-return]

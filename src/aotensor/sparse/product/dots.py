@@ -18,7 +18,6 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, canonical_matrix, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
@@ -251,10 +250,7 @@ def dot(x: Any, y: Any, sparse_grad: bool = False) -> Variable:
     return Dot(sparse_grad)(x, y)  # type: ignore[no-any-return]
 
 
-public(dot, "sparse_dot")
-
-
-@public
+@coerced
 def structured_dot(x: Any, y: Any) -> Variable:
     """x @ y of a sparse matrix and a matrix or vector, with a gradient at stored entries only; see StructuredDot.
 

@@ -11,8 +11,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import SparseTensorType, check_structure
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mul
@@ -80,7 +80,7 @@ class SamplingDot(SparseOp):
         return [like(x, mul(p.data, products_at(p, d, e, self.name)))]
 
 
-@public
+@coerced
 def sampling_dot(x: Any, y: Any, p: Any) -> Variable:
     """p∘(x·yᵀ), computed at the stored entries of p only; see SamplingDot.   Raises: as SamplingDot."""
     return SamplingDot()(x, y, as_sparse(p))  # type: ignore[no-any-return]
@@ -144,7 +144,7 @@ sdg_csr: Final = StructuredDotGradCSR()
 sdg_csc: Final = StructuredDotGradCSC()
 
 
-@public
+@coerced
 def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
     """P(A)∘(ḡ·Bᵀ): the gradient of structured_dot(A, B) with respect to A, sparse, in its format.
 

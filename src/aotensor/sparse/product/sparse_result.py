@@ -10,8 +10,8 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
-from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import alloc, ones_like
@@ -125,7 +125,7 @@ def full_pattern(dense: Variable, format: str, dtype: str) -> Parts:
     )
 
 
-@public
+@coerced
 def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Variable:
     """x @ y as a sparse matrix, of two matrices of which at least one is sparse; see TrueDot.   Raises: as TrueDot"""
     return TrueDot(grad_preserves_dense)(x, y)  # type: ignore[no-any-return]

@@ -1,0 +1,24 @@
+"""The functions of later layers, handed to the earlier ones that ask for them in `graph/operations.py`.
+
+mypy compares each module with the protocol of its slot: a function that is missing, or takes other arguments, is an
+error here.
+"""
+
+from __future__ import annotations
+
+from aotensor import tensor
+from aotensor.api import function
+from aotensor.gradient import sparse_checks, subgraphs
+from aotensor.graph import operations, walk
+from aotensor.ops import index, numpy_functions, numpy_tables
+from aotensor.sparse import functions as sparse_functions
+
+operations.dense.fill(tensor)
+operations.sparse.fill(sparse_functions)
+operations.indexing.fill(index)
+operations.numpy_functions.fill(numpy_functions)
+operations.numpy_tables.fill(numpy_tables)
+operations.evaluation.fill(walk)
+operations.sweeps.fill(subgraphs)
+operations.sparse_checks.fill(sparse_checks)
+operations.functions.fill(function)
