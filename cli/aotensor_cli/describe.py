@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from aotensor.core.polynomial import Polynomial
 from aotensor.driver.linkage import Linkage, read_linkage
+from aotensor.driver.stages import REMARKS_SECTION
+from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.abi import DTYPE_SIZES
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
@@ -106,6 +108,8 @@ def _look_into(container: Container, name: str) -> None:
         raise DamagedLibrary(f"section {name} of the manifest is missing")
     if name.startswith("ir."):
         section_text(container, name)
+    elif name == REMARKS_SECTION:
+        recorded_remarks(container)
     else:
         container.extra(name)
 

@@ -14,6 +14,7 @@ from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar, what_there_is
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
+from aotensor_cli.reading.remarks import recorded_remarks, show_by_line
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
@@ -26,6 +27,7 @@ from aotensor_runtime.errors import LibraryError
     "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
 )
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
+@click.option("--remarks", is_flag=True, help="What each pass decided and why, by line of the model.")
 @click.option("--function", "name", metavar="F", help="Only this function.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
@@ -33,7 +35,9 @@ from aotensor_runtime.errors import LibraryError
 )  # fmt: skip
 @json_option
 @debug_option
-def command(subject: str, stage: str | None, locations: bool, name: str | None, form: str, as_json: bool) -> int:
+def command(
+    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool
+) -> int:
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
@@ -44,6 +48,9 @@ def command(subject: str, stage: str | None, locations: bool, name: str | None, 
     path, chosen = split_name(subject)
     if locations:
         _check_locations(path, stage, form)
+    if remarks:
+        _show_remarks(subject, stage, _one_name(chosen, name), form)
+        return Exit.DONE
     if form == "dot" and (stage not in (None, "graph") or is_library(path)):
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
@@ -84,8 +91,7 @@ def _inspect_library(path: Path, stage: str | None, name: str | None, form: str)
     """Show a library; USAGE if something in it is damaged, after all that could be read."""
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
-    if name is not None and name not in functions:
-        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or what_there_is(functions))
+    _check_name(path, name, functions)
     if stage is None:
         found = describe(container.elf.data)
         _show_description(found, [name] if name else functions, form)
@@ -108,6 +114,12 @@ def _report(path: Path, damages: Sequence[str]) -> int:
     return Exit.USAGE if damages else Exit.DONE
 
 
+def _check_name(path: Path, name: str | None, functions: Sequence[str]) -> None:
+    """Refuse a function that a library has not."""
+    if name is not None and name not in functions:
+        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or what_there_is(functions))
+
+
 def function_text(text: str, stage: str, name: str) -> str:
     """The lines of one function (and of its `.extents` and the like) in the text of a stage."""
     if stage == "graph":
@@ -122,6 +134,26 @@ def function_text(text: str, stage: str, name: str) -> str:
             kept.append(line)
             is_inside = line.rstrip("\n") != end
     return "".join(kept)
+
+
+def _show_remarks(subject: str, stage: str | None, name: str | None, form: str) -> None:
+    if stage is not None or form == "dot":
+        raise Refusal("--remarks is a report of its own", "leave out --stage and --format dot")
+    path, _ = split_name(subject)
+    if is_library(path):
+        with naming(path):
+            container = Container(read_library(path))
+            _check_name(path, name, [spec.name for spec in container.manifest().functions])
+            found = recorded_remarks(container)
+    else:
+        from aotensor_cli.inspect_model import remarks_of
+
+        found = remarks_of(subject, name)
+    found = [x for x in found if name in (None, x.function)]
+    if form == "json":
+        show_json({"remarks": [x.to_json() for x in found]})
+    else:
+        show_by_line(found)
 
 
 def _show_text(stage: str, text: str, form: str) -> None:

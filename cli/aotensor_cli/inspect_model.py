@@ -8,6 +8,7 @@ from aotensor import Function
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.errors import ToolError
+from aotensor.graph.remarks import Remark
 from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
 from aotensor_cli.model import load_model
@@ -27,6 +28,13 @@ def stage_text(subject: str, name: str | None, stage: str, locations: bool) -> s
     build.locations = locations
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         return build.content(stage).decode()
+
+
+def remarks_of(subject: str, name: str | None) -> list[Remark]:
+    """What each pass decided."""
+    build = Build(_functions(subject, name), None, Options())
+    with progress(f"compiling {build.name}") as build.begin:
+        return build.lowered.remarks
 
 
 def described(subject: str, name: str | None) -> tuple[Description, list[str]]:

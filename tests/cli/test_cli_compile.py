@@ -204,4 +204,4 @@ def test_version_travels_in_the_library(library: Path) -> None:
     manifest = load(library).manifest
     assert manifest.name == "logistic"
     stages = {f"ir.{stage}" for stage in ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")}
-    assert set(manifest.sections) == {*stages, "passes", "vectors", "work"}
+    assert set(manifest.sections) == {*stages, "passes", "remarks", "vectors", "work"}

@@ -51,6 +51,8 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "rows of another kind": (lambda data: extra(data, "passes", b'[["a","b","c"]]'), "section passes is damaged"),
     "work of another kind": (lambda data: extra(data, "work", b'{"logistic":1}'), "section work is damaged"),
     "work that is a list": (lambda data: extra(data, "work", b'["logistic"]'), "section work is damaged"),
+    "remarks that are none": (lambda data: extra(data, "remarks", b'[["fuse"]]'), "section remarks is damaged"),
+    "remarks in deep JSON": (lambda data: extra(data, "remarks", b"[" * 20_000), "section remarks is damaged"),
     "no zlib": (lambda data: replaced(data, ".aotensor.x.ir.graph", b"hello"), "section ir.graph is damaged"),
     "a stream without end": (
         lambda data: replaced(data, ".aotensor.x.ir.tensor", zlib.compress(bytes(range(256)))[:90]),
@@ -103,7 +105,11 @@ def test_no_control_characters_reach_the_terminal(call: Call, library: Path, tmp
 
     data = with_manifest(library.read_bytes(), change)
     path = tmp_path / "libugly.so"
+    remark = json.dumps([["fuse", "applied", UGLY, UGLY, UGLY, UGLY, 1, UGLY, "", 1]]).encode()
+    data = extra(data, "remarks", remark)
     path.write_bytes(extra(extra(data, "ir.graph", UGLY.encode()), "ir.loops", UGLY.encode()))
+    shown = call("inspect", path, "--remarks") if stage is None else None
+    assert shown is None or CONTROL.search(shown.out + shown.err) is None
     for command in ("inspect", "verify", "run"):
         if command == "inspect" or stage is None:
             answer = call(command, path, *(("--stage", stage) if stage else ()))

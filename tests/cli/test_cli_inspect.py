@@ -66,6 +66,36 @@ def test_a_stage_with_the_lines_of_the_model(call: Call, model: Path, library: P
         assert (answer.code, answer.out) == (2, "") and reason in answer.err
 
 
+def test_remarks_by_line_of_the_model(spawn: Call, model: Path, library: Path) -> None:
+    of_model, of_library = spawn("inspect", model, "--remarks"), spawn("inspect", library, "--remarks")
+    for answer in (of_model, of_library):
+        assert answer.code == 0
+        assert re.search(r"^logistic$", answer.out, re.MULTILINE)
+        assert re.search(r"^model\.py:\d+ +applied +\S+ ", answer.out, re.MULTILINE)
+    one = spawn("inspect", f"{library}:doubled", "--remarks").out
+    assert one.startswith("doubled\n") and "logistic" not in one
+
+
+def test_remarks_as_json(call: Call, library: Path, model: Path) -> None:
+    found = json.loads(call("inspect", library, "--remarks", "--json", "--function", "logistic").out)["remarks"]
+    assert {x["function"] for x in found} == {"logistic"}
+    for x in found:
+        assert list(x) == ["pass", "kind", "function", "message", "value", "file", "line", "bytes", "flops", "count"]
+        assert x["kind"] in ("applied", "missed", "analysis")
+        assert x["file"] in ("model.py", "") and type(x["line"]) is type(x["count"]) is int
+    again = json.loads(call("inspect", f"{model}:logistic", "--remarks", "--json").out)["remarks"]
+    assert again == found
+
+
+def test_remarks_that_cannot_be_shown(call: Call, library: Path, model: Path) -> None:
+    for arguments, reason in (
+        ((model, "--remarks", "--stage", "loops"), "--remarks is a report of its own"),
+        ((library, "--remarks", "--function", "doublet"), "there is no function doublet"),
+    ):
+        answer = call("inspect", *arguments)
+        assert (answer.code, answer.out) == (2, "") and reason in answer.err
+
+
 @pytest.mark.parametrize("stage", ["graph", "tensor", "tensor-opt", "loops"])
 def test_stages_of_a_library(call: Call, library: Path, stage: str) -> None:
     whole = call("inspect", library, "--stage", stage).out

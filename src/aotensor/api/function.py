@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from aotensor.api.modes import Profile, checked_mode
+from aotensor.api.remarks import Remarks
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.definition import Definition, Options, check_locations
@@ -234,6 +235,17 @@ class Function(Definition):
         from aotensor.driver.recipe import stage_text
 
         return stage_text([self], stage, locations=locations)
+
+    def remarks(self) -> Remarks:
+        """What each pass decided when this function is compiled, and why: records of pass, kind, message and line.
+
+        `f.remarks().about(line=12)` are those about a line of yours; `print` shows them one by one.
+
+        Raises: what compiling raises.
+        """
+        from aotensor.driver.recipe import Options, lower
+
+        return Remarks(self.name, lower([self], Options(), texts=False).remarks)
 
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:

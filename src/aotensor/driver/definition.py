@@ -25,6 +25,7 @@ from aotensor.driver.stages import IR_STAGES
 from aotensor.errors import GraphValueError
 from aotensor.graph.expression import called
 from aotensor.graph.passes import PassRecord
+from aotensor.graph.remarks import Note, Notes, listening
 from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
@@ -129,11 +130,18 @@ class Definition:
         """What each pass over the graph did, in order."""
         return self._prepared[1]
 
+    @property
+    def graph_notes(self) -> list[Note]:
+        """What these passes have decided, and why, in order."""
+        return self._prepared[2]
+
     @cached_property
-    def _prepared(self) -> tuple[Flat, list[PassRecord]]:
-        steps = self.graph_passes()
+    def _prepared(self) -> tuple[Flat, list[PassRecord], list[Note]]:
+        with listening(Notes(self.name)) as notes:
+            steps = self.graph_passes()
         _, results = steps[-1]
-        return flatten(self.arguments, dict(zip(self.results, results, strict=True))), [record for record, _ in steps]
+        flat = flatten(self.arguments, dict(zip(self.results, results, strict=True)))
+        return flat, [record for record, _ in steps], notes.found
 
     def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
         """What each pass over the graph does, and the results after it."""

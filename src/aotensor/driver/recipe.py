@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,17 @@ from aotensor.config import config
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
-from aotensor.driver.stages import IR_STAGES
+from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes import PassRecord
+from aotensor.graph.remarks import Remark
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build, dim_name
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
@@ -42,6 +45,7 @@ from aotensor.passes.pipeline import (
     nest_recipe,
 )
 from aotensor.passes.target import Target
+from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
 from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
@@ -97,9 +101,16 @@ class Lowered:
     machine: Machine
     options: Options
     runner: PassRunner
+    sites: Locations
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
+
+    @cached_property
+    def remarks(self) -> list[Remark]:
+        """What every pass decided and why, in order."""
+        notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
+        return worded(notes, self.sites, {f.name: f.names for f in self.functions})
 
     @property
     def records(self) -> list[PassRecord]:
@@ -123,10 +134,11 @@ def lower(functions: Sequence[Definition], options: Options, texts: bool = True,
         raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
     machine = options.machine()
     runner = PassRunner(options.verify, config.dump_dir)
-    module, built = build(
-        [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions], options.fp
-    )
-    result = Lowered(list(functions), built, module, machine, options, runner, has_locations=locations)
+    programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
+    sites = Locations()
+    with runner.noting("build"):
+        module, built = build(programs, options.fp, sites)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, has_locations=locations)
     for stage in ("graph", "graph-opt") if texts or runner.dump is not None else ():
         result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
@@ -209,6 +221,7 @@ def make_library(lowered: Lowered, name: str) -> Library:
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
     sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
+    sections[REMARKS_SECTION] = json.dumps([x.to_row() for x in lowered.remarks], separators=(",", ":")).encode()
     vectors = make_vectors(lowered.functions)
     if vectors:
         sections[VECTORS_SECTION] = vectors

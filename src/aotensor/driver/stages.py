@@ -7,4 +7,7 @@ from typing import Final
 IR_STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
 """Those before LLVM: their texts travel in the library, and know the user's lines."""
 
+REMARKS_SECTION: Final = "remarks"
+"""Where what passes decided travels."""
+
 STAGES: Final = (*IR_STAGES, "llvm", "llvm-opt", "asm")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from aotensor.graph.remarks import running
 from aotensor.graph.subgraph import all_nodes, with_bodies
 from aotensor.graph.variable import Variable
 
@@ -36,6 +37,7 @@ class GraphPass:
 
     def run(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
         """The outputs after the pass, everywhere."""
+        running(self.name)
         found = self.rewrite(outputs, stop)
         return with_bodies(found, stop, lambda body: self.run(body.outputs, body.inputs))
 

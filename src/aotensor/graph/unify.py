@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
@@ -19,10 +20,14 @@ def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Varia
             known[x] = seen.setdefault(constant_key(x), (x,))[0]
     for node in toposort(outputs, stop=stop):
         inputs = [known.get(x, x) for x in node.inputs]
-        made = seen.setdefault((node.op, *inputs), node.outputs)
-        if made is node.outputs and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+        key = (node.op, *inputs)
+        made = seen.get(key)
+        if made is not None:
+            applied("{} is computed once: it equals {}", node, made[0])
+        elif any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
             with made_at(node.outputs[0].site):
-                made = seen[(node.op, *inputs)] = node.op.apply(*inputs).outputs
+                made = node.op.apply(*inputs).outputs
+        made = seen[key] = node.outputs if made is None else made
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if new is not old)
     return [known.get(x, x) for x in outputs]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from aotensor.errors import AotensorError, MissingInputError
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ir.location import locate_behind
@@ -32,6 +33,7 @@ class _Importer:
         self.name = name
         self.values: dict[Variable, Tensor] = dict(inputs)
         self.numbered: dict[object, tuple[Tensor, ...]] = {}
+        self.first: dict[object, Apply] = {}
 
     def run(self, targets: Sequence[Variable], inputs: Collection[Variable]) -> list[Tensor]:
         for x in leaves(targets, stop=inputs):
@@ -56,7 +58,9 @@ class _Importer:
         operands = [self.values[x] for x in node.inputs]
         key = (node.op, *(id(t) for t in operands))
         if key not in self.numbered:
-            self.numbered[key] = self._lower(node, operands)
+            self.numbered[key], self.first[key] = self._lower(node, operands), node
+        else:
+            applied("{} is computed once: it equals {}", node, self.first[key])
         return self.numbered[key]
 
     def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:

@@ -28,6 +28,7 @@ class Locations:
         self._nodes: dict[int, Apply] = {}
         """By the identity of the location, which `_of` keeps alive."""
         self._files: dict[str, StringAttr] = {}
+        self._lines: dict[int, IntAttr] = {}
 
     def of(self, node: Apply) -> LocationAttr:
         """The location of what a node becomes."""
@@ -43,7 +44,9 @@ class Locations:
             return UNKNOWN_LOC
         if site.file not in self._files:
             self._files[site.file] = StringAttr(os.path.basename(site.file))
-        return FileLineColLoc(self._files[site.file], IntAttr(site.line), _COLUMN)
+        if site.line not in self._lines:
+            self._lines[site.line] = IntAttr(site.line)
+        return FileLineColLoc(self._files[site.file], self._lines[site.line], _COLUMN)
 
     def node(self, location: LocationAttr) -> Apply | None:
         """The node that an operation with this location comes from."""
@@ -77,9 +80,11 @@ def builder_at_end(block: Block, location: LocationAttr) -> LocatedBuilder:
 
 def locate(op: Operation, location: LocationAttr) -> None:
     """Give an operation, and all in it, a location where they have none."""
-    for inner in op.walk():
-        if inner.location is UNKNOWN_LOC:
-            inner.location = location
+    if op.location is UNKNOWN_LOC:
+        op.location = location
+    for region in op.regions:
+        for block in region.blocks:
+            locate_behind(None, block, location)
 
 
 def locate_behind(last: Operation | None, block: Block, location: LocationAttr) -> None:

@@ -21,6 +21,7 @@ from xdsl.traits import is_side_effect_free
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import index
 from aotensor.passes.lapack.unused import drop_unused_results
+from aotensor.passes.remarks import applied, missed
 
 
 def canonicalize(module: ModuleOp) -> None:
@@ -73,6 +74,8 @@ def _hoist_invariant(op: linalg.GenericOp) -> None:
         is_float = all(isinstance(r.type, AnyFloat) for r in inner.results)  # cannot trap
         is_pure = bool(inner.results) and is_float and inner.name.startswith(("arith.", "math."))
         if is_pure and not any(_is_local(x, body) for x in inner.operands):
+            if inner.operands:
+                applied("{} is the same in every iteration and is computed once, in front", inner)
             inner.detach()
             parent.insert_op_before(inner, op)
 
@@ -91,7 +94,9 @@ def _redirect(user: Operation, copy: SSAValue, source: SSAValue, source_map: Aff
             for number, m in enumerate(maps)
         ]
         if not _covers(composed, maps[0].num_dims):
+            missed("{} stays a copy: nothing else says how far {} runs", copy, user, size=[copy])
             return
+        applied("{} is no copy: {} reads what it is made of in place", copy, user, size=[copy])
         user.properties["indexing_maps"] = ArrayAttr(AffineMapAttr(m) for m in composed)
         for number, x in enumerate(user.operands):
             if x is copy and number < len(user.inputs):
@@ -109,6 +114,7 @@ def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
         maps = [user.indexing_maps.data[n].data for n in kept]
         if not _covers(maps, maps[0].num_dims):
             return
+        applied("{} is one number in {}, not a tensor", fill, user, size=[fill])
         _drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
     elif isinstance(user, tensor.ExtractOp) and user.indices:
         user.result.replace_all_uses_with(value)
@@ -201,6 +207,7 @@ def _is_constant(x: SSAValue, value: float) -> bool:
 
 
 def _forward(op: Operation, value: SSAValue) -> None:
+    applied("{} has arithmetic that changes nothing, and does without", op)
     op.results[0].replace_all_uses_with(value)
     op.detach()
     op.erase()
@@ -213,6 +220,8 @@ def _erase_dead(block: Block) -> None:
             for inner in region.blocks:
                 _erase_dead(inner)
         if op.results and not any(r.uses for r in op.results) and _has_no_effect(op):
+            if isinstance(op, linalg.GenericOp):
+                applied("{} is not computed: nothing reads it", op, size=op.results)
             op.detach()
             op.erase()
         elif isinstance(op, LapackOp):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotensor.errors import InternalError
 from aotensor.graph.passes import PassRecord
+from aotensor.graph.remarks import Notes, listening, running
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
@@ -112,14 +114,22 @@ class PassRunner:
     """Runs passes over one module.
 
     verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
-    dump: a folder that receives the text after every pass that changed something.
+    dump: a folder that receives the text after every pass that changed something. notes: what passes have decided.
     """
 
     def __init__(self, verify: bool = False, dump: Path | None = None) -> None:
         self.verify = verify
         self.dump = dump
         self.records: list[PassRecord] = []
+        self.notes = Notes()
         self._number = 0
+
+    @contextmanager
+    def noting(self, name: str) -> Iterator[None]:
+        """What passes note inside comes to `notes`, under this name."""
+        with listening(self.notes):
+            running(name)
+            yield
 
     def run(self, module: ModuleOp, passes: Sequence[Pass]) -> None:
         size = _size(module)
@@ -127,7 +137,8 @@ class PassRunner:
             if self.verify:
                 step.needs.check(module, f"before {step.name}")
             before, start = size, time.perf_counter()
-            step.run(module)
+            with self.noting(step.name):
+                step.run(module)
             seconds, size = time.perf_counter() - start, _size(module)
             self.records.append(PassRecord(step.name, seconds, before, size))
             if self.verify:

@@ -35,6 +35,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import index
 from aotensor.ir.verbs import Extent
+from aotensor.passes.remarks import applied, missed
 
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 LARGEST_WORKSPACE: Final = 1 << 62  # bytes
@@ -88,6 +89,14 @@ def _place_buffers(kernel: func.FuncOp) -> SSAValue:
             size = b.imul(size, n)
         total = b.iadd(total, _aligned(b, size))
     total = _saturated(b, total, places)
+    for op in buffers:
+        applied("{} has a place in the workspace", op, size=[op.memref])
+    if len(places) < len(buffers):
+        applied("{} buffers share {} places in the workspace of {}", len(buffers), len(places), buffers[0])
+    placed = set(buffers)
+    for op in allocs:
+        if op not in placed:
+            missed("{} is allocated at each call: its size depends on values", op)
     for op, place in zip(buffers, chosen, strict=True):
         _replace(op, workspace, b, b.index(place.offset).ssa, places.index(place))
     return b.index(total).ssa

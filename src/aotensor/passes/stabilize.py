@@ -29,6 +29,7 @@ from aotensor.ir.types import i1
 from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
 from aotensor.passes.formula.terms import Reader, Term, constant_of, erase_dead
+from aotensor.passes.remarks import applied
 
 _OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.CallOp, arith.CmpfOp)
 """Every formula has one of these operations."""
@@ -66,8 +67,17 @@ def _rewrite(reader: Reader, root: Operation) -> bool:
     found = rule(formula)
     if found is None:
         return False
-    formula.replace(found.ssa if isinstance(found, Scalar) else found)
+    value = found.ssa if isinstance(found, Scalar) else found
+    applied("{} is computed by {}, which neither overflows nor cancels", root, _name_of(value))
+    formula.replace(value)
     return True
+
+
+def _name_of(x: SSAValue) -> str:
+    """What makes a value, for people: `softplus`."""
+    if isinstance(x.owner, func.CallOp):
+        return x.owner.callee.root_reference.data.split(".")[1]
+    return x.owner.name.split(".")[1] if isinstance(x.owner, math.Log1pOp | math.ExpM1Op) else "a shorter formula"
 
 
 # --- logarithms ----------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
+from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_UNROLLED: Final = 64  # iterations of a nest
@@ -50,6 +51,7 @@ def _limit_unrolling(block: Block) -> int:
         if isinstance(op, scf.ForOp):
             inside *= _iterations(op)
             if inside > LARGEST_UNROLLED:
+                applied("{} stays a loop: it has {} iterations of known number", op, inside)
                 op.attributes["nounroll"] = UnitAttr()
         most = max(most, inside)
     return most
@@ -69,14 +71,19 @@ def _is_innermost(op: scf.ForOp) -> bool:
 def _annotate(op: scf.ForOp, target: Target) -> None:
     is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
     if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
+        applied("{} is a loop of few steps: one vector under a mask", op)
         op.attributes["masked"] = UnitAttr()
         op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
         return
+    if "short" in op.attributes and not is_long:
+        missed("{} has no masked vectors: it carries more than sums that may be taken in any order", op)
     if is_narrow:
+        applied("{} has vectors of float32 beside a sum in float64", op)
         op.attributes["lane_bits"] = IntegerAttr(32, i64)
     if is_long and is_narrow:
         _split_off_rest(op, target.interleave * target.lanes(32))
     if is_long:
+        applied("{} takes {} vectors at once: its elementary functions are long chains", op, target.interleave)
         op.attributes["interleave"] = IntegerAttr(target.interleave, i64)
 
 

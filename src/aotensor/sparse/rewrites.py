@@ -14,6 +14,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
@@ -52,6 +53,7 @@ def _rewritten(node: Apply, inputs: Sequence[Variable], stop: Collection[Variabl
     for rule in RULES.get(type(node.op), ()):
         found = rule(node, inputs, stop)
         if found is not None:
+            applied(WORDS[rule], node)
             return [found]
     is_same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
     return node.outputs if is_same else node.op.apply(*inputs).outputs
@@ -181,3 +183,15 @@ RULES: Final[dict[type, tuple[Rule, ...]]] = {
     Cast: (undone,),
 }
 """By the class of the op, in the order in which they are tried."""
+
+WORDS: Final[dict[Rule, str]] = {
+    samples: "{} is computed at the stored entries only",
+    shares: "{} takes the shares that the entries have already",
+    products_of_sparse: "{} is a product of the sparse matrix: what was made dense is not",
+    scaled_once: "{} scales once, by the product of two numbers",
+    scaled_entries: "{} reads the dense factor at the stored entries only",
+    dense_again: "{} is the dense matrix that it was made of",
+    sum_of_sum: "{} adds two sums: the patterns are not joined",
+    undone: "{} takes back what was done before: neither is computed",
+}
+"""What is said where a rule holds."""

@@ -35,6 +35,7 @@ from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.nest.extents import ExtentKey, Extents
 from aotensor.passes.nest.tree import is_register, is_written
+from aotensor.passes.remarks import analysis
 from aotensor.passes.target import Target
 
 
@@ -299,6 +300,7 @@ class FunctionEmitter:
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
             case LapackOp():
+                analysis("{} is computed by LAPACK, kind " + op.kind.data, op)
                 self.bind(op.failure, lower_lapack(self.b, self, self.module, op, self.outside.blas))
             case RecurOp():
                 lower_recur(self.b, self, op)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.dialect import LapackOp
+from aotensor.passes.remarks import applied
 
 PARTS: Final[Mapping[str, tuple[str, int]]] = {
     "eigh": ("eigvalsh", 0),
@@ -36,6 +37,7 @@ def drop_unused_results(op: LapackOp) -> None:
     part = LapackOp(kind, list(op.arguments), op.sizes[start : start + dynamic[number]], [kept.type], options)
     part.location = op.location
     assert op.parent is not None
+    applied("{} is computed as " + kind + ": nothing reads the rest of the factorisation", op)
     op.parent.insert_op_before(part, op)
     kept.replace_all_uses_with(part.tensors[0])
     op.failure.replace_all_uses_with(part.failure)

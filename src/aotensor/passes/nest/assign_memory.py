@@ -24,6 +24,7 @@ from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, OwnAttr, Place, ProductOp, ValueOp
 from aotensor.passes.nest.tree import copied_register, gathers, writers
+from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
 """Operations whose results are made for them alone: no views of something else, inputs or constants."""
@@ -73,6 +74,8 @@ class _Assignment:
                 if fits and x not in self.taken and x not in returned and _is_last_read(x, y, computed):
                     self._take(y, x)
                     break
+                if fits:
+                    missed("{} does not take the place of {}: that is needed later, or taken already", y, x, size=[y])
 
     def _operation(self, op: Operation, returned: dict[SSAValue, int]) -> None:
         match op:
@@ -92,6 +95,7 @@ class _Assignment:
         return len(readers) == 1 and isinstance(x.owner, _MAKERS) and x not in self.taken
 
     def _take(self, y: SSAValue, x: SSAValue) -> None:
+        applied("{} takes the place of {}, which is read for the last time", y, x, size=[y])
         self.over[y] = x
         self.taken.add(x)
 
@@ -104,6 +108,7 @@ class _Assignment:
             if not is_free or not isinstance(source.owner, (*_MAKERS, ReshapeOp)):
                 break
             root = source
+        applied("{} is computed in the memory of an output", root, size=[root])
         self.outputs[root] = number
 
     def _root(self, x: SSAValue) -> SSAValue:

@@ -24,6 +24,7 @@ from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.passes.nest.tree import copied_register, is_register
+from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 LONG_SLICE: Final = 256  # entries that a slice counts as: blocks of 16 slices
@@ -35,8 +36,12 @@ def block_rows(module: ModuleOp, target: Target) -> None:
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and not function.is_declaration:
             for op in list(function.body.block.ops):
-                if isinstance(op, ForOp) and op.is_whole and _is_mixed(op) and _crosses_numbers(op):
-                    _Blocking(op, target).run()
+                if isinstance(op, ForOp) and op.is_whole and _is_mixed(op):
+                    if _crosses_numbers(op):
+                        applied("the loop of {} runs over blocks of rows: elementary functions get whole vectors", op)
+                        _Blocking(op, target).run()
+                    else:
+                        missed("the loop of {} has no blocks: more than a number per row goes on to what follows", op)
 
 
 def _is_mixed(loop: ForOp) -> bool:

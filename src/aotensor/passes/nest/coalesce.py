@@ -23,6 +23,7 @@ from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.jam import known_extent
 from aotensor.passes.nest.tree import is_register
+from aotensor.passes.remarks import applied, missed
 
 
 def coalesce(module: ModuleOp) -> None:
@@ -37,6 +38,7 @@ def _coalesce_in(block: Block) -> None:
         if isinstance(op, LoopOp):
             chain = _chain(op)
             if len(chain) > 1:
+                applied("the {1} loops of {0} are one: they walk memory in order", op, len(chain))
                 _Coalescing(chain).run()
             else:
                 _coalesce_in(op.body.block)
@@ -61,6 +63,8 @@ def _chain(root: LoopOp) -> list[ForOp]:
     statements = [x for x in held if isinstance(x, DoOp)]
     are_subscripts = all(isinstance(use.operation, DoOp) for counter in counters for use in counter.uses)
     fits = are_subscripts and all(_runs_along_memory(x, counters) for x in statements)
+    if not fits:
+        missed("the loops of {} stay: an operand is not walked in the order of memory", root)
     return chain if fits else []
 
 

@@ -21,6 +21,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.passes.nest.tree import perfect_nest
+from aotensor.passes.remarks import applied, missed
 
 
 @dataclass(eq=False)
@@ -54,7 +55,10 @@ def _divide(block: Block) -> None:
         indptr, rows = one.entries.indptr, one.root.upper
         for other in neighbours[one]:
             known = all(_position(x, positions) < other.position for x in (indptr, rows))
+            if isinstance(other.entries, ForOp) and not known:
+                missed("{} runs over all entries: the slices of {} are not known yet", other.statement, one.statement)
             if isinstance(other.entries, ForOp) and known:  # else they may be made of what the statement gives
+                applied("{} runs slice by slice, as {} does", other.statement, one.statement)
                 _divide_one(other, rows, indptr)
                 pending.append(other)
 

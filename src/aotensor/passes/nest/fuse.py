@@ -27,6 +27,7 @@ from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.passes.nest.tree import axis_of, gathers, is_tensor, is_updated, perfect_nest, used_values
+from aotensor.passes.remarks import applied, is_heard, missed
 
 Axis: TypeAlias = "tuple[int, SSAValue | None]"
 
@@ -197,9 +198,32 @@ class _Arrangement:
         for where in sorted((slot for slot in candidates if slot >= earliest), reverse=True):
             loop = self._common_loop(item, item.statement, self.slots[where])
             if loop is not None:
+                if is_heard():
+                    shared = [
+                        x for x in item.statement.inputs if x in self.slots[where].made or x in self.slots[where].along
+                    ]
+                    first = self.slots[where].members[0].statement
+                    message = "fused {} into the loop of {}: less is read" if shared else "fused {} into the loop of {}"
+                    applied(message, item.statement, first, size=shared)
                 return self._add(item, loop, where)
+        if candidates and is_heard():
+            self._report_apart(item, max(candidates), earliest)
         self.slots.append(_Slot([]))
         return self._add(item, item.loops[0], len(self.slots) - 1)
+
+    def _report_apart(self, item: _Item, where: int, earliest: int) -> None:
+        """Say why a nest does not join the last loop that it shares something with."""
+        slot, statement = self.slots[where], item.statement
+        if not slot.members or statement is None:
+            return
+        reason = "an iteration would read what other iterations make"
+        if where < earliest:
+            reason = "it needs a value that is complete only behind that loop"
+        elif not slot.shared or not _candidates(item.loops, slot.shared[0]):
+            reason = "no loop of equal extent may stand outside"
+        elif not slot.made.keys().isdisjoint(gathers(statement)):
+            reason = "it reads at places that are computed"
+        missed("not fused: {} has loops of its own beside {}; {}", statement, slot.members[0].root, reason)
 
     def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
         assert item.statement is not None

@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.passes.nest.tree import perfect_nest
+from aotensor.passes.remarks import applied
 
 
 def interchange(module: ModuleOp) -> None:
@@ -39,6 +40,7 @@ def _order(root: LoopOp) -> None:
     fixed = [loop for loop in loops if loop not in weights]  # slices and their entries stand outside
     wanted = fixed + sorted(free, key=lambda loop: weights[loop])
     if wanted != loops:
+        applied("the loops of {} change places: the innermost one runs along memory", statement)
         reorder(loops, wanted)
 
 

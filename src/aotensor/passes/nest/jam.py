@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.passes.nest.tree import is_register
+from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_BODY: Final = 40  # operations of the loops inside
@@ -29,33 +30,40 @@ def jam(module: ModuleOp, target: Target) -> None:
     """Jam the loops of every function where it pays."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
-                if _is_worth_it(loop, target.jam):
+            for loop in [op for op in function.walk() if isinstance(op, LoopOp) and _has_loops(op)]:
+                reason = _reason_against(loop, target.jam)
+                if reason is None:
+                    applied(
+                        "{} iterations of the loop of {} advance together and share what they read", target.jam, loop
+                    )
                     loop.schedule(jam=target.jam)
+                else:
+                    missed("the iterations of the loop of {} go one by one: {}", loop, reason)
 
 
-def _is_worth_it(loop: LoopOp, count: int) -> bool:
+def _reason_against(loop: LoopOp, count: int) -> str | None:
+    """Why the iterations of a loop go one by one, None if they need not."""
     extent = known_extent(loop)
     if extent is not None and extent < 2 * count:
-        return False
+        return "there are too few"
     inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
-    if not inner or any(isinstance(op, EntriesOp) or _has_loops(op) for op in inner):
-        return False  # slices differ in their numbers of entries
+    if any(isinstance(op, EntriesOp) or _has_loops(op) for op in inner):
+        return "the loops inside differ in their lengths, or hold loops"  # slices differ in their numbers of entries
     if any(isinstance(op, ValueOp) and not is_register(op.result) for op in loop.body.block.ops):
-        return False  # a buffer for one iteration, which jammed ones would share
+        return "each has a buffer of its own, which jammed ones would share"
     statements = [op for op in loop.walk() if isinstance(op, DoOp)]
     if any(op.scatter is not None for op in statements):
-        return False  # sums may meet in one place
+        return "sums of theirs may meet in one place"
     inside = [(op, other) for other in inner for op in other.body.block.ops if isinstance(op, DoOp)]
     if sum(len(list(op.body.block.ops)) for op, _ in inside) > LARGEST_BODY:
-        return False
+        return "the loops inside are large"
     if not any(_is_reused(op, loop, other) for op, other in inside):
-        return False
-    # a sum over both loops would be taken in another order
-    return all(
+        return "the loops inside read nothing that several of them could share"
+    is_exact = all(
         is_reassociable(op) for op, _ in inside for x in op.outputs
         if is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
     )  # fmt: skip
+    return None if is_exact else "a sum over both loops would be taken in another order"
 
 
 def known_extent(loop: LoopOp) -> int | None:

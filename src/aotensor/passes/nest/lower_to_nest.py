@@ -30,6 +30,7 @@ from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.contraction import is_library_product, matrix_product
 from aotensor.passes.nest.extents import ExtentKey, Extents
+from aotensor.passes.remarks import applied, is_heard, missed
 
 LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
 """(counters of the loops around, body) → a loop"""
@@ -60,6 +61,7 @@ class _Lowering:
                 case linalg.GenericOp() if is_library_product(op):
                     self._product(op)
                 case linalg.GenericOp():
+                    self._report_small(op)
                     self._generic(op)
                 case SegmentSumOp() | ExpandSlicesOp():
                     self._on_slices(op)
@@ -155,7 +157,11 @@ class _Lowering:
         operands = [*zip([*inputs, *results], subscripts, strict=True)]
         statement = DoOp(operands[: len(inputs)], operands[len(inputs) :], Region(body), scatter)
         blocks[-1].add_op(statement)
-        locate(statement, op.location)
+        statement.location = op.location
+        if isinstance(op, linalg.GenericOp) and body.last_op is not None:
+            body.last_op.location = op.location  # what is in front of it has come along
+        else:
+            locate(statement, op.location)
         for depth in reversed(range(len(loops))):
             loop = loops[depth](counters, blocks[depth])
             loop.location = op.location
@@ -189,8 +195,23 @@ class _Lowering:
             },
         )
         made.location = op.location
+        applied("{} goes to BLAS, or to a tiled kernel where there is none", op, flops=self._work(op))
         self.extents.replace(result, made.result)
         Rewriter.replace_op(op, made)
+
+    def _report_small(self, op: linalg.GenericOp) -> None:
+        is_update = len(op.body.block.args) == 3 and bool(op.body.block.args[2].uses)
+        if is_update and is_heard() and matrix_product(op) is not None:
+            missed("{} does not go to BLAS: it is known to be small, and loops are faster", op, flops=self._work(op))
+
+    def _work(self, op: linalg.GenericOp) -> list[object]:
+        """Factors of the operations of a product."""
+        if not is_heard():
+            return []
+        maps = [m.data for m in op.indexing_maps]
+        operands = [*op.inputs, *op.outputs]
+        keys = [_extent(self.extents, operands, maps, len(op.inputs), d) for d in range(3)]
+        return [2, *keys]
 
     def _declare(self, op: tensor.EmptyOp | tensor.SplatOp) -> None:
         """An empty or filled tensor is a declaration, if it is more than what a result begins with."""

@@ -19,6 +19,7 @@ from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.strides import stride_along
 from aotensor.passes.nest.tree import axis_of, is_register
+from aotensor.passes.remarks import applied, missed
 
 
 def mark_parallel(module: ModuleOp) -> None:
@@ -26,7 +27,12 @@ def mark_parallel(module: ModuleOp) -> None:
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and not function.is_declaration:
             for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
-                loop.schedule(parallel=_is_parallel(loop), short=isinstance(loop, EntriesOp))
+                is_parallel = _is_parallel(loop)
+                loop.schedule(parallel=is_parallel, short=isinstance(loop, EntriesOp))
+                if is_parallel:
+                    applied("the iterations of the loop of {} are independent, and may run in any order", loop)
+                elif (writer := _innermost_writer(loop)) is not None:
+                    missed("the iterations of the loop of {} run in order: what {} writes may meet", loop, writer)
 
 
 def _is_parallel(loop: LoopOp) -> bool:
@@ -36,6 +42,14 @@ def _is_parallel(loop: LoopOp) -> bool:
         op.scatter is None and (is_register(x) or _are_apart(subscripts, loop))
         for op in loop.body.block.ops if isinstance(op, DoOp) for x, subscripts in op.writes
     )  # fmt: skip
+
+
+def _innermost_writer(loop: LoopOp) -> DoOp | None:
+    """What keeps an innermost loop from running in any order."""
+    if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
+        return None
+    statements = (op for op in loop.body.block.ops if isinstance(op, DoOp))
+    return next((op for op in statements if any(not is_register(x) for x in op.outputs)), None)
 
 
 def _are_apart(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:

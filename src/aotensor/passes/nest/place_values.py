@@ -25,6 +25,7 @@ from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.tree import axis_of, gathers, loops_around
+from aotensor.passes.remarks import applied, missed
 
 
 def place_values(module: ModuleOp) -> None:
@@ -81,8 +82,19 @@ class _Placement:
                 if self.is_sum:
                     self._fill(memory, kept)
             self._access([op for op in others if isinstance(op, DoOp)], memory, kept)
+        self._report(register is not None, memory is not None, others)
         self.value.result.replace_all_uses_with(register if memory is None else memory)  # type: ignore[arg-type]
         self._home.erase_op(self.value)
+
+    def _report(self, is_register: bool, is_memory: bool, others: Sequence[Operation]) -> None:
+        x = self.value.result
+        if is_register and not is_memory:
+            applied("{} lives in a register: it is read where it is complete", self.value, size=[x])
+        elif (
+            is_memory and (reader := next((op for op in others if not isinstance(op, func.ReturnOp)), None)) is not None
+        ):
+            reason = "it is written in parts" if not self.is_register else "{} reads it elsewhere"
+            missed("{} is kept in memory: " + reason, self.value, reader, size=[x])
 
     @property
     def _home(self) -> Block:

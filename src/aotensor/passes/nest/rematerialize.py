@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.passes.nest.tree import gathers, perfect_nest
+from aotensor.passes.remarks import applied, missed
 
 _COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.ConstantOp)
 
@@ -52,7 +53,10 @@ def _copy_for_each(statement: DoOp, root: Operation, nests: dict[DoOp, Operation
     assert isinstance(value.owner, ValueOp)
     users = [op for op in dict.fromkeys(use.operation for use in value.uses) if op is not statement]
     if not all(isinstance(op, DoOp) and value not in gathers(op) for op in users):
+        missed("{} is copied to memory: something reads more of it than an entry at a time", statement, size=[value])
         return
+    if len(users) > 1:
+        applied("{} is read again by each of {} readers, not kept", statement, len(users), size=[value])
     for user in users[1:]:
         assert isinstance(user, DoOp) and isinstance(nests[user], LoopOp)
         declaration = value.owner.clone()

@@ -25,6 +25,7 @@ from aotensor.ir.types import f64, i32, i64
 from aotensor.passes.nest.jam import is_reassociable, known_extent
 from aotensor.passes.nest.strides import stride_along
 from aotensor.passes.nest.tree import is_register
+from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_BODY: Final = 40  # operations beside the sums
@@ -41,7 +42,10 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
         if isinstance(function, func.FuncOp) and not function.is_declaration:
             for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
                 if loop.is_whole and _fits(loop, rows):
+                    applied("the sums of {} are taken for {} rows at a time, one in each lane", loop, rows)
                     loop.schedule(rows=rows)
+                elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
+                    missed("{} goes row by row: it is more than sums of products in float64", loop)
 
 
 def _fits(loop: ForOp, rows: int) -> bool:

@@ -23,6 +23,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.passes.nest.strides import stride_along
 from aotensor.passes.nest.tree import is_register
+from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 VECTORS: Final = (2, 1)  # of columns in a block, the wide blocks first
@@ -36,7 +37,12 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
         if isinstance(function, func.FuncOp) and not function.is_declaration:
             for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
                 columns = _columns(loop)
+                if columns is None and isinstance(loop.body.block.last_op, ForOp):
+                    missed(
+                        "{} has no tiles of columns: these are no neighbours in memory, or there is a sum beside", loop
+                    )
                 if columns is not None:
+                    applied("{} keeps a block of columns in vector registers for all entries of a row", loop)
                     _Tiling(loop, columns, target).run()
 
 

@@ -8,11 +8,12 @@ hands on; its other side hands on something empty, which nobody reads.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied, missed
 from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable
@@ -41,9 +42,19 @@ def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) 
         if isinstance(node.op, IfElse):
             with made_at(node.outputs[0].site):
                 known.update(_Sinking(node, places, exports, known).made())
+            _report(node, places)
         else:
             known.update(rebuilt(node, known))
     return [known.get(x, x) for x in outputs]
+
+
+def _report(choice: Apply, places: Mapping[Apply, Place]) -> None:
+    """Say what only one side of a choice computes."""
+    moved = [node for node, place in places.items() if place is not None and place[0] is choice]
+    if moved:
+        applied("{} is computed in one branch of {} only, with {} more operations", moved[-1], choice, len(moved) - 1)
+    else:
+        missed("nothing goes into the branches of {}: both sides are needed elsewhere, or are there already", choice)
 
 
 def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

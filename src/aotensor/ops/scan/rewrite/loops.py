@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
+from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -14,7 +16,7 @@ from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.rewrite.draft import Draft
-from aotensor.ops.scan.rewrite.hoist import cut, hoist
+from aotensor.ops.scan.rewrite.hoist import body_nodes, cut, hoist
 from aotensor.ops.scan.rewrite.sink import Sinking
 from aotensor.ops.scan.rewrite.tidy import tidy
 from aotensor.ops.shape.axes import shape_padleft
@@ -52,12 +54,16 @@ def _each_loop(outputs: Sequence[Variable], stop: Collection[Variable], change: 
 
 
 def _hoisted(draft: Draft) -> list[Variable]:
+    before = body_nodes(draft)
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
     draft.join_inputs()
     hoist(draft)
+    _report("moved {} in front of the loop, and {} more operations", before, draft)
     mapped, copied = list(draft.made.mapped), dict[Variable, Variable]()
     if draft.made.last is None and not draft.op.is_frugal:
         copied = {x: rows for x in mapped if (rows := _all_rows(draft, x)) is not None}
+        if copied and len(copied) == len(draft.made.flat()):
+            applied("{} is computed for all steps at once: the loop only maps", mapped[0])
     draft.made.mapped = [x for x in mapped if x not in copied]
     results = _finished(draft)
     columns = copied | dict(zip(draft.made.mapped, results.mapped, strict=True))
@@ -67,9 +73,20 @@ def _hoisted(draft: Draft) -> list[Variable]:
 def _sunk(draft: Draft) -> list[Variable] | None:
     if draft.op.is_frugal:
         return None
+    before = body_nodes(draft)
     behind = Sinking(draft)
+    _report("moved {} behind the loop, for all steps at once, and {} more operations", before, draft)
     results = _finished(draft)
     return behind.finished(results, dict(zip(draft.made.mapped, results.mapped, strict=True))).flat()
+
+
+def _report(message: str, before: Sequence[Apply], draft: Draft) -> None:
+    """Say of the largest operation that a loop does not have any more where it went."""
+    after = {node.op for node in body_nodes(draft)}
+    gone = [node for node in before if node.op not in after]
+    moved = len(before) - len(body_nodes(draft))
+    if moved > 0:
+        applied(message, (gone or before)[-1], moved - 1)
 
 
 def _finished(draft: Draft) -> Results[Variable]:

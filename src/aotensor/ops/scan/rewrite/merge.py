@@ -11,9 +11,10 @@ states are: the coarsest partition for which that holds is found by refinement.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied, missed
 from aotensor.graph.site import made_at
 from aotensor.graph.unify import Numbering, unify
 from aotensor.graph.variable import Variable
@@ -28,8 +29,11 @@ def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
     """The graph with all loops merged that share work."""
     found = list(outputs)
     while True:
-        mapping = _first_merger([node for node in toposort(found, stop=stop) if is_loop(node)], stop)
+        loops = [node for node in toposort(found, stop=stop) if is_loop(node)]
+        mapping = _first_merger(loops, stop)
         if not mapping:
+            for first, second in pairwise(loops):
+                missed("the loops of {} and {} stay apart: {}", first, second, _why_apart(first, second, stop))
             return found
         found = unify(replace(found, {old: new for old, new in mapping.items() if old not in stop}), stop)
 
@@ -39,6 +43,7 @@ def _first_merger(loops: Sequence[Apply], stop: Collection[Variable]) -> dict[Va
         if _is_candidate(first, second) and not _depends(second, first, stop) and not _depends(first, second, stop):
             mapping = _merged(first, second)
             if mapping:
+                applied("the loops of {} and {} share work and are one", first, second)
                 return mapping
     return {}
 
@@ -49,6 +54,15 @@ def _is_candidate(first: Apply, second: Apply) -> bool:
     return same and all(
         getattr(one, name) == getattr(other, name) for name in ("is_reversed", "has_condition", "is_frugal")
     )
+
+
+def _why_apart(first: Apply, second: Apply, stop: Collection[Variable]) -> str:
+    """Why two loops are not one."""
+    if first.inputs[0] is not second.inputs[0]:
+        return "they do not have the same number of steps"
+    if _depends(second, first, stop):
+        return "the second one needs results of the first"
+    return "they share no work" if _is_candidate(first, second) else "they do not run in the same way"
 
 
 def _depends(node: Apply, on: Apply, stop: Collection[Variable]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -30,13 +31,25 @@ def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
             continue
         if isinstance(node.op, Scan):
             with made_at(node.outputs[0].site):
-                known.update(_pruned(node, readers, known))
+                made = _pruned(node, readers, known)
+            _report(node, made)
+            known.update(made)
         elif not _is_last_row(node) or node.inputs[0] not in known or known[node.inputs[0]].ndim == node.inputs[0].ndim:
             known.update(rebuilt(node, known))
         else:
             with made_at(node.outputs[0].site):
                 known[node.outputs[0]] = _rest(node, known)
     return [known.get(x, x) for x in outputs]
+
+
+def _report(node: Apply, made: Mapping[Variable, Variable]) -> None:
+    """Say what a loop does not compute any more."""
+    dropped = len(node.outputs) - len(made)
+    if dropped:
+        applied("the loop of {} does without {} of its results, which nobody reads", node, dropped)
+    for x, new in made.items():
+        if new.ndim < x.ndim:
+            applied("{} keeps its last value only: nobody reads the others", x)
 
 
 def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:

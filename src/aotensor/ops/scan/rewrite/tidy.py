@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from aotensor.graph.op import Apply
+from aotensor.graph.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -30,6 +31,8 @@ def tidy(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variab
         with made_at(node.outputs[0].site):
             better = _better(x.owner, stop) if x.owner is not None else None
         if better is not None:
+            if not isinstance(node.op, DimShuffle):
+                applied("{} is put together without adding: its terms lie side by side", node)
             known[node.outputs[0]] = better
     return [known.get(x, x) for x in outputs]
 

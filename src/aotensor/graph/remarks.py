@@ -1,0 +1,147 @@
+"""What passes decide, and why: noted as data while they run, worded when someone asks.
+
+    applied("fused {} into the loop of {}", statement, loop)   →   fused `exp(x)` (model.py:12) into the loop of …
+
+A pass says it where it decides. That costs next to nothing: what a note is about is kept as it is, and a pass that runs
+without a listener notes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, astuple, dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+Kind: TypeAlias = Literal["applied", "missed", "analysis"]
+"""A pass has done something; has not, for a reason; or has found something out."""
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
+
+Size: TypeAlias = tuple[tuple[int, tuple[str, ...]], ...]
+"""Σ factor · dims, such as 8·n·p."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One decision of a pass.
+
+    function: that it is about. message: what was decided, and why. value: what it is about, as the user wrote it.
+    file, line: where that is written, without a folder; "" and 0 where no line is known. bytes, flops: what it is about
+    per call, as formulas of dims, "" where that is not known. count: decisions of the kind about this line, which this
+    one stands for.
+    """
+
+    pass_name: str
+    kind: Kind
+    function: str
+    message: str
+    value: str = ""
+    file: str = ""
+    line: int = 0
+    bytes: str = ""
+    flops: str = ""
+    count: int = 1
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}: " if self.line else ""
+        return f"{where}{self.kind} by {self.pass_name}: {self.text}"
+
+    @property
+    def text(self) -> str:
+        """The message with what it is about in numbers."""
+        sizes = [f"{n} {unit}" for n, unit in ((self.bytes, "bytes"), (self.flops, "flops")) if n]
+        more = [f"{self.count} alike at this line"] if self.count > 1 else []
+        return "; ".join([self.message, *sizes, *more])
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; the pass under the name `pass`."""
+        tree = asdict(self)
+        return {"pass": tree.pop("pass_name"), **tree}
+
+    def to_row(self) -> list[str | int]:
+        """Its fields in their order, as a library carries them."""
+        return list(astuple(self))
+
+    @staticmethod
+    def of_row(row: object) -> Remark:
+        """The remark of a row that may come from anywhere.   Raises: ValueError for one that is none"""
+        if not isinstance(row, list) or [type(x) for x in row] != [type(x) for x in _EXAMPLE.to_row()]:
+            raise ValueError("a remark has ten fields")
+        if row[1] not in KINDS:
+            raise ValueError(f"a remark is one of {', '.join(KINDS)}")
+        return Remark(*row)
+
+
+_EXAMPLE: Final = Remark("", "applied", "", "")
+
+
+def by_line(remarks: Iterable[Remark]) -> list[Remark]:
+    """Remarks in the order of the user's program; those about no line come last."""
+    return sorted(remarks, key=lambda x: (not x.line, x.file, x.line))
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark before it is worded.   subjects: what the places in the message are about, in the order of these"""
+
+    pass_name: str
+    kind: Kind
+    function: str
+    message: str
+    subjects: tuple[Any, ...]
+    bytes: Size = ()
+    flops: Size = ()
+
+
+@dataclass
+class Notes:
+    """What passes have noted so far.   pass_name, function: of the one that runs, and what it runs on"""
+
+    function: str = ""
+    pass_name: str = ""
+    found: list[Note] = field(default_factory=list)
+    sizes: dict[Any, tuple[str, ...] | None] = field(default_factory=dict)
+    """Extents as dims, for who looks them up again and again."""
+
+
+_LISTENER: ContextVar[Notes | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(notes: Notes) -> Iterator[Notes]:
+    """What passes note inside comes here."""
+    token = _LISTENER.set(notes)
+    try:
+        yield notes
+    finally:
+        _LISTENER.reset(token)
+
+
+def listener() -> Notes | None:
+    """Where notes go to, if anywhere."""
+    return _LISTENER.get()
+
+
+def running(pass_name: str) -> None:
+    """Notes are those of this pass from now on."""
+    notes = _LISTENER.get()
+    if notes is not None:
+        notes.pass_name = pass_name
+
+
+def applied(message: str, *subjects: Any) -> None:
+    """A pass over graphs has done something.   subjects: variables, nodes, or what is shown as it is"""
+    note("applied", message, subjects)
+
+
+def missed(message: str, *subjects: Any) -> None:
+    """A pass over graphs has not done something that it looks for."""
+    note("missed", message, subjects)
+
+
+def note(kind: Kind, message: str, subjects: Sequence[Any]) -> None:
+    """Keep what was said, if anybody listens."""
+    notes = _LISTENER.get()
+    if notes is not None:
+        notes.found.append(Note(notes.pass_name, kind, notes.function, message, tuple(subjects)))

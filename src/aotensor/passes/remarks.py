@@ -1,0 +1,179 @@
+"""Remarks of passes over IR: about an operation or a value, and the bytes or operations that it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FixedBitwidthType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+
+from aotensor.graph.remarks import Kind, Note, Notes, Size, listener
+from aotensor.ir.nest.ops import ProductOp, ValueOp
+
+
+def applied(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
+    """A pass has done something.
+
+    subjects: operations, values, or what is shown as it is; the first one says where. size: tensors whose bytes it is
+    about. flops: factors of a number of operations: numbers, and extents as `nest.extents` has them.
+    """
+    _note("applied", message, subjects, size, flops)
+
+
+def missed(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
+    """A pass has not done something that it looks for; the message says why."""
+    _note("missed", message, subjects, size, flops)
+
+
+def analysis(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
+    """A pass has found something out."""
+    _note("analysis", message, subjects, size, flops)
+
+
+def is_heard() -> bool:
+    """Does anybody listen? For reasons that take time to find."""
+    return listener() is not None
+
+
+def _note(
+    kind: Kind, message: str, subjects: Sequence[object], size: Iterable[SSAValue], flops: Sequence[object]
+) -> None:
+    notes = listener()
+    if notes is None:
+        return
+    about = next((x for x in subjects if isinstance(x, Operation | SSAValue)), None)
+    function, name = _function_of(about), notes.function
+    if function is not None:
+        name, _, part = function.sym_name.data.partition(".")
+        if part == "extents":  # a copy of what the function itself does, as far as sizes need it
+            return
+    found = tuple(map(_place, subjects))
+    work = _flops(notes, function, flops) if flops else ()
+    notes.found.append(Note(notes.pass_name, kind, name, message, found, _bytes(notes, size), work))
+
+
+def _place(x: object) -> Any:
+    """What stays of a subject when its operation is gone: its location."""
+    if isinstance(x, Operation):
+        return x.location
+    if isinstance(x, OpResult):
+        return x.op.location
+    return (x.name_hint or x.location) if isinstance(x, BlockArgument) else x
+
+
+def _function_of(x: object) -> func.FuncOp | None:
+    """The function that holds an operation or a value, without the ceremony of `parent_op`: this runs often."""
+    op: Operation | None = x if isinstance(x, Operation) else x.op if isinstance(x, OpResult) else None
+    block = x.block if isinstance(x, BlockArgument) else None if op is None else op.parent
+    while block is not None and block.parent is not None:
+        op = block.parent.parent
+        if op is None or isinstance(op, func.FuncOp):
+            return op
+        block = op.parent
+    return None
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def _flops(notes: Notes, function: func.FuncOp | None, factors: Sequence[object]) -> Size:
+    """A product of numbers and extents; nothing if one of these is no product of dims."""
+    number, names = 1, list[str]()
+    for x in factors:
+        found = _argument_dim(function, x) if isinstance(x, tuple) else _extent(notes, x)
+        if found is None:
+            return ()
+        number *= x if isinstance(x, int) else 1
+        names += found
+    return ((number, tuple(names)),)
+
+
+def _bytes(notes: Notes, tensors: Iterable[SSAValue]) -> Size:
+    """Bytes of some tensors; nothing if one of them has an extent that is no product of dims."""
+    terms: list[tuple[int, tuple[str, ...]]] = []
+    for x in tensors:
+        found = _tensor_bytes(notes, x)
+        if found is None:
+            return ()
+        terms.append(found)
+    return tuple(terms)
+
+
+def _tensor_bytes(notes: Notes, x: SSAValue) -> tuple[int, tuple[str, ...]] | None:
+    kind = x.type
+    if not isinstance(kind, TensorType | MemRefType):
+        return None
+    element = kind.element_type
+    number = max(element.bitwidth // 8, 1) if isinstance(element, FixedBitwidthType) else 8
+    names, position = tuple[str, ...](), 0
+    for axis, n in enumerate(kind.get_shape()):
+        if n != DYNAMIC_INDEX:
+            number *= n
+            continue
+        extent = _size(notes, x, position, axis)
+        if extent is None:
+            return None
+        names, position = (*names, *extent), position + 1
+    return number, names
+
+
+def _size(notes: Notes, x: SSAValue, position: int, axis: int) -> tuple[str, ...] | None:
+    """The extent of a tensor along an axis, the unknown one of some position."""
+    owner = x.owner
+    if isinstance(owner, ValueOp | memref.AllocOp):  # their first operands
+        return _extent(notes, owner.operands[position])
+    if isinstance(owner, ProductOp):
+        return _extent(notes, owner.operands[2 + axis])
+    return _dim(x, axis)
+
+
+def _extent(notes: Notes, x: object) -> tuple[str, ...] | None:
+    """An extent as a product of dims, None if it is something else."""
+    if isinstance(x, int):
+        return ()
+    if not isinstance(x, SSAValue):
+        return None
+    if x not in notes.sizes:
+        notes.sizes[x] = _read_extent(notes, x)
+    return notes.sizes[x]
+
+
+def _read_extent(notes: Notes, x: SSAValue) -> tuple[str, ...] | None:
+    match x.owner:
+        case tensor.DimOp() | memref.DimOp():
+            axis = x.owner.index.owner
+            if isinstance(axis, arith.ConstantOp) and isinstance(axis.value, IntegerAttr):
+                return _dim(x.owner.source, axis.value.value.data)
+            return None
+        case arith.ConstantOp() if isinstance(x.owner.value, IntegerAttr):
+            return (str(x.owner.value.value.data),)
+        case arith.MuliOp():
+            parts = [_extent(notes, one) for one in x.owner.operands]
+            return None if None in parts else tuple(n for part in parts for n in part or ())
+        case _:
+            return None
+
+
+def _dim(x: SSAValue, axis: int) -> tuple[str, ...] | None:
+    """The name of a dim of an argument."""
+    return _argument_dim(_function_of(x), (x.index, axis)) if isinstance(x, BlockArgument) else None
+
+
+def _argument_dim(function: func.FuncOp | None, place: tuple[int, int]) -> tuple[str, ...] | None:
+    """The name of a dim by (number of the argument, axis)."""
+    number, axis = place
+    table = None if function is None else function.attributes.get("dims")
+    if not isinstance(table, ArrayAttr) or number >= len(table.data):
+        return None
+    name = table.data[number].data[axis]
+    return (name.data,) if isinstance(name, StringAttr) and name.data else None

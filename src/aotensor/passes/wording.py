@@ -1,0 +1,111 @@
+"""Notes of passes as remarks: values by what the user wrote, sizes as formulas of dims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from os.path import basename
+from typing import Any, Final
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+
+from aotensor.core.polynomial import Polynomial
+from aotensor.graph.expression import called, expression_of, expression_of_node
+from aotensor.graph.op import Apply
+from aotensor.graph.remarks import Note, Remark, Size
+from aotensor.graph.site import Site
+from aotensor.graph.variable import Variable
+from aotensor.ir.location import Locations
+
+LONGEST: Final = 40  # characters of an expression
+
+
+def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]) -> list[Remark]:
+    """The remarks that notes are, in the order of functions and passes.
+
+    Decisions of one kind about one line are one remark, with the words of the first. names: function → its arguments
+    """
+    writer, groups = _Writer(locations), dict[tuple[Any, ...], list[Note]]()
+    for note in notes:
+        where = next((w for x in note.subjects if (w := writer.where(x)) is not None), ("", 0))
+        groups.setdefault((note.function, where, note.pass_name, note.kind, note.message), []).append(note)
+    return [writer.remark(group, where, names.get(function, {})) for (function, where, *_), group in groups.items()]
+
+
+@dataclass
+class _Writer:
+    locations: Locations
+    _texts: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def remark(self, group: list[Note], where: tuple[str, int], names: Mapping[Variable, str]) -> Remark:
+        """One remark for notes that differ in what they are about."""
+        first, (file, line) = group[0], where
+        with called(names):
+            values = [self._text(x, names) for x in first.subjects]
+            shown = [f"{text}{self._suffix(x, (file, line))}" for text, x in zip(values, first.subjects, strict=True)]
+        value = next((text for text, x in zip(values, first.subjects, strict=True) if not _is_plain(x)), "")
+        message = first.message.format(*shown)
+        sizes = (_total(note.bytes for note in group), _total(note.flops for note in group))
+        return Remark(
+            first.pass_name, first.kind, first.function, message, value.strip("`"), file, line, *sizes, len(group)
+        )
+
+    def _text(self, x: Any, names: Mapping[Variable, str]) -> str:
+        """A subject as its user wrote it, under the names of a function."""
+        if _is_plain(x):
+            return f"`{x}`" if isinstance(x, str) and x.isidentifier() else str(x)
+        key = (id(names), id(x))
+        if key not in self._texts:
+            self._texts[key] = self._expression(x)
+        return self._texts[key]
+
+    def _expression(self, x: Any) -> str:
+        if isinstance(x, Variable):
+            return f"`{expression_of(x, LONGEST)}`"
+        node = x if isinstance(x, Apply) else self.locations.node(x)
+        if node is None:
+            return "what is made"
+        site = node.outputs[0].site
+        written = node if site is None or site.node is None else site.node
+        return f"`{expression_of_node(written, LONGEST)}`"
+
+    def where(self, x: Any) -> tuple[str, int] | None:
+        """The file and the line of a subject, if it has some."""
+        if isinstance(x, FileLineColLoc):
+            return x.filename.data, x.line.data
+        site: Site | None = None
+        if isinstance(x, Variable):
+            site = x.site
+        elif isinstance(x, Apply):
+            site = x.outputs[0].site
+        return None if site is None else (basename(site.file), site.line)
+
+    def _suffix(self, x: Any, here: tuple[str, int]) -> str:
+        """Where a subject is written, if not where the remark is anyway."""
+        found = self.where(x)
+        return "" if found in (None, here) else f" ({found[0]}:{found[1]})"
+
+
+def _is_plain(x: Any) -> bool:
+    """Is it shown as it is?"""
+    return not isinstance(x, Variable | Apply | LocationAttr)
+
+
+def _total(sizes: Iterable[Size]) -> str:
+    """The sum of sizes, "" if one is not known."""
+    factors = Counter[tuple[str, ...]]()
+    for size in sizes:
+        if not size:
+            return ""
+        for number, dims in size:
+            factors[dims] += number
+    total = Polynomial()
+    for dims, number in factors.items():
+        total += reduce(Polynomial.__mul__, map(_factor, dims), Polynomial.of(number))
+    return str(total)
+
+
+def _factor(name: str) -> Polynomial:
+    return Polynomial.of(int(name) if name.isdecimal() else name)

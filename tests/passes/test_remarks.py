@@ -1,0 +1,118 @@
+"""Every pass says what it has done, and nothing when it is switched off; and why it has not done what it looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from optimisation_programs import function, of_matrix, of_sparse, of_vector, product, small_product, vectors
+from optimisations import LOWERINGS, ROWS
+from switches import OPTIONS, Row
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.driver.prepare import GRAPH_RECIPE
+from aotensor.driver.recipe import lower
+from aotensor.graph.remarks import Remark, listener
+from aotensor.ir.build import Program, build
+from aotensor.passes.nest.fuse import fuse
+from aotensor.passes.nest.lower_to_nest import lower_to_nest
+from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE
+
+PASSES = {step.name for step in (*GRAPH_RECIPE, *TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE)}
+BY_PASS = {row.switch.about[0]: row for row in ROWS if row.switch.about[0] in PASSES}
+
+
+def remarks(f: aot.Function) -> list[Remark]:
+    return lower([f], OPTIONS, texts=False).remarks
+
+
+def test_every_pass_is_here() -> None:
+    assert PASSES - set(BY_PASS) <= set(LOWERINGS)
+
+
+@pytest.mark.parametrize("row", BY_PASS.values(), ids=BY_PASS)
+def test_a_pass_says_what_it_does(row: Row) -> None:
+    (name,) = row.switch.about
+    found = [x for x in remarks(row.program()) if x.pass_name == name and x.kind == "applied"]
+    assert found
+    for x in found:
+        assert x.function == "f" and x.line > 0 and x.file.startswith(("optimisation", "switches")), x
+        assert x.value and "dimshuffle" not in x.message and "{" not in x.message
+    with pytest.MonkeyPatch.context() as patch:
+        row.switch.off(patch)
+        assert [x for x in remarks(row.program()) if x.pass_name == name] == []
+
+
+def two_loops() -> aot.Function:
+    (x, y), h = vectors("xy"), at.dscalar("h")
+    return function([x, y, h], *(aot.scan(lambda row, old: old * row, z, h, return_updates=False) for z in (x, y)))
+
+
+def needed_twice() -> aot.Function:
+    (x,) = vectors("x")
+    y = at.exp(x)
+    return function([x], y / y.sum(), y)
+
+
+def sized_by_values() -> aot.Function:
+    (x,) = vectors("x")
+    y = x[x > 0]
+    return function([x], at.sort(at.exp(y))[:1] + y.sum())
+
+
+MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
+    "fuse": (of_vector(lambda x: x / x.sum()), "complete only behind that loop"),
+    "place-values": (of_matrix(lambda x: at.exp(x) / at.exp(x).sum(axis=0)), "reads it elsewhere"),
+    "lower-to-nest": (small_product, "known to be small"),
+    "merge-loops": (two_loops, "stay apart"),
+    "jam": (of_matrix(lambda x: at.exp(x).sum(axis=1)), "nothing that several of them could share"),
+    "coalesce": (of_matrix(lambda x: at.exp(x.T)), "not walked in the order of memory"),
+    "assign-memory": (needed_twice, "needed later, or taken already"),
+    "row-vectors": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "more than sums of products"),
+    "plan-memory": (sized_by_values, "its size depends on values"),
+}
+"""Pass → a program that it refuses, and what it says."""
+
+
+@pytest.mark.parametrize("name", MISSED)
+def test_a_pass_says_why_not(name: str) -> None:
+    make, reason = MISSED[name]
+    found = [x for x in remarks(make()) if x.pass_name == name and x.kind == "missed"]
+    assert any(reason in x.message for x in found), found
+    assert all(x.line > 0 for x in found)
+
+
+def test_sizes_are_formulas_of_dims() -> None:
+    (x,) = [at.matrix("x", dtype="float64", shape=("n", "p"))]
+    found = remarks(function([x], at.exp(x).sum(axis=1)))
+    (register,) = (x for x in found if x.pass_name == "place-values" and "exp" in x.value)
+    assert register.bytes == "8*n*p"
+    (call,) = (x for x in remarks(product()) if x.pass_name == "lower-to-nest")
+    assert call.flops == "2*k*m*n"
+
+
+def test_decisions_alike_at_one_line_are_one_remark() -> None:
+    (x,) = vectors("x")
+    y = x
+    for _ in range(20):
+        y = at.sin(y) * 2.0
+    found = [x for x in remarks(function([x], y.sum())) if x.pass_name == "fuse"]
+    assert len(found) < 4 and sum(x.count for x in found) == 40
+
+
+def test_a_remark_names_two_lines() -> None:
+    (x,) = vectors("x")
+    y = at.exp(x)
+    s = y.sum()
+    (found,) = (r for r in remarks(function([x], s, y)) if r.pass_name == "fuse")
+    assert found.message.startswith("fused `sum(exp(x))` into the loop of `exp(x)` (test_remarks.py:")
+    assert found.bytes == "8*n"
+
+
+def test_passes_run_without_a_listener() -> None:
+    x = at.dvector("x")
+    module, _ = build([Program("f", (("x", x),), (("y", at.exp(x).sum()),))])
+    assert listener() is None
+    lower_to_nest(module)
+    fuse(module)
