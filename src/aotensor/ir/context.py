@@ -1,4 +1,4 @@
-"""The dialects that our IR is written in, and its parser: text → module."""
+"""The dialects that our IR is written in, its parser: text → module, and the functions of a module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
+from xdsl.dialects import func, get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -41,3 +41,8 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
     Raises: xdsl.utils.exceptions.ParseError, with the place in the text.
     """
     return Parser(make_context(), _SEVERAL_RESULTS.sub(r"\1\2", text), name).parse_module()
+
+
+def functions_of(module: ModuleOp) -> list[func.FuncOp]:
+    """The functions that have a body, in order; declarations are left out."""
+    return [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]

@@ -18,6 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import index
 from aotensor.passes.lapack.unused import drop_unused_results
@@ -26,16 +27,15 @@ from aotensor.passes.remarks import applied, missed
 
 def canonicalize(module: ModuleOp) -> None:
     """Fold copies and trivial arithmetic, then erase dead operations, in every function."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for inner in list(function.walk()):
-                _fold_arithmetic(inner)
-            op = function.body.block.first_op
-            while op is not None:  # readers are replaced further down, where the walk still comes by
-                if isinstance(op, linalg.GenericOp):
-                    _fold_generic(op)
-                op = op.next_op
-            _erase_dead(function.body.block)
+    for function in functions_of(module):
+        for inner in list(function.walk()):
+            _fold_arithmetic(inner)
+        op = function.body.block.first_op
+        while op is not None:  # readers are replaced further down, where the walk still comes by
+            if isinstance(op, linalg.GenericOp):
+                _fold_generic(op)
+            op = op.next_op
+        _erase_dead(function.body.block)
 
 
 # --- copies and fills ----------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from aotensor.errors import (
     GraphValueError,
     InternalError,
 )
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
@@ -71,9 +72,9 @@ def interpret(module: ModuleOp, name: str, *arrays: Array) -> list[Array]:
 
 
 def _function(module: ModuleOp, name: str) -> func.FuncOp:
-    for op in module.body.block.ops:
-        if isinstance(op, func.FuncOp) and op.sym_name.data == name and not op.is_declaration:
-            return op
+    for function in functions_of(module):
+        if function.sym_name.data == name:
+            return function
     raise InternalError(f"interpret: the module has no function @{name}")
 
 

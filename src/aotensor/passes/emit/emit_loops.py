@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.types import i8, i32, memref_type
@@ -34,7 +35,7 @@ from aotensor.passes.target import Target
 
 def emit_loops(module: ModuleOp, target: Target) -> None:
     """Replace every function at nest level by its loops; bodies of loops and branches go to where they are called."""
-    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    functions = functions_of(module)
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
     for function in functions:
         if function.sym_name.data not in called:

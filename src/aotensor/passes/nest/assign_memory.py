@@ -19,6 +19,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
@@ -32,9 +33,8 @@ _MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, Patter
 
 def assign_memory(module: ModuleOp) -> None:
     """Assign the memory of outputs and operands in every function."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            _Assignment(function).run()
+    for function in functions_of(module):
+        _Assignment(function).run()
 
 
 class _Assignment:

@@ -20,6 +20,7 @@ from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
@@ -33,15 +34,14 @@ _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.CopySignOp)
 
 def block_rows(module: ModuleOp, target: Target) -> None:
     """Block the outermost loops of every function where it pays."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for op in list(function.body.block.ops):
-                if isinstance(op, ForOp) and op.is_whole and _is_mixed(op):
-                    if _crosses_numbers(op):
-                        applied("the loop of {} runs over blocks of rows: elementary functions get whole vectors", op)
-                        _Blocking(op, target).run()
-                    else:
-                        missed("the loop of {} has no blocks: more than a number per row goes on to what follows", op)
+    for function in functions_of(module):
+        for op in list(function.body.block.ops):
+            if isinstance(op, ForOp) and op.is_whole and _is_mixed(op):
+                if _crosses_numbers(op):
+                    applied("the loop of {} runs over blocks of rows: elementary functions get whole vectors", op)
+                    _Blocking(op, target).run()
+                else:
+                    missed("the loop of {} has no blocks: more than a number per row goes on to what follows", op)
 
 
 def _is_mixed(loop: ForOp) -> bool:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp, LoopOp
@@ -28,9 +29,8 @@ from aotensor.passes.remarks import applied, missed
 
 def coalesce(module: ModuleOp) -> None:
     """Coalesce perfect nests of every function, the outermost loops first."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            _coalesce_in(function.body.block)
+    for function in functions_of(module):
+        _coalesce_in(function.body.block)
 
 
 def _coalesce_in(block: Block) -> None:

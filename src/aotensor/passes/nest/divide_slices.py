@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
@@ -37,9 +37,8 @@ class _Nest:
 
 def divide_slices(module: ModuleOp) -> None:
     """Divide the loops over entries of every function; of several ways to do so, the first one holds."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            _divide(function.body.block)
+    for function in functions_of(module):
+        _divide(function.body.block)
 
 
 def _divide(block: Block) -> None:

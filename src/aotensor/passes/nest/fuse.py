@@ -23,6 +23,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
@@ -34,9 +35,8 @@ Axis: TypeAlias = "tuple[int, SSAValue | None]"
 
 def fuse(module: ModuleOp) -> None:
     """Fuse the loops of every function."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            _fuse_block(function.body.block)
+    for function in functions_of(module):
+        _fuse_block(function.body.block)
 
 
 @dataclass(eq=False)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.passes.nest.tree import perfect_nest
@@ -24,11 +24,10 @@ from aotensor.passes.remarks import applied
 
 def interchange(module: ModuleOp) -> None:
     """Order the loops of every nest that holds a single statement."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for root in list(function.body.block.ops):
-                if isinstance(root, LoopOp):
-                    _order(root)
+    for function in functions_of(module):
+        for root in list(function.body.block.ops):
+            if isinstance(root, LoopOp):
+                _order(root)
 
 
 def _order(root: LoopOp) -> None:

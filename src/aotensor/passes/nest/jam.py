@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.passes.nest.tree import is_register
@@ -28,17 +29,14 @@ LARGEST_BODY: Final = 40  # operations of the loops inside
 
 def jam(module: ModuleOp, target: Target) -> None:
     """Jam the loops of every function where it pays."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for loop in [op for op in function.walk() if isinstance(op, LoopOp) and _has_loops(op)]:
-                reason = _reason_against(loop, target.jam)
-                if reason is None:
-                    applied(
-                        "{} iterations of the loop of {} advance together and share what they read", target.jam, loop
-                    )
-                    loop.schedule(jam=target.jam)
-                else:
-                    missed("the iterations of the loop of {} go one by one: {}", loop, reason)
+    for function in functions_of(module):
+        for loop in [op for op in function.walk() if isinstance(op, LoopOp) and _has_loops(op)]:
+            reason = _reason_against(loop, target.jam)
+            if reason is None:
+                applied("{} iterations of the loop of {} advance together and share what they read", target.jam, loop)
+                loop.schedule(jam=target.jam)
+            else:
+                missed("the iterations of the loop of {} go one by one: {}", loop, reason)
 
 
 def _reason_against(loop: LoopOp, count: int) -> str | None:

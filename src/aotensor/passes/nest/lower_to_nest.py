@@ -22,6 +22,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import pin_rounding
 from aotensor.ir.location import locate
@@ -38,9 +39,8 @@ LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
 
 def lower_to_nest(module: ModuleOp) -> None:
     """Take every function from tensor level to nest level."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            _Lowering(function).run()
+    for function in functions_of(module):
+        _Lowering(function).run()
 
 
 class _Lowering:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.syntax import Subscript
@@ -24,15 +24,14 @@ from aotensor.passes.remarks import applied, missed
 
 def mark_parallel(module: ModuleOp) -> None:
     """Mark the innermost loops of every function, and those that are likely to be short."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
-                is_parallel = _is_parallel(loop)
-                loop.schedule(parallel=is_parallel, short=isinstance(loop, EntriesOp))
-                if is_parallel:
-                    applied("the iterations of the loop of {} are independent, and may run in any order", loop)
-                elif (writer := _innermost_writer(loop)) is not None:
-                    missed("the iterations of the loop of {} run in order: what {} writes may meet", loop, writer)
+    for function in functions_of(module):
+        for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
+            is_parallel = _is_parallel(loop)
+            loop.schedule(parallel=is_parallel, short=isinstance(loop, EntriesOp))
+            if is_parallel:
+                applied("the iterations of the loop of {} are independent, and may run in any order", loop)
+            elif (writer := _innermost_writer(loop)) is not None:
+                missed("the iterations of the loop of {} run in order: what {} writes may meet", loop, writer)
 
 
 def _is_parallel(loop: LoopOp) -> bool:

@@ -20,6 +20,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
@@ -30,11 +31,10 @@ from aotensor.passes.remarks import applied, missed
 
 def place_values(module: ModuleOp) -> None:
     """Place the values of every function that statements write."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
-                if (writer := _writer(value)) is not None:
-                    _Placement(value, writer).run()
+    for function in functions_of(module):
+        for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
+            if (writer := _writer(value)) is not None:
+                _Placement(value, writer).run()
 
 
 def _writer(value: ValueOp) -> DoOp | None:

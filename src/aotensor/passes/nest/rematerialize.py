@@ -11,10 +11,11 @@ the copy in registers.
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.passes.nest.tree import gathers, perfect_nest
@@ -25,12 +26,11 @@ _COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.C
 
 def rematerialize(module: ModuleOp) -> None:
     """Give each reader of copied rows a copy of its own, in every function."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            nests = {statement: op for op in function.body.block.ops if (statement := _statement(op)) is not None}
-            for statement, root in nests.items():
-                if _copies_rows(statement, root):
-                    _copy_for_each(statement, root, nests)
+    for function in functions_of(module):
+        nests = {statement: op for op in function.body.block.ops if (statement := _statement(op)) is not None}
+        for statement, root in nests.items():
+            if _copies_rows(statement, root):
+                _copy_for_each(statement, root, nests)
 
 
 def _statement(op: Operation) -> DoOp | None:

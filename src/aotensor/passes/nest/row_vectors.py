@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import Float64Type, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.types import f64, i32, i64
@@ -38,14 +39,13 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
     if not target.has_masks:
         return
     rows = target.lanes(64)
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
-                if loop.is_whole and _fits(loop, rows):
-                    applied("the sums of {} are taken for {} rows at a time, one in each lane", loop, rows)
-                    loop.schedule(rows=rows)
-                elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
-                    missed("{} goes row by row: it is more than sums of products in float64", loop)
+    for function in functions_of(module):
+        for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
+            if loop.is_whole and _fits(loop, rows):
+                applied("the sums of {} are taken for {} rows at a time, one in each lane", loop, rows)
+                loop.schedule(rows=rows)
+            elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
+                missed("{} goes row by row: it is more than sums of products in float64", loop)
 
 
 def _fits(loop: ForOp, rows: int) -> bool:

@@ -31,8 +31,3 @@ def _of(op: Operation, counter: SSAValue) -> int | None:
             return strides[0]
         case _:
             return 0 if all(s == 0 for s in strides) and not op.regions else None
-
-
-def goes_along(index: Subscript, counter: SSAValue) -> bool:
-    """Does an index depend on the counter of a loop?"""
-    return stride_along(index, counter) != 0

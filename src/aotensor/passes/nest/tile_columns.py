@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
@@ -33,17 +34,14 @@ _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliO
 
 def tile_columns(module: ModuleOp, target: Target) -> None:
     """Tile the products of every function."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
-                columns = _columns(loop)
-                if columns is None and isinstance(loop.body.block.last_op, ForOp):
-                    missed(
-                        "{} has no tiles of columns: these are no neighbours in memory, or there is a sum beside", loop
-                    )
-                if columns is not None:
-                    applied("{} keeps a block of columns in vector registers for all entries of a row", loop)
-                    _Tiling(loop, columns, target).run()
+    for function in functions_of(module):
+        for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
+            columns = _columns(loop)
+            if columns is None and isinstance(loop.body.block.last_op, ForOp):
+                missed("{} has no tiles of columns: these are no neighbours in memory, or there is a sum beside", loop)
+            if columns is not None:
+                applied("{} keeps a block of columns in vector registers for all entries of a row", loop)
+                _Tiling(loop, columns, target).run()
 
 
 def _columns(loop: EntriesOp) -> ForOp | None:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
@@ -32,9 +33,8 @@ from aotensor.passes.nest.tree import axis_of, gathers, is_register, is_tensor, 
 
 def verify_nests(module: ModuleOp) -> None:
     """Raises: VerifyException naming the value, the two statements and the loop, for a dependence that is broken."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            _Verification(function).run()
+    for function in functions_of(module):
+        _Verification(function).run()
 
 
 @dataclass(frozen=True, eq=False)
