@@ -85,6 +85,16 @@ def test_the_gradient_of_csm_counts_each_entry_once() -> None:
         np.testing.assert_array_equal(slope.eval({data: np.ones(3)}), [1, 1, 5])
 
 
+@pytest.mark.shows("sparse/0-duplicates")
+def test_compiled_tangents_of_data_have_the_shares_of_the_reference() -> None:
+    """A tangent (10, 20) at a place with two entries is 30 there, and each of them has half of it."""
+    data, change = at.vector("data"), at.vector("change")
+    x, t = (sp.CSR(v, [1, 1, 2], [0, 2, 3, 3], (3, 4)) for v in (data, change))
+    f = aot.function([data, change], Rop(sp.csm_data(x), x, sp.neg(sp.neg(t))), on_unused_input="ignore", name="shares")
+    np.testing.assert_array_equal(f.reference(np.ones(3), [10.0, 20, 30]), [15, 15, 30])
+    np.testing.assert_array_equal(f(np.ones(3), [10.0, 20, 30]), [15, 15, 30])
+
+
 @pytest.mark.shows("sparse/2-CSM", "sparse/2-CSMGrad")
 def test_the_gradient_of_csm_takes_a_sparser_cotangent() -> None:
     data = at.vector("data")

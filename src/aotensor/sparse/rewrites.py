@@ -16,7 +16,6 @@ from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.remarks import applied
 from aotensor.graph.site import made_at, written_as
-from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
@@ -27,12 +26,11 @@ from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, StoredEverywhere, Transpose, transpose
 from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.op import have_same_pattern
 from aotensor.sparse.product.dots import any_product, turned
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
-from aotensor.sparse.shares import Shared, entries_of
+from aotensor.sparse.shares import entries_of
 
 Rule: TypeAlias = Callable[[Apply, Sequence[Variable], Collection[Variable]], Variable | None]
 """(node, its inputs as rewritten, where to stop) → what takes the place of its one output, None to leave it."""
@@ -64,19 +62,6 @@ def samples(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable])
     g, x = inputs
     own = entries_of(g, x) if g not in stop else None
     return sampled(g, x, stop) if own is None else own
-
-
-def shares(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """Equal shares of what the entries of one place have together → their own, if these are there."""
-    made = _made_by(inputs[0], Sample, stop)
-    if made is None:
-        return None
-    t, x = made.inputs
-    if not isinstance(t, SparseVariable) or t in stop:
-        return None
-    p, q = parts_of(t), parts_of(x)
-    is_same = have_same_pattern(p, q) and (x is inputs[1] or have_same_pattern(q, parts_of(inputs[1])))
-    return p.data if is_same else None
 
 
 def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
@@ -173,7 +158,6 @@ def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
 
 RULES: Final[dict[type, tuple[Rule, ...]]] = {
     Sample: (samples,),
-    Shared: (shares,),
     Contract: (products_of_sparse,),
     MulSD: (scaled_once, scaled_entries),
     DenseFromSparse: (dense_again,),
@@ -186,7 +170,6 @@ RULES: Final[dict[type, tuple[Rule, ...]]] = {
 
 WORDS: Final[dict[Rule, str]] = {
     samples: "{} is computed at the stored entries only",
-    shares: "{} takes the shares that the entries have already",
     products_of_sparse: "{} is a product of the sparse matrix: what was made dense is not",
     scaled_once: "{} scales once, by the product of two numbers",
     scaled_entries: "{} reads the dense factor at the stored entries only",
