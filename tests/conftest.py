@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: threads that wait for each other spin
@@ -17,8 +16,6 @@ import numpy as np
 import pytest
 from filecheck.matcher import Matcher
 from filecheck.options import Options as CheckOptions
-
-from aotensor.driver.recipe import Options
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,11 +46,11 @@ def pytest_collection_finish() -> None:
 def plain_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Calls of functions compile without LLVM's optimiser, which takes half of the time; with --all they do not.
 
-    Into a cache of their own: keys do not tell code that is optimised from code that is not.
+    Into a folder that goes with the session: thousands of small libraries that nobody calls again.
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.path.parent.name in PLAIN and not request.config.getoption("--all"):
-            patch.setattr("aotensor.driver.artifact.Options", partial(Options, opt_level=0))
+            patch.setattr("aotensor.driver.cache.OPT_LEVEL", 0)
             own = tmp_path_factory.getbasetemp()
             shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
             patch.setenv("AOTENSOR_CACHE_DIR", str(shared / "plain"))

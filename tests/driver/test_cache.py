@@ -34,9 +34,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = artifact.library_bytes
 
-    def count(f: aot.Function) -> bytes:
+    def count(f: aot.Function, opt_level: int) -> bytes:
         names.append(f.name)
-        return bytes(real(f))
+        return bytes(real(f, opt_level))
 
     monkeypatch.setattr(artifact, "library_bytes", count)
     return names
@@ -61,6 +61,17 @@ def test_found_again(folder: Path, compiled: list[str]) -> None:
     assert call() == call() == [0, 3, 6]
     assert compiled == ["triple"] and entry(folder).name.startswith("triple-")
     assert entry(folder).stat().st_mode & 0o777 == 0o600 and folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_code_of_another_optimisation_level_is_not_taken(
+    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call() == [0, 3, 6]
+    with monkeypatch.context() as patch:
+        patch.setattr("aotensor.driver.cache.OPT_LEVEL", 0)
+        assert call() == call() == [0, 3, 6]
+    assert call() == [0, 3, 6] and compiled == ["triple", "triple"]
+    assert len(list((folder / "functions").iterdir())) == 2
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {

@@ -30,9 +30,9 @@ def compile_to_library(functions: Sequence[Definition], name: str | None, option
     return make_library(lower(functions, options), name or functions[0].name)
 
 
-def library_bytes(f: Definition) -> bytes:
+def library_bytes(f: Definition, opt_level: int) -> bytes:
     """A function as the bytes of a library of its own.   Raises: as `write_artifact`"""
-    return compile_to_library([f], f.name, Options()).shared()
+    return compile_to_library([f], f.name, Options(opt_level=opt_level)).shared()
 
 
 def write_artifact(functions: Sequence[Definition], folder: Path, name: str | None, options: Options) -> Artifact:

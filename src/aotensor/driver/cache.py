@@ -7,6 +7,7 @@ import platform
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from aotensor.driver.definition import Definition
 from aotensor.driver.folder import compiler_identity, store
@@ -15,6 +16,9 @@ from aotensor.graph.subgraph import all_constants, all_nodes
 from aotensor.graph.text import graph_text
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.machine import cpu_flags
+
+OPT_LEVEL: Final = 3
+"""LLVM's optimisation level for functions that are compiled by a call."""
 
 
 def load_compiled(f: Definition) -> LibraryFunction:
@@ -29,7 +33,7 @@ def load_compiled(f: Definition) -> LibraryFunction:
     if data is not None:
         with suppress(LibraryError):  # for another machine that shares the folder, or of a broken build: made again
             return Library(data, folder.folder / name)[f.name]
-    data = _library_bytes(f)
+    data = _library_bytes(f, OPT_LEVEL)
     try:
         path: Path | None = folder.put(name, data)
     except OSError as error:
@@ -58,6 +62,7 @@ def _key(f: Definition) -> str:
         f.output_kind,
         repr(f.updates),
         repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # a csr and a csc matrix have leaves of the same types
+        f"-O{OPT_LEVEL}",
         _machine(),
         compiler_identity(),
     ):
@@ -76,10 +81,10 @@ def _foreign(f: Definition) -> str:
     return stage_text([f], "tensor")
 
 
-def _library_bytes(f: Definition) -> bytes:
+def _library_bytes(f: Definition, opt_level: int) -> bytes:
     from aotensor.driver.artifact import library_bytes
 
-    return library_bytes(f)
+    return library_bytes(f, opt_level)
 
 
 def _machine() -> str:
