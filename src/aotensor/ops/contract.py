@@ -16,13 +16,13 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
-from aotensor.ops.elementwise.arithmetic import add, mul
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.linear import bilinear_tangent, zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import squeeze
 from aotensor.ops.shape.reshape import ravel
@@ -92,14 +92,7 @@ class Contract(Op):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x, y), (tx, ty) = inputs, tangents
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        terms = [] if is_disconnected(tx) else [self(tx, y)]
-        terms += [] if is_disconnected(ty) else [self(x, ty)]
-        return [sum_terms(terms, add)]
+        return bilinear_tangent(inputs, outputs, tangents, self)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         left, right, out = self.parts()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operations import dense, sparse
 from aotensor.graph.variable import Variable
 
@@ -20,6 +20,22 @@ def zero_gradient(x: Variable) -> Variable:
     """
     zeros = sparse().zeros_like if x.is_sparse else dense().zeros_like
     return zeros(x, x.dtype if dtypes.is_float(x.dtype) else config.floatX)
+
+
+def bilinear_tangent(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    tangents: Sequence[Variable],
+    product: Callable[[Variable, Variable], Variable],
+) -> list[Variable]:
+    """ẋ·y + x·ẏ, the pushforward of an op that is linear in each of its two inputs; exact zeros for a discrete one."""
+    (x, y), (tx, ty) = inputs, tangents
+    if is_disconnected(tx) and is_disconnected(ty):
+        return [disconnected()]
+    if dtypes.is_discrete(outputs[0].dtype):
+        return [zero_gradient(outputs[0])]
+    pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
+    return [sum_terms([product(a, b) for a, b in pairs], dense().add)]
 
 
 class LinearOp(Op):

@@ -17,12 +17,11 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.sparse_type import SparseTensorType, canonical_matrix, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
-from aotensor.ops.elementwise.arithmetic import add, mul
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.linear import bilinear_tangent, zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.fitting import fitting
@@ -154,14 +153,7 @@ class Dot(ProductOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x, y), (tx, ty) = inputs, tangents
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        terms = [] if is_disconnected(tx) else [any_product(tx, y)]
-        terms += [] if is_disconnected(ty) else [any_product(x, ty)]
-        return [sum_terms(terms, add)]
+        return bilinear_tangent(inputs, outputs, tangents, any_product)
 
 
 def regular_left(ct: Variable, y: Variable) -> Variable:

@@ -11,13 +11,12 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.sparse_type import is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import alloc, ones_like
-from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.compare import cast, gt
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.linear import bilinear_tangent, zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import dim_of, extents_of
 from aotensor.ops.shape.reshape import ravel
@@ -100,13 +99,8 @@ class TrueDot(ProductOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x, y), (tx, ty) = inputs, tangents
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        terms = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
-        return [sum_terms([self._tangent(a, b, x.is_sparse) for a, b in terms], add)]
+        is_first = inputs[0].is_sparse
+        return bilinear_tangent(inputs, outputs, tangents, lambda a, b: self._tangent(a, b, is_first))
 
     def _tangent(self, a: Variable, b: Variable, is_first: bool) -> Variable:
         """A product as a tangent: sparse where its operand gives the format, else dense."""
