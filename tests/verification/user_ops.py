@@ -16,7 +16,7 @@ from aotensor.graph.variable import Variable
 
 @dataclass(frozen=True)
 class Cube(Op):
-    """x³, with slopes that may be wrong by a factor, and code that may be so too."""
+    """x³, with derivatives that may be wrong by a factor, and code that may be so too."""
 
     name = "cube"
     backward: float = 1.0
@@ -44,7 +44,7 @@ class Cube(Op):
 
 @dataclass(frozen=True)
 class Jittery(Cube):
-    """x with a jitter of 0.001 that has another value at every neighbouring number; its slope is said to be 1."""
+    """x with a jitter of 0.001 that has another value at every neighbouring number; its derivative is said to be 1."""
 
     name = "jittery"
 
@@ -64,7 +64,7 @@ class Jittery(Cube):
 
 @dataclass(frozen=True)
 class LogCosh(Cube):
-    """ln cosh x. Its slope is a tanh whose code is off by 1 %."""
+    """ln cosh x. Its derivative is a tanh whose code is off by 1 %."""
 
     name = "log_cosh"
 
