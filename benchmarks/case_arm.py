@@ -32,20 +32,20 @@ class Arm(Model):
         point = {name: x.astype(complex) for name, x in self.values.items()}
         gradients = []
         for name in INPUTS[:3]:
-            slopes = np.empty(LINKS)
+            derivatives = np.empty(LINKS)
             for i in range(LINKS):
                 moved = point[name].copy()
                 moved[i] += 1j * step
-                slopes[i] = loss(*(point | {name: moved}).values(), np.cos, np.sin).imag / step
-            gradients.append(slopes)
+                derivatives[i] = loss(*(point | {name: moved}).values(), np.cos, np.sin).imag / step
+            gradients.append(derivatives)
         return [np.asarray(loss(*point.values(), np.cos, np.sin).real), *gradients]
 
     def aotensor(self, aot: Any) -> Any:
         at = aot.tensor
         inputs = [at.vector(name, shape=(LINKS,)) for name in INPUTS]
         value = loss(*inputs, at.cos, at.sin)
-        slopes = aot.grad(value, inputs[:3])
-        outputs = {"loss": value} | {f"grad_{name}": g for name, g in zip(INPUTS, slopes, strict=False)}
+        derivatives = aot.grad(value, inputs[:3])
+        outputs = {"loss": value} | {f"grad_{name}": g for name, g in zip(INPUTS, derivatives, strict=False)}
         return aot.function(inputs, outputs, name="arm")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
@@ -53,8 +53,8 @@ class Arm(Model):
         gradient = jax.value_and_grad(lambda *inputs: _loss_by_matrices(jax, *inputs), argnums=(0, 1, 2))
 
         def flat(*inputs: Any) -> Any:
-            value, slopes = gradient(*inputs)
-            return (value, *slopes)
+            value, derivatives = gradient(*inputs)
+            return (value, *derivatives)
 
         return flat
 
@@ -66,8 +66,10 @@ class Arm(Model):
     def casadi(self, ca: Any) -> Any:
         inputs = [ca.SX.sym(name, LINKS) for name in INPUTS]
         value = loss(*inputs, ca.cos, ca.sin)
-        slopes = ca.vertsplit(ca.jtimes(value, ca.veccat(*inputs[:3]), 1, True), LINKS)  # one reverse sweep for all
-        return ca.Function("arm", inputs, [value, *slopes])
+        derivatives = ca.vertsplit(
+            ca.jtimes(value, ca.veccat(*inputs[:3]), 1, True), LINKS
+        )  # one reverse sweep for all
+        return ca.Function("arm", inputs, [value, *derivatives])
 
 
 def loss(q: Any, qd: Any, qdd: Any, tau: Any, cos: Callable[[Any], Any], sin: Callable[[Any], Any]) -> Any:

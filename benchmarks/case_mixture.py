@@ -50,8 +50,8 @@ class Mixture(Model):
         factors = at.matrix("factors", shape=(self.k, self.d * (self.d + 1) // 2))
         x = at.matrix("x", shape=("n", self.d))
         loss = self._likelihood(at, alphas, means, factors, x, _whiten_by_sum, at.logsumexp)
-        slopes = aot.grad(loss, [alphas, means, factors])
-        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(PARAMETERS, slopes, strict=True)}
+        derivatives = aot.grad(loss, [alphas, means, factors])
+        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(PARAMETERS, derivatives, strict=True)}
         return aot.function([alphas, means, factors, x], outputs, name="mixture")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
@@ -62,8 +62,8 @@ class Mixture(Model):
             return self._likelihood(jax.numpy, *inputs, whiten, jax.scipy.special.logsumexp)
 
         def flat(*inputs: Any) -> Any:
-            value, slopes = jax.value_and_grad(loss, argnums=(0, 1, 2))(*inputs)
-            return (value, *slopes)
+            value, derivatives = jax.value_and_grad(loss, argnums=(0, 1, 2))(*inputs)
+            return (value, *derivatives)
 
         return flat
 
@@ -109,10 +109,10 @@ class Mixture(Model):
         loss = self.constant + (top + np.log(total)).sum() - self.n * whole + prior
         count = weights.sum(axis=0)
         pull = -weights[:, :, None] * whitened
-        slopes = np.einsum("nki,nkj->kij", pull, x[:, None, :] - means)
+        derivatives = np.einsum("nki,nkj->kij", pull, x[:, None, :] - means)
         by_factors = np.empty_like(factors)
-        by_factors[:, :d] = count[:, None] - EXTRA + np.einsum("kii->ki", slopes) * scale + GAMMA**2 * scale**2
-        by_factors[:, d:] = slopes[:, self.rows, self.columns] + GAMMA**2 * rest
+        by_factors[:, :d] = count[:, None] - EXTRA + np.einsum("kii->ki", derivatives) * scale + GAMMA**2 * scale**2
+        by_factors[:, d:] = derivatives[:, self.rows, self.columns] + GAMMA**2 * rest
         by_means = -np.einsum("kij,nki->kj", Q, pull)
         return [loss, count - self.n * shares / shares.sum(), by_means, by_factors]
 

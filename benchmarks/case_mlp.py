@@ -32,8 +32,8 @@ class Mlp(Model):
         s = {name: at.tensor(name, dtype="float32", shape=_shape(name, x)) for name, x in self.values.items()}
         log_p = at.log_softmax(at.maximum(s["X"] @ s["W1"] + s["b1"], 0) @ s["W2"] + s["b2"], axis=1)
         loss = -(s["T"] * log_p).sum(axis=1).mean()
-        slopes = aot.grad(loss, [s[name] for name in PARAMETERS])
-        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(PARAMETERS, slopes, strict=True)}
+        derivatives = aot.grad(loss, [s[name] for name in PARAMETERS])
+        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(PARAMETERS, derivatives, strict=True)}
         return aot.function([*s.values()], outputs, name="mlp")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
@@ -42,8 +42,8 @@ class Mlp(Model):
             return -(T * jax.nn.log_softmax(jax.numpy.maximum(X @ W1 + b1, 0) @ W2 + b2)).sum(axis=1).mean()
 
         def flat(X: Any, T: Any, *parameters: Any) -> Any:
-            value, slopes = jax.value_and_grad(loss)(list(parameters), X, T)
-            return (value, *slopes)
+            value, derivatives = jax.value_and_grad(loss)(list(parameters), X, T)
+            return (value, *derivatives)
 
         return flat
 

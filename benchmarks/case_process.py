@@ -84,7 +84,7 @@ class Process(Model):
         L = cholesky(kernel + noise * np.eye(n), lower=True)
         weights = cho_solve((L, True), y)
         loss = 0.5 * y @ weights + np.log(np.diag(L)).sum() + 0.5 * n * log(2 * pi)
-        slopes = 0.5 * (cho_solve((L, True), np.eye(n)) - np.outer(weights, weights))
-        pull = slopes * kernel
+        derivatives = 0.5 * (cho_solve((L, True), np.eye(n)) - np.outer(weights, weights))
+        pull = derivatives * kernel
         by_lengths = 2 * ((pull.sum(axis=0) @ scaled**2) - ((pull @ scaled) * scaled).sum(axis=0))
-        return [loss, np.append(by_lengths, [2 * pull.sum(), 2 * noise * np.trace(slopes)])]
+        return [loss, np.append(by_lengths, [2 * pull.sum(), 2 * noise * np.trace(derivatives)])]

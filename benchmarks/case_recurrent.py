@@ -39,8 +39,8 @@ class Lstm(Model):
             return states[0][-1]
 
         loss = self._loss(at, at.sigmoid, run, X, y, W, U, b, V)
-        slopes = aot.grad(loss, [W, U, b, V])
-        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(self.parameters, slopes, strict=True)}
+        derivatives = aot.grad(loss, [W, U, b, V])
+        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(self.parameters, derivatives, strict=True)}
         return aot.function(inputs, outputs, name="lstm")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
@@ -51,8 +51,8 @@ class Lstm(Model):
             return self._loss(jax.numpy, jax.nn.sigmoid, run, X, y, *parameters)
 
         def flat(X: Any, y: Any, *parameters: Any) -> Any:
-            value, slopes = jax.value_and_grad(loss)(list(parameters), X, y)
-            return (value, *slopes)
+            value, derivatives = jax.value_and_grad(loss)(list(parameters), X, y)
+            return (value, *derivatives)
 
         return flat
 
@@ -128,8 +128,8 @@ class Rnn(Model):
         x, y, w, U, b, v = inputs
         h, _ = aot.scan(lambda x, h: at.tanh(U @ h + w * x + b), sequences=[x], outputs_info=[at.zeros((self.hidden,))])
         loss = ((h @ v - y) ** 2).sum()
-        slopes = aot.grad(loss, [w, U, b, v])
-        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(self.parameters, slopes, strict=True)}
+        derivatives = aot.grad(loss, [w, U, b, v])
+        outputs = {"loss": loss} | {f"grad_{name}": g for name, g in zip(self.parameters, derivatives, strict=True)}
         return aot.function(inputs, outputs, name="rnn")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
@@ -146,8 +146,8 @@ class Rnn(Model):
             return ((h @ v - y) ** 2).sum()
 
         def flat(x: Any, y: Any, *parameters: Any) -> Any:
-            value, slopes = jax.value_and_grad(loss)(list(parameters), x, y)
-            return (value, *slopes)
+            value, derivatives = jax.value_and_grad(loss)(list(parameters), x, y)
+            return (value, *derivatives)
 
         return flat
 

@@ -58,13 +58,13 @@ void logistic_hessian_vector(int64_t n, int64_t p, const double *restrict X, con
     const int64_t rows = n - first < BLOCK ? n - first : BLOCK;
     for (int64_t i = 0; i < rows; ++i) {
       const double *row = X + (first + i) * p;
-      double score = 0.0, slope = 0.0;
+      double score = 0.0, derivative = 0.0;
       for (int64_t j = 0; j < p; ++j) {
         score += row[j] * w[j];
-        slope += row[j] * v[j];
+        derivative += row[j] * v[j];
       }
       residual[i] = score;
-      tangent[i] = slope;
+      tangent[i] = derivative;
     }
     for (int64_t i = 0; i < rows; ++i) {
       const double small = exp(-fabs(y[first + i] * residual[i])); /* s (1 - s) of a sigmoid s, the same for -y */

@@ -319,11 +319,11 @@ void bundle(int64_t n, const double *restrict inputs, const double *restrict see
       const double X = x * cosine + cx * sine + a * along * rest, Y = y * cosine + cy * sine + b * along * rest;
       const double Z = z * cosine + cz * sine + c * along * rest, inverse = 1 / Z, u = X * inverse, v = Y * inverse;
       const double square = u * u + v * v, scale = 1 + in[9][i] * square + in[10][i] * square * square;
-      const double pull = weight * f, slope = 2 * (in[9][i] + 2 * in[10][i] * square);
+      const double pull = weight * f, derivative = 2 * (in[9][i] + 2 * in[10][i] * square);
       for (int r = 0; r < 2; ++r) {
         const double own = r ? v : u, by_scale = pull * own;
-        const double du = by_scale * slope * u + (r ? 0 : pull * scale);
-        const double dv = by_scale * slope * v + (r ? pull * scale : 0);
+        const double du = by_scale * derivative * u + (r ? 0 : pull * scale);
+        const double dv = by_scale * derivative * v + (r ? pull * scale : 0);
         const double dx = du * inverse, dy = dv * inverse, dz = -(du * u + dv * v) * inverse;
         const double across = a * dx + b * dy + c * dz, both = along * rest, other = across * rest;
         /* by the axis, then by the angle */

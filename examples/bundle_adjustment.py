@@ -59,7 +59,7 @@ def projected(x: aot.Variable) -> aot.Variable:
 residuals = (projected(x) - pixels).reshape((2 * OBSERVATIONS,))
 photograph = aot.function([x], projected(x), name="photograph")
 errors = aot.function([x, pixels], residuals, name="errors")
-slopes = aot.function([x], jacobian(residuals, x, sparse=True), name="slopes")
+derivatives = aot.function([x], jacobian(residuals, x, sparse=True), name="derivatives")
 
 
 def scene() -> np.ndarray:
@@ -98,13 +98,13 @@ def main() -> None:
         rng.normal(0, 0.05, 3 * POINTS),
     ])  # fmt: skip
 
-    matrix = slopes(start)
+    matrix = derivatives(start)
     print(f"{CAMERAS} cameras, {POINTS} points, {OBSERVATIONS} observations: a Jacobian of {matrix.shape[0]} x "
           f"{matrix.shape[1]} with {matrix.nnz} entries")  # fmt: skip
     print(f"{color_columns(matrix).max() + 1} groups of columns that share no row")
 
     begin = perf_counter()
-    fit = least_squares(lambda v: errors(v, seen), start, slopes, method="trf", x_scale="jac", ftol=1e-8)
+    fit = least_squares(lambda v: errors(v, seen), start, derivatives, method="trf", x_scale="jac", ftol=1e-8)
     print(f"error {root_mean_square(errors(start, seen)):.2f} -> {root_mean_square(fit.fun):.3f} pixels after "
           f"{fit.nfev} evaluations, {perf_counter() - begin:.2f} s; the truth has "
           f"{root_mean_square(errors(truth, seen)):.3f}")  # fmt: skip
@@ -118,7 +118,7 @@ def main() -> None:
     differences = two_point(start, seen)
     apart = abs(matrix - differences).max() / abs(matrix).max()
     print(f"differences agree to {apart:.1e}")
-    own, by_columns = seconds(lambda: slopes(start), 5), seconds(lambda: two_point(start, seen), 2)
+    own, by_columns = seconds(lambda: derivatives(start), 5), seconds(lambda: two_point(start, seen), 2)
     print(f"Jacobian in {1e3 * own:.2f} ms, by 2-point differences of every column in {1e3 * by_columns:.0f} ms")
 
 

@@ -1,6 +1,6 @@
 """Smoothing a signal on a graph: a sparse model for C, with a sparse matrix in and another one out.
 
-    energy(D, x, y, w) = ½|x − y|² + ½ Σ w[e]·(D x)[e]²      and its slope along x
+    energy(D, x, y, w) = ½|x − y|² + ½ Σ w[e]·(D x)[e]²      and its derivative along x
     flows(D, x, w)     = diag(w) D diag(x), a sparse matrix: what each end of an edge gives to it
 
 D has a row per edge of the graph, with −1 at the node where the edge begins and 1 at the one where it ends.
@@ -21,7 +21,7 @@ D = sp.csr_matrix("D", dtype="float64", shape=("edges", "nodes"))
 x, y = at.vector("x", shape=("nodes",)), at.vector("y", shape=("nodes",))
 w = at.vector("w", shape=("edges",))
 value = ((x - y) ** 2).sum() / 2 + (w * (D @ x) ** 2).sum() / 2
-energy = aot.function([D, x, y, w], {"value": value, "slope": aot.grad(value, x)}, name="energy")
+energy = aot.function([D, x, y, w], {"value": value, "derivative": aot.grad(value, x)}, name="energy")
 flows = aot.function([D, x, w], {"F": sp.col_scale(sp.row_scale(D, w), x)}, name="flows")
 
 
@@ -40,10 +40,10 @@ if __name__ == "__main__":
     signal = np.sin(np.arange(600) / 40) + np.random.default_rng(0).normal(0, 0.3, 600)
     weights = np.full(edges.shape[0], 2.0)
     laplacian = edges.T @ edges.multiply(weights[:, None])
-    smooth = spsolve((ss.identity(600) + laplacian).tocsc(), signal)  # where the slope is 0
+    smooth = spsolve((ss.identity(600) + laplacian).tocsc(), signal)  # where the derivative is 0
     found = energy(edges, smooth, signal, weights)
     through = flows(edges, smooth, weights)["F"]
     print(f"energy {energy(edges, signal, signal, weights)['value']:.3f} -> {found['value']:.3f}")
-    print(f"largest slope there: {abs(found['slope']).max():.0e}")
+    print(f"largest derivative there: {abs(found['derivative']).max():.0e}")
     largest = abs(through.sum(axis=1)).max()
     print(f"flows: {type(through).__name__} of {through.nnz} entries, largest through an edge {largest:.3f}")

@@ -52,8 +52,8 @@ covariance = kernel(X, X, log_scales, log_signal) + (at.exp(2 * log_noise) + FLO
 L = at.linalg.cholesky(covariance)
 z = at.linalg.solve_triangular(L, y, lower=True)
 loss = 0.5 * (z**2).sum() + at.log(at.diag(L)).sum() + 0.5 * np.log(2 * np.pi) * y.size
-slopes = dict(zip([f"grad_{v.name}" for v in hyper], aot.grad(loss, hyper), strict=True))
-evidence = aot.function([X, y, *hyper], {"loss": loss, **slopes}, name="evidence")
+derivatives = dict(zip([f"grad_{v.name}" for v in hyper], aot.grad(loss, hyper), strict=True))
+evidence = aot.function([X, y, *hyper], {"loss": loss, **derivatives}, name="evidence")
 
 X_new = at.matrix("X_new", dtype="float64", shape=("m", "d"))
 cross = at.linalg.solve_triangular(L, kernel(X, X_new, log_scales, log_signal), lower=True)
@@ -73,7 +73,7 @@ def compiled_objective(features: Array, target: Array) -> Objective:
 
     def objective(theta: Array) -> tuple[float, Array]:
         value = evidence(features, target, theta[:-2], theta[-2], theta[-1])
-        return value["loss"], np.hstack([value[name] for name in slopes])
+        return value["loss"], np.hstack([value[name] for name in derivatives])
 
     return objective
 
@@ -138,7 +138,7 @@ def main() -> None:
     step = np.r_[np.zeros(len(theta) - 1), 1e-4]
     difference = (numpy_evidence(*data, point + step) - numpy_evidence(*data, point - step)) / 2e-4
     print(f"agreement with NumPy: value {abs(value / numpy_evidence(*data, point) - 1):.1e}, ", end="")
-    print(f"slope by log noise {gradient[-1]:.5f}, by differences {difference:.5f}")
+    print(f"derivative by log noise {gradient[-1]:.5f}, by differences {difference:.5f}")
 
 
 if __name__ == "__main__":

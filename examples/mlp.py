@@ -40,8 +40,8 @@ log_p = at.log_softmax(hidden @ W2 + b2, axis=1)
 loss = -(targets * log_p).sum(axis=1).mean()
 
 steps = []
-for parameter, velocity, slope in zip(parameters, velocities, aot.grad(loss, parameters), strict=True):
-    faster = MOMENTUM * velocity - RATE * slope
+for parameter, velocity, derivative in zip(parameters, velocities, aot.grad(loss, parameters), strict=True):
+    faster = MOMENTUM * velocity - RATE * derivative
     steps += [(velocity, faster), (parameter, parameter + faster)]
 train = aot.function([images, targets], {"loss": loss}, updates=steps, name="train")
 predict = aot.function([images], at.argmax(log_p, axis=1), name="predict")

@@ -96,7 +96,7 @@ def main() -> None:
     heavier, k, h = graph.copy(), best[0], 1e-4
     heavier.data[k] += h
     after = pagerank(heavier, chosen)["rank"][wanted]
-    print(f"slope {found['worth'][k]:.6f}, by difference {(after - found['rank'][wanted]) / h:.6f}")
+    print(f"derivative {found['worth'][k]:.6f}, by difference {(after - found['rank'][wanted]) / h:.6f}")
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ start = at.zeros((texts.shape[1], HIDDEN), dtype="float32")
 states, _ = aot.scan(gated_unit, sequences=E[texts], outputs_info=start)
 log_p = at.log_softmax(states @ V + b, axis=2)
 loss = -at.take_along_axis(log_p, targets[:, :, None], axis=2).mean()
-slopes = dict(zip([f"grad_{v.name}" for v in parameters], aot.grad(loss, parameters), strict=True))
-characters = aot.function([texts, targets, *parameters], {"loss": loss, **slopes}, name="characters")
+derivatives = dict(zip([f"grad_{v.name}" for v in parameters], aot.grad(loss, parameters), strict=True))
+characters = aot.function([texts, targets, *parameters], {"loss": loss, **derivatives}, name="characters")
 
 symbol = at.scalar("symbol", dtype="int64")
 state = at.vector("state", dtype="float32", shape=(HIDDEN,))
@@ -89,7 +89,7 @@ def train(values: list[Array], codes: Codes, rng: np.random.Generator) -> float:
         result = characters(*batch, *values)
         seconds += perf_counter() - begin
         rate = RATE * (1 - DECAY_SQUARES**t) ** 0.5 / (1 - DECAY**t)
-        for value, name, mean, square in zip(values, slopes, means, squares, strict=True):
+        for value, name, mean, square in zip(values, derivatives, means, squares, strict=True):
             mean += (1 - DECAY) * (result[name] - mean)
             square += (1 - DECAY_SQUARES) * (result[name] ** 2 - square)
             value -= rate * mean / (np.sqrt(square) + 1e-8)

@@ -56,7 +56,7 @@ class BundleAdjustment(SparseModel):
         inputs = [table[:, i] for i in range(15)]
         pair = _residuals(at, inputs, [seen[:, 0], seen[:, 1]])
         sweeps = [aot.grad(r.sum(), inputs, disconnected_inputs="ignore") for r in pair]
-        blocks = at.stack([at.stack(slopes, axis=1) for slopes in sweeps], axis=1)
+        blocks = at.stack([at.stack(derivatives, axis=1) for derivatives in sweeps], axis=1)
         return aot.function([p, seen], {"J": blocks}, name="bundle")
 
     def jax(self, jax: Any) -> Callable[..., Any]:

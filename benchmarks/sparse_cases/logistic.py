@@ -74,8 +74,8 @@ class SparseLogistic(SparseModel):
     def _values(self, multiply: Callable[[Any, Any], Any]) -> list[Any]:
         X, y, w = self.values.values()
         margin = -y * multiply(X, w)
-        slope = -y * expit(margin) / len(y)
-        gradients = [multiply(X.T, slope)]
+        derivative = -y * expit(margin) / len(y)
+        gradients = [multiply(X.T, derivative)]
         if self.by_matrix:
-            gradients.append(np.repeat(slope, np.diff(X.indptr)) * w[X.indices])
+            gradients.append(np.repeat(derivative, np.diff(X.indptr)) * w[X.indices])
         return [np.logaddexp(0.0, margin).mean(), *gradients]

@@ -53,22 +53,24 @@ def _derived(functions: Sequence[Function], wrt: Sequence[str], option: str, der
 
 def _gradient(f: Function, wrt: Sequence[str]) -> Function:
     key, cost = _cost(f)
-    return function(f.inputs, _value_and_slopes(f, key, cost, wrt), name=f"{f.name}_grad", on_unused_input="ignore")
+    return function(
+        f.inputs, _value_and_derivatives(f, key, cost, wrt), name=f"{f.name}_grad", on_unused_input="ignore"
+    )
 
 
 def _hessian_product(f: Function, wrt: Sequence[str]) -> Function:
     key, cost = _cost(f)
     points = [f.arguments[name] for name in wrt]
     tangents = [Variable(x.type, name=f"tangent_{name}") for name, x in zip(wrt, points, strict=True)]
-    outputs = _value_and_slopes(f, key, cost, wrt)
+    outputs = _value_and_derivatives(f, key, cost, wrt)
     for name, product in zip(wrt, hessian_vector_product(cost, points, tangents), strict=True):
         outputs[f"hvp_{name}"] = product
     return function([*f.inputs, *tangents], outputs, name=f"{f.name}_hvp", on_unused_input="ignore")
 
 
-def _value_and_slopes(f: Function, key: str, cost: Variable, wrt: Sequence[str]) -> dict[str, Variable]:
-    slopes = grad(cost, [f.arguments[name] for name in wrt])
-    return {key: cost} | {f"grad_{name}": slope for name, slope in zip(wrt, slopes, strict=True)}
+def _value_and_derivatives(f: Function, key: str, cost: Variable, wrt: Sequence[str]) -> dict[str, Variable]:
+    derivatives = grad(cost, [f.arguments[name] for name in wrt])
+    return {key: cost} | {f"grad_{name}": derivative for name, derivative in zip(wrt, derivatives, strict=True)}
 
 
 def _has_cost(f: Function) -> bool:

@@ -1,5 +1,5 @@
 /* The sparse model of examples/diffusion.py from C: smooths a signal on a grid by conjugate gradients whose products
- * are slopes of the compiled energy, reads a sparse result, and sees malformed matrices refused. No Python anywhere.
+ * are derivatives of the compiled energy, reads a sparse result, and sees malformed matrices refused. No Python anywhere.
  *
  * Exit status: 0 all is as it should be, 1 something is not, 2 no memory or a call failed. */
 #include <math.h>
@@ -60,11 +60,11 @@ static void release(aotensor_sparse *x) {
   free(x->indptr);
 }
 
-/* The slope of the energy is (1 + DᵀWD)x - y: for y = 0 it is the product with the matrix of the system. */
-static double slope_at(const aotensor_sparse *D, const double *x, const double *y, const double *w, double *slope,
+/* The derivative of the energy is (1 + DᵀWD)x - y: for y = 0 it is the product with the matrix of the system. */
+static double derivative_at(const aotensor_sparse *D, const double *x, const double *y, const double *w, double *derivative,
                        void *workspace) {
   double value = 0;
-  int32_t status = energy(D->shape[0], NODES, D, x, y, w, &value, slope, workspace);
+  int32_t status = energy(D->shape[0], NODES, D, x, y, w, &value, derivative, workspace);
   if (status != AOTENSOR_OK) {
     fprintf(stderr, "energy: %s\n", aotensor_status_message(status));
     exit(2);
@@ -82,12 +82,12 @@ static double dot(const double *a, const double *b) {
 static int smooth(const aotensor_sparse *D, const double *y, const double *w, double *x, void *workspace) {
   static const double zero[NODES];
   double r[NODES], p[NODES], q[NODES];
-  slope_at(D, x, y, w, r, workspace);
+  derivative_at(D, x, y, w, r, workspace);
   for (int i = 0; i < NODES; ++i) p[i] = r[i] = -r[i];
   double size = dot(r, r);
   int step = 0;
   for (; step < NODES && size > 1e-24; ++step) {
-    slope_at(D, p, zero, w, q, workspace);
+    derivative_at(D, p, zero, w, q, workspace);
     const double length = size / dot(p, q);
     for (int i = 0; i < NODES; ++i) x[i] += length * p[i], r[i] -= length * q[i];
     const double next = dot(r, r);
@@ -160,7 +160,7 @@ static void check_refusals(aotensor_sparse *D, const double *x, const double *w)
 int main(void) {
   aotensor_sparse D;
   if (!make_grid(&D)) return 2;
-  double y[NODES], x[NODES], w[2 * NODES], slope[NODES];
+  double y[NODES], x[NODES], w[2 * NODES], derivative[NODES];
   uint32_t state = 1;
   for (int i = 0; i < NODES; ++i) {
     state = state * 1664525u + 1013904223u; /* noise */
@@ -170,16 +170,16 @@ int main(void) {
   void *workspace = malloc((size_t)energy_workspace(D.shape[0], NODES, D.nnz));
   if (!workspace) return 2;
 
-  const double before = slope_at(&D, x, y, w, slope, workspace);
+  const double before = derivative_at(&D, x, y, w, derivative, workspace);
   const int steps = smooth(&D, y, w, x, workspace);
-  const double after = slope_at(&D, x, y, w, slope, workspace);
+  const double after = derivative_at(&D, x, y, w, derivative, workspace);
   printf("energy %.3f -> %.3f in %d steps\n", before, after, steps);
-  expect(after < before / 2 && sqrt(dot(slope, slope)) < 1e-10, "the minimum");
+  expect(after < before / 2 && sqrt(dot(derivative, derivative)) < 1e-10, "the minimum");
 
-  const double h = 1e-5; /* the slope against a difference of values */
+  const double h = 1e-5; /* the derivative against a difference of values */
   x[17] += h;
-  const double ahead = slope_at(&D, x, y, w, slope, NULL);
-  expect(fabs((ahead - after) / h - slope[17] / 2) < 1e-7, "the slope");
+  const double ahead = derivative_at(&D, x, y, w, derivative, NULL);
+  expect(fabs((ahead - after) / h - derivative[17] / 2) < 1e-7, "the derivative");
 
   check_flows(&D, x, w);
   check_refusals(&D, x, w);

@@ -74,8 +74,8 @@ def chain_gradient() -> InOut:
 @program
 def hessian_vector_product() -> InOut:
     x, v = vector("x", "n"), vector("v", "n")
-    slope = grad(at.sum(at.exp(at.sin(x)) * x), x)
-    return [x, v], [grad(at.sum(slope * v), x)]
+    derivative = grad(at.sum(at.exp(at.sin(x)) * x), x)
+    return [x, v], [grad(at.sum(derivative * v), x)]
 
 
 @program

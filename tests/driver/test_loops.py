@@ -67,8 +67,8 @@ def test_a_tangent_is_in_the_same_loop() -> None:
 
 def test_a_hessian_vector_product_is_two_loops() -> None:
     loss = at.sqr(net()).sum()
-    slopes = aot.grad(loss, [w, u])
-    assert len(loops(prepared([loss, *slopes, *Rop(slopes, [w, u], [VALUES[w], VALUES[u]])]))) == 2
+    derivatives = aot.grad(loss, [w, u])
+    assert len(loops(prepared([loss, *derivatives, *Rop(derivatives, [w, u], [VALUES[w], VALUES[u]])]))) == 2
 
 
 def test_only_the_last_state_is_kept() -> None:

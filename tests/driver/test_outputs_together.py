@@ -25,7 +25,7 @@ def _check(f: aot.Function, *arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [7, 8, 9, 15, 16, 17, 24, 33])
-def test_a_slope_and_a_tangent_of_a_sampled_product(n: int, rng: np.random.Generator) -> None:
+def test_a_derivative_and_a_tangent_of_a_sampled_product(n: int, rng: np.random.Generator) -> None:
     """A value that is multiplied in place must be so once, not once for each tile of columns."""
     A, E, W, T = sp.csr_matrix("A"), *(at.matrix(name) for name in "EWT")
     S = sp.dense_from_sparse(sp.sampling_dot(E, E, A))
@@ -37,7 +37,7 @@ def test_a_slope_and_a_tangent_of_a_sampled_product(n: int, rng: np.random.Gener
     np.testing.assert_allclose(f(a, e, w, t)[0].toarray(), (e @ e.T) * w * pattern, rtol=1e-12, atol=1e-13)
 
 
-def test_a_slope_and_a_tangent_of_stacked_matrices(rng: np.random.Generator) -> None:
+def test_a_derivative_and_a_tangent_of_stacked_matrices(rng: np.random.Generator) -> None:
     """A buffer that two values share is made by the first of them, whose extents are known then."""
     d, i, p, s = at.vector("d"), at.ivector("i"), at.ivector("p"), at.tensor("s", dtype="int64", shape=(2,))
     W, t = at.matrix("W"), at.vector("t")

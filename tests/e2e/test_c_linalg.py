@@ -85,7 +85,7 @@ def test_the_runtime_finds_them(folder: Path) -> None:
 
 
 def test_a_gradient_stays_free_of_needless_work() -> None:
-    """One factorisation for value and slope, whose own product kernel is not even there."""
+    """One factorisation for value and derivative, whose own product kernel is not even there."""
     k = at.matrix("k", shape=("n", "n"))
     loss = at.log(at.diag(at.cholesky(k))).sum()
     loops = aot.function([k], [loss, grad(loss, k)], name="likelihood").ir("loops")

@@ -49,7 +49,7 @@ def test_gaussian_process_fits_what_a_line_cannot(run: Runner) -> None:
     assert scales["smoothness"] > 50 > 10 > max(scales["perimeter"], scales["area"])
     errors = re.search(r"held-out error: ([\d.]+) standard deviations, ([\d.]+) by linear least squares", text)
     assert errors and float(errors[1]) < 0.3 < 0.7 < float(errors[2])
-    agreement = re.search(r"NumPy: value (\S+), slope by log noise (\S+), by differences (\S+)", text)
+    agreement = re.search(r"NumPy: value (\S+), derivative by log noise (\S+), by differences (\S+)", text)
     assert agreement and float(agreement[1]) < 1e-9
     assert float(agreement[2]) == pytest.approx(float(agreement[3]), rel=1e-5)
 
@@ -90,12 +90,12 @@ def test_text_classification_beats_the_majority(run: Runner) -> None:
     assert float(accuracy["train"]) >= float(accuracy["test"])
 
 
-def test_pagerank_and_its_slope(run: Runner) -> None:
+def test_pagerank_and_its_derivative(run: Runner) -> None:
     text = run(EXAMPLES / "pagerank.py")
     total = re.search(r"sum of ranks: ([\d.]+)", text)
     assert total and float(total[1]) == pytest.approx(1, abs=1e-9), text
-    slope = re.search(r"slope (\S+), by difference (\S+)", text)
-    assert slope and float(slope[1]) == pytest.approx(float(slope[2]), rel=1e-3)
+    derivative = re.search(r"derivative (\S+), by difference (\S+)", text)
+    assert derivative and float(derivative[1]) == pytest.approx(float(derivative[2]), rel=1e-3)
 
 
 def test_bundle_adjustment_reaches_the_noise(run: Runner) -> None:

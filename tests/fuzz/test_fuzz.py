@@ -79,7 +79,7 @@ def test_a_wrong_status_is_found(program: Path, monkeypatch: pytest.MonkeyPatch)
     assert all("expected 99" in x.detail for x in found)
 
 
-def test_a_slope_that_is_a_little_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_derivative_that_is_a_little_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Elementwise.pullback
 
     def wrong(self: Any, *given: Any) -> Any:

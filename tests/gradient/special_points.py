@@ -21,7 +21,7 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True)
 class Point:
-    """y = build(*xs) at a point: its value, slopes and second derivatives.
+    """y = build(*xs) at a point: its value, derivatives and second derivatives.
 
     text: as it is written. exact: y in mpmath, where these are limits of derivatives; `inward` says from where, as
     steps of the operands. why: for a convention, what it is.
@@ -55,8 +55,8 @@ def _zeros(n: int) -> Matrix:
 
 EULER = 0.5772156649015329
 ZETA_2 = pi**2 / 6
-KINK = "a kink: the slope is this one of both sides"
-JUMP = "a jump: slope 0"
+KINK = "a kink: the derivative is this one of both sides"
+JUMP = "a jump: derivative 0"
 TIE_FIRST = "a tie goes to the first operand"
 EDGE = "the edge of the domain"
 
@@ -87,7 +87,7 @@ ELEMENTS = [
     _one("gammaln(x)", at.gammaln, 1, 0, -EULER, ZETA_2, exact=mp.loggamma),
     _one("gammaln(x)", at.gammaln, 2, 0, 1 - EULER, ZETA_2 - 1, exact=mp.loggamma),
     _one("gammaln(x)", at.gammaln, 0, inf, -inf, inf, EDGE, mp.loggamma, 1),
-    _one("gammaln(x)", at.gammaln, -1, inf, nan, inf, "a pole: the slope is −∞ on the left and ∞ on the right"),
+    _one("gammaln(x)", at.gammaln, -1, inf, nan, inf, "a pole: the derivative is −∞ on the left and ∞ on the right"),
     _one("psi(x)", at.psi, 0, -inf, inf, -inf, "the limit from the right", mp.digamma, 1),
     _one("polygamma(1, x)", at.tri_gamma, 1, ZETA_2, -2.4041138063191886, 6.493939402266829,
          exact=lambda x: mp.psi(1, x)),
@@ -105,10 +105,10 @@ SAME_INFINITY = "halves, held"
 PAIRS = [
     Point("maximum(a, b)", at.maximum, [1, 1], 1, [1, 0], _zeros(2), TIE_FIRST),
     Point("minimum(a, b)", at.minimum, [1, 1], 1, [1, 0], _zeros(2), TIE_FIRST),
-    Point("clip(x, low, high)", at.clip, [0, 0, 1], 0, [1, 0, 0], _zeros(3), "at a bound the slope goes to x"),
-    Point("clip(x, low, high)", at.clip, [1, 0, 1], 1, [1, 0, 0], _zeros(3), "at a bound the slope goes to x"),
+    Point("clip(x, low, high)", at.clip, [0, 0, 1], 0, [1, 0, 0], _zeros(3), "at a bound the derivative goes to x"),
+    Point("clip(x, low, high)", at.clip, [1, 0, 1], 1, [1, 0, 0], _zeros(3), "at a bound the derivative goes to x"),
     Point("clip(x, low, high)", at.clip, [2, 3, 1], 1, [0, 0, 1], _zeros(3), "bounds that cross give the upper one"),
-    Point("hypot(a, b)", at.hypot, [0, 0], 0, [0, 0], _zeros(2), "the tip of a cone: slope 0"),
+    Point("hypot(a, b)", at.hypot, [0, 0], 0, [0, 0], _zeros(2), "the tip of a cone: derivative 0"),
     Point("hypot(a, b)", at.hypot, [3, 0], 3, [1, 0], [[0, 0], [0, 1 / 3]], exact=mp.hypot),
     Point("arctan2(a, b)", at.arctan2, [0, 0], 0, [nan, nan], [[nan, nan], [nan, nan]], "no angle: nan"),
     Point("arctan2(a, b)", at.arctan2, [1, 0], pi / 2, [0, -1], [[0, 1], [1, 0]], exact=mp.atan2),
@@ -138,10 +138,10 @@ PAIRS = [
           exact=lambda a, b, c: a * b * c),
     Point("a/b", at.true_div, [1, 0], inf, [inf, -inf], [[0, -inf], [-inf, inf]], "the limit from the right",
           lambda a, b: a / b, [0, 1]),
-    Point("a % b", at.mod, [4, 2], 0, [1, -2], _zeros(2), "the slope of the side that begins at the jump"),
+    Point("a % b", at.mod, [4, 2], 0, [1, -2], _zeros(2), "the derivative of the side that begins at the jump"),
 ]  # fmt: skip
 
-FULL = "every one of a tie has the full slope"
+FULL = "every one of a tie has the full derivative"
 SUMS = [
     Point("max([a, b])", _stacked(at.max), [1, 1], 1, [1, 1], _zeros(2), FULL),
     Point("min([a, b])", _stacked(at.min), [1, 1], 1, [1, 1], _zeros(2), FULL),
@@ -156,21 +156,21 @@ SUMS = [
     Point("logsumexp([a, b])", _stacked(at.logsumexp), [0, 0], log(2), [0.5, 0.5], [[0.25, -0.25], [-0.25, 0.25]],
           exact=lambda a, b: mp.log(mp.exp(a) + mp.exp(b))),
     Point("logsumexp([a, b])", _stacked(at.logsumexp), [-inf, 0], 0, [0, 1], _zeros(2), "the limit"),
-    Point("logsumexp([a, b])", _stacked(at.logsumexp), [-inf, -inf], -inf, [0, 0], _zeros(2), "no mass: slope 0"),
+    Point("logsumexp([a, b])", _stacked(at.logsumexp), [-inf, -inf], -inf, [0, 0], _zeros(2), "no mass: derivative 0"),
     Point("softmax([a, b])[0]", _stacked(lambda v: at.softmax(v)[0]), [-inf, 0], 0, [0, 0], _zeros(2), "the limit"),
     Point("log_softmax([a, b])[1]", _stacked(lambda v: at.log_softmax(v)[1]), [-inf, 0], 0, [0, 0], _zeros(2),
           "the limit"),
     Point("var([a, b])", _stacked(at.var), [1, 1], 0, [0, 0], [[0.5, -0.5], [-0.5, 0.5]],
           exact=lambda a, b: (a - b) ** 2 / 4),
-    Point("std([a, b])", _stacked(at.std), [1, 1], 0, [0, 0], _zeros(2), "the tip of a cone: slope 0"),
-    Point("norm([a, b])", _stacked(at.linalg.norm), [0, 0], 0, [0, 0], _zeros(2), "the tip of a cone: slope 0"),
+    Point("std([a, b])", _stacked(at.std), [1, 1], 0, [0, 0], _zeros(2), "the tip of a cone: derivative 0"),
+    Point("norm([a, b])", _stacked(at.linalg.norm), [0, 0], 0, [0, 0], _zeros(2), "the tip of a cone: derivative 0"),
     Point("norm([a, b])", _stacked(at.linalg.norm), [3, 4], 5, [0.6, 0.8], [[0.128, -0.096], [-0.096, 0.072]],
           exact=mp.hypot),
     Point("norm([a, b], 1)", _stacked(lambda v: at.linalg.norm(v, 1)), [0, 2], 2, [0, 1], _zeros(2), KINK),
     Point("norm([a, b], inf)", _stacked(lambda v: at.linalg.norm(v, inf)), [1, -1], 1, [1, -1], _zeros(2), FULL),
     Point("norm([a, b], 3)", _stacked(lambda v: at.linalg.norm(v, 3)), [0, 0], 0, [0, 0], _zeros(2),
-          "the tip of a cone: slope 0"),
-    Point("sqrt(x**2)", lambda x: at.sqrt(x**2), [0], 0, [nan], [[nan]], "as the formula says: ∞·0; `abs` has slope 0"),
+          "the tip of a cone: derivative 0"),
+    Point("sqrt(x**2)", lambda x: at.sqrt(x**2), [0], 0, [nan], [[nan]], "the formula: ∞·0; `abs` has derivative 0"),
 ]  # fmt: skip
 
 TABLE = [
@@ -182,7 +182,7 @@ TABLE = [
 HEAD = """\
 # Special points
 
-What values, slopes and second derivatives are where a function has none, or where a formula would divide by zero. The
+What values and first and second derivatives are where a function has none, or where a formula would divide by zero. The
 same in reverse and forward mode, mixed, by the reference and compiled. Where no reason stands, the number is the true
 derivative; at the edge of a domain it is the limit from inside. Made from `tests/gradient/special_points.py`.
 """
@@ -193,16 +193,16 @@ MATRICES = """\
 | what | where | what is given |
 |---|---|---|
 | `det` | singular | cofactors; second derivatives are exact too; third ones are nan |
-| `slogdet` | singular | (0, −∞); slopes are nan |
+| `slogdet` | singular | (0, −∞); derivatives are nan |
 | `inv`, `solve`, `lu_solve` | singular | LinAlgError, at the value |
 | `cholesky` | not positive definite | LinAlgError, at the value; nan where `on_error="nan"` |
 | `pinv` | rank below full | the derivative along directions that keep the rank, first and second ones |
 | `qr` | rank below full | not differentiable; an exact zero on the diagonal of R gives nan |
-| `eigh`, `eigvalsh` | equal eigenvalues | slopes of eigenvalues are vᵢᵀ·dA·vᵢ for the vectors that come; what turns \
-vectors within the space that belongs to one eigenvalue counts as 0, also in second derivatives of eigenvalues |
+| `eigh`, `eigvalsh` | equal eigenvalues | derivatives of eigenvalues are vᵢᵀ·dA·vᵢ for the vectors that come; what \
+turns vectors within the space that belongs to one eigenvalue counts as 0, also in second derivatives of eigenvalues |
 | `svd` | equal singular values | the same; what turns U against V, as in U·Vᵀ and the nuclear norm, is exact |
 | `svd` | a singular value 0 | what divides by it counts as 0 |
-| `norm` | 0 | slope 0: Frobenius, spectral, nuclear |
+| `norm` | 0 | derivative 0: Frobenius, spectral, nuclear |
 """
 """What tests/gradient/test_special_points.py checks in functions of their own."""
 
@@ -211,7 +211,7 @@ def page() -> str:
     """docs/special_points.md"""
     lines = [HEAD]
     for title, points in TABLE:
-        lines += [f"## {title}", "", "| function | at | value | slopes | second derivatives | why |"]
+        lines += [f"## {title}", "", "| function | at | value | derivatives | second derivatives | why |"]
         lines += ["|---|---|---|---|---|---|", *map(_line, points), ""]
     return "\n".join(lines) + "\n" + MATRICES
 

@@ -58,7 +58,7 @@ def test_what_has_no_zero_cannot_be_replaced_by_one(make: Any) -> None:
 
 @pytest.mark.shows("gradient/8.2-cost")
 def test_the_cost_of_verify_grad_is_a_weighted_sum_of_all_elements() -> None:
-    """An element whose slope is wrong is found, whichever it is."""
+    """An element whose derivative is wrong is found, whichever it is."""
     for place in np.ndindex(2, 2):
         wrong = np.ones((2, 2))
         wrong[place] = 2.0
@@ -81,7 +81,7 @@ def test_elements_are_connected_by_default() -> None:
 @pytest.mark.shows("gradient/11-choose-discrete", "gradient/11-choose-input", "gradient/11-choose-index")
 @pytest.mark.shows("gradient/11-choose-shape")
 def test_what_the_built_in_ops_choose() -> None:
-    """Rounding: zeros. Real formula of an integer: its slope. Positions and extents: disconnected."""
+    """Rounding: zeros. Real formula of an integer: its derivative. Positions and extents: disconnected."""
     i, n = at.lvector("i"), at.lscalar("n")
     zeros, scaled = both([grad(at.sum(at.cast(V, "int64")), V), grad(at.sum(i * 2.5), i)], {V: E, i: np.arange(3)})
     np.testing.assert_array_equal(zeros, np.zeros(3))

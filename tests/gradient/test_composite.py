@@ -27,7 +27,7 @@ def op(**options: Any) -> OpFromGraph:
     return OpFromGraph([A, B, C], [A + B * C], **options)
 
 
-def slopes(composite: OpFromGraph) -> list[float]:
+def derivatives(composite: OpFromGraph) -> list[float]:
     """Gradients at (2, 3, 4), which come through the inputs of the composite alone."""
     return [float(g.eval(POINT)) for g in grad(composite(A, B, C), [A, B, C])]
 
@@ -108,14 +108,18 @@ def test_static_dims_of_the_inputs_reach_the_outputs() -> None:
 
 @pytest.mark.shows("gradient/11.1-numbers", "gradient/11.1-constructor")
 def test_default_gradient() -> None:
-    assert slopes(op()) == [1, 4, 3]
-    assert slopes(op(inline=True)) == [1, 4, 3]
+    assert derivatives(op()) == [1, 4, 3]
+    assert derivatives(op(inline=True)) == [1, 4, 3]
 
 
 @pytest.mark.shows("gradient/11.1-lop-forms", "gradient/11.1-numbers")
 def test_an_override_of_one_input_in_a_list() -> None:
-    assert slopes(op(lop_overrides=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])) == [1, 8, 3]
-    assert slopes(op(pullback=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])) == [1, 8, 3]
+    assert derivatives(op(lop_overrides=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])) == [
+        1,
+        8,
+        3,
+    ]
+    assert derivatives(op(pullback=[None, lambda inputs, outputs, grads: 2 * inputs[2] * grads[0], None])) == [1, 8, 3]
 
 
 @pytest.mark.shows("gradient/11.1-lop-forms", "gradient/11.1-constructor")
@@ -124,15 +128,15 @@ def test_an_override_by_a_function() -> None:
         assert [len(x) for x in (inputs, outputs, grads)] == [3, 1, 1]
         return [grads[0] * 10, outputs[0], inputs[0]]
 
-    assert slopes(op(lop_overrides=rule)) == [10, 14, 2]
-    assert slopes(op(pullback=rule)) == [10, 14, 2]
+    assert derivatives(op(lop_overrides=rule)) == [10, 14, 2]
+    assert derivatives(op(pullback=rule)) == [10, 14, 2]
 
 
 @pytest.mark.shows("gradient/11.1-lop-forms")
 def test_an_override_by_another_composite() -> None:
     e, g = at.dscalars("e", "g")
     other = OpFromGraph([A, B, C, e, g], [g, 5 * g * C, e * g])
-    assert slopes(op(lop_overrides=other)) == [1, 20, 14]
+    assert derivatives(op(lop_overrides=other)) == [1, 20, 14]
 
 
 @pytest.mark.shows("gradient/11.1-lop-checks")
@@ -148,7 +152,7 @@ def test_an_override_by_another_composite() -> None:
 )
 def test_what_an_override_returns_is_checked(returned: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
-        slopes(op(lop_overrides=returned))
+        derivatives(op(lop_overrides=returned))
 
 
 @pytest.mark.shows("gradient/11.1-lop-forms")
@@ -363,9 +367,9 @@ def test_batched_composites_keep_their_overrides(batched: tuple[bool, bool]) -> 
     parts = [
         [g.eval(one) for g in Lop(layer(w, x), [w, x], [weights[0][k], weights[1][k]])] for k, one in enumerate(singles)
     ]
-    for position, slope in enumerate(found):
+    for position, derivative in enumerate(found):
         rows = np.stack([part[position] for part in parts])
-        np.testing.assert_allclose(slope.eval(values), rows if batched[position] else rows.sum(axis=0))
+        np.testing.assert_allclose(derivative.eval(values), rows if batched[position] else rows.sum(axis=0))
     direction = [np.ones_like(w_values), np.ones_like(x_values)]
     alone = [np.ones_like(some_w), np.ones_like(some_x)]
     for new, old in zip(Rop(many, [ws, xs], direction), Rop(layer(w, x), [w, x], alone), strict=True):

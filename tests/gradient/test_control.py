@@ -29,7 +29,7 @@ from aotensor.graph.variable import Variable
 X = at.dscalar("x")
 
 
-def slope(cost: Variable, at_point: float) -> Any:
+def derivative(cost: Variable, at_point: float) -> Any:
     """dcost/dX at a point."""
     return grad(cost, X).eval({X: at_point})
 
@@ -43,11 +43,11 @@ def test_values_pass() -> None:
 
 @pytest.mark.shows("gradient/13-disconnected", "gradient/13-zero")
 def test_reverse() -> None:
-    assert slope(zero_grad(X) ** 2, 3.0) == 0.0
-    assert slope(X * disconnected_grad(X), 3.0) == 3.0
-    assert slope(grad_clip(X, -1, 1) ** 2, 2.0) == 1.0
-    assert slope(grad_clip(X, -1, 1) * 5, 2.0) == 1.0
-    assert slope(grad_scale(X, -1.0) ** 2, 3.0) == -6.0
+    assert derivative(zero_grad(X) ** 2, 3.0) == 0.0
+    assert derivative(X * disconnected_grad(X), 3.0) == 3.0
+    assert derivative(grad_clip(X, -1, 1) ** 2, 2.0) == 1.0
+    assert derivative(grad_clip(X, -1, 1) * 5, 2.0) == 1.0
+    assert derivative(grad_scale(X, -1.0) ** 2, 3.0) == -6.0
     with pytest.raises(DisconnectedInputError):
         grad(disconnected_grad(X) ** 2, X)
     with pytest.raises(NullTypeGradError):
@@ -56,9 +56,9 @@ def test_reverse() -> None:
 
 @pytest.mark.shows("gradient/4-grad-clip", "gradient/4-grad-scale", "gradient/4-zero-grad")
 def test_second_order() -> None:
-    assert slope(grad(grad_clip(X, -1, 1) ** 3, X), 0.1) == pytest.approx(0.6)
-    assert slope(grad(grad_scale(X, 2.0) ** 3, X), 1.0) == 24.0
-    assert slope(grad(zero_grad(X) * X**2, X), 3.0) == 6.0
+    assert derivative(grad(grad_clip(X, -1, 1) ** 3, X), 0.1) == pytest.approx(0.6)
+    assert derivative(grad(grad_scale(X, 2.0) ** 3, X), 1.0) == 24.0
+    assert derivative(grad(zero_grad(X) * X**2, X), 3.0) == 6.0
 
 
 @pytest.mark.shows("gradient/4-zero-grad", "gradient/4-disconnected-grad", "gradient/4-grad-clip")
@@ -78,10 +78,10 @@ def test_clip_bounds() -> None:
         grad_clip(X, 1, -1)
     with pytest.raises(ValueError, match="nan"):
         grad_clip(X, float("nan"), 1)
-    assert slope(grad_clip(X, 2, 2) ** 2, 5.0) == 2.0
+    assert derivative(grad_clip(X, 2, 2) ** 2, 5.0) == 2.0
     bound = at.dscalar("bound")
     assert grad(grad_clip(X, -bound, bound) ** 2, X).eval({X: 5.0, bound: 3.0}) == 3.0
-    assert np.isnan(slope(grad_clip(X, -1, 1) * np.float64("nan"), 1.0))
+    assert np.isnan(derivative(grad_clip(X, -1, 1) * np.float64("nan"), 1.0))
 
 
 @pytest.mark.shows("gradient/4-scale-dtype", "gradient/4-scale-integer", "gradient/13-scale")
@@ -106,7 +106,7 @@ def test_ops_are_equal_by_what_they_are() -> None:
 def test_consider_constant_is_deprecated() -> None:
     with pytest.warns(DeprecationWarning, match="zero_grad"):
         y = consider_constant(X)
-    assert slope(y**2 + X, 3.0) == 1.0
+    assert derivative(y**2 + X, 3.0) == 1.0
 
 
 @pytest.mark.shows("gradient/9-grad-undefined", "gradient/9-grad-not-implemented")

@@ -183,10 +183,10 @@ def test_grad_clip_ops_are_equal_by_their_bounds() -> None:
     assert GradClip(-1, 1) == GradClip(-1, 1)
     assert hash(GradClip(-1, 1)) == hash(GradClip(-1, 1))
     assert GradClip(-1, 1) != GradClip(-2, 1) != GradClip(-2, 2)
-    slopes = [grad(GradClip(-b, b)(X) ** 2, X) for b in (1, 2)]
-    assert aot.function([X], slopes)(5.0) == [1.0, 2.0]
-    slopes = [grad(grad_clip(X, -b, b) ** 2, X) for b in (1, 2)]
-    assert aot.function([X], slopes)(5.0) == [1.0, 2.0]
+    derivatives = [grad(GradClip(-b, b)(X) ** 2, X) for b in (1, 2)]
+    assert aot.function([X], derivatives)(5.0) == [1.0, 2.0]
+    derivatives = [grad(grad_clip(X, -b, b) ** 2, X) for b in (1, 2)]
+    assert aot.function([X], derivatives)(5.0) == [1.0, 2.0]
 
 
 def test_grad_clip_op_counts_its_inputs() -> None:

@@ -42,7 +42,7 @@ class Piece:
 
 
 def _wild(x: Variable) -> Variable:
-    """x³, whose slope and tangent are nan at 0 and whose value is nan below."""
+    """x³, whose derivative and tangent are nan at 0 and whose value is nan below."""
     return at.log(x) * 0 + x**3
 
 
@@ -121,11 +121,11 @@ def test_derivatives_are_those_of_the_side_that_is_taken(piece: Piece) -> None:
     y = piece.build(x)
     total = y if piece.is_scalar else y.sum()
     one = at.ones_like(x)
-    slope = grad(total, x)
+    derivative = grad(total, x)
     outputs = [
-        y, slope, Rop(y, x, one),
-        grad(slope if piece.is_scalar else slope.sum(), x, disconnected_inputs="ignore"),
-        Rop(slope, x, one, disconnected_outputs="ignore"),
+        y, derivative, Rop(y, x, one),
+        grad(derivative if piece.is_scalar else derivative.sum(), x, disconnected_inputs="ignore"),
+        Rop(derivative, x, one, disconnected_outputs="ignore"),
         Lop(Rop(y, x, one), x, one, disconnected_inputs="ignore"),
         jacobian(y, x).sum(axis=-1) if not piece.is_scalar else jacobian(y, x),
     ]  # fmt: skip
@@ -145,10 +145,10 @@ def test_hessians_of_a_choice() -> None:
 def test_a_side_with_other_extents() -> None:
     x, c = at.dvector("x"), at.dscalar("c")
     y = aot.ifelse(c > 0, at.log(x[:2]), x[1:] ** 2)
-    slope = grad((y**2).sum(), x)
+    derivative = grad((y**2).sum(), x)
     values = np.array([0.0, 1.0, 2.0, 3.0])
-    np.testing.assert_allclose(both([slope], {x: values, c: -1.0})[0], [0, 4, 32, 108])
-    np.testing.assert_allclose(both([slope], {x: values + 1, c: 1.0})[0], [0, np.log(2), 0, 0], atol=1e-15)
+    np.testing.assert_allclose(both([derivative], {x: values, c: -1.0})[0], [0, 4, 32, 108])
+    np.testing.assert_allclose(both([derivative], {x: values + 1, c: 1.0})[0], [0, np.log(2), 0, 0], atol=1e-15)
 
 
 def test_several_values_of_which_some_are_read() -> None:
@@ -163,19 +163,19 @@ def test_what_a_side_is_made_of_may_be_differentiated_for() -> None:
     x, c = at.dscalar("x"), at.dscalar("c")
     side = at.log(x)
     y = aot.ifelse(c > 0, x**2, side * x)
-    slopes = grad(y, [side, x])
-    np.testing.assert_allclose(both(slopes, {x: 0.0, c: 1.0}), [0, 0])
-    np.testing.assert_allclose(both(slopes, {x: 2.0, c: -1.0}), [2, np.log(2) + 1])
+    derivatives = grad(y, [side, x])
+    np.testing.assert_allclose(both(derivatives, {x: 0.0, c: 1.0}), [0, 0])
+    np.testing.assert_allclose(both(derivatives, {x: 2.0, c: -1.0}), [2, np.log(2) + 1])
 
 
 @pytest.mark.parametrize("format", ["csr", "csc"])
 def test_sparse_values(format: str) -> None:
     A, c = sp.matrix(format, "A", "float64"), at.dscalar("c")
     y = aot.ifelse(c > 0, sp.sqr(A), sp.structured_log(A))
-    slope = grad(sp.sp_sum(y, sparse_grad=True), A)
+    derivative = grad(sp.sp_sum(y, sparse_grad=True), A)
     value = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]).asformat(format)
-    value.data[0] = 0.0  # stored: the slope of the logarithm is infinite there
-    f = aot.function([A, c], slope)
+    value.data[0] = 0.0  # stored: the derivative of the logarithm is infinite there
+    f = aot.function([A, c], derivative)
     for run in (f, f.reference):
         np.testing.assert_allclose(run(value, 1.0).toarray(), 2 * value.toarray())
         assert np.isinf(run(value, -1.0).data).sum() == 1
@@ -212,9 +212,9 @@ def test_no_side_fails_that_no_step_takes() -> None:
         lambda row, old: aot.ifelse(row > 0, old + row * _logdet(A[1]), old + row),
         sequences=r, outputs_info=at.constant(0.0), **options,
     )[-1]  # fmt: skip
-    slopes = grad(picked.sum() + logdets.sum() + total, [x, A, r])
+    derivatives = grad(picked.sum() + logdets.sum() + total, [x, A, r])
     values = {x: E, k: np.array([0, 5, 2], "int32"), A: np.stack([HOLDS, FAILS]), r: np.array([-1.0, -2.0])}
-    found = both([picked, logdets, total, *slopes], values)
+    found = both([picked, logdets, total, *derivatives], values)
     np.testing.assert_allclose(found[0], [1, 0, 3])
     np.testing.assert_allclose(found[1], [np.log(6.0), 0])
     np.testing.assert_allclose(found[2], -3)
@@ -244,15 +244,15 @@ def test_a_choice_inside_of_the_same_choice_is_made_already() -> None:
 E = np.array([1.0, 2.0, 3.0])
 
 
-def _through(slope: Any) -> list[str]:
-    return [node.op.name for node in toposort([slope])]
+def _through(derivative: Any) -> list[str]:
+    return [node.op.name for node in toposort([derivative])]
 
 
 def test_a_choice_of_finite_things_costs_one_choice() -> None:
     """Both ways meet in one switch; the cotangent is not masked on the way."""
     x = at.dvector("x")
-    slope = grad(at.switch(x > 0, at.sin(x), at.cos(x)).sum(), x)
-    assert _through(slope).count("switch") == 2, "the value, which lends its extents, and the slope"
+    derivative = grad(at.switch(x > 0, at.sin(x), at.cos(x)).sum(), x)
+    assert _through(derivative).count("switch") == 2, "the value, which lends its extents, and the derivative"
 
 
 def test_a_long_chain_of_choices_stays_linear() -> None:
@@ -272,7 +272,7 @@ def test_a_long_chain_of_choices_stays_linear() -> None:
 
 
 @pytest.mark.parametrize("sparse_grad", [True, False])
-def test_regular_slopes_of_sparse_values(sparse_grad: bool) -> None:
+def test_regular_derivatives_of_sparse_values(sparse_grad: bool) -> None:
     A, c = sp.csr_matrix("A", "float64"), at.dscalar("c")
     y = aot.ifelse(c > 0, sp.sp_sum(sp.sqr(A), sparse_grad=sparse_grad), sp.sp_sum(A, sparse_grad=sparse_grad))
     f = aot.function([A, c], grad(y, A))

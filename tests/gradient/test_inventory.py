@@ -59,7 +59,7 @@ def test_names_in_other_namespaces() -> None:
 @pytest.mark.shows("gradient/1-class-zero-grad", "gradient/1-class-disconnected-grad", "gradient/1-class-grad-clip")
 @pytest.mark.shows("gradient/1-class-grad-scale", "gradient/1-class-consider-constant")
 @pytest.mark.parametrize(
-    ("op", "slope", "tangent"),
+    ("op", "derivative", "tangent"),
     [
         (ag.ZeroGrad(), 0.0, 0.0),
         (ag.ConsiderConstant(), 0.0, 0.0),
@@ -69,12 +69,12 @@ def test_names_in_other_namespaces() -> None:
     ],
     ids=lambda x: str(x),
 )
-def test_op_class_with_its_methods(op: Op, slope: float | None, tangent: float | None) -> None:
+def test_op_class_with_its_methods(op: Op, derivative: float | None, tangent: float | None) -> None:
     """grad and R_op, called as op authors call them, for a cotangent and a tangent of 5."""
     five = at.constant(5.0)
     inputs = op.apply(X).inputs
     (term, *rest) = op.grad(inputs, [five])
-    assert (None if ag.DisconnectedType() == term.type else term.eval({X: 2.0})) == slope
+    assert (None if ag.DisconnectedType() == term.type else term.eval({X: 2.0})) == derivative
     assert all(ag.DisconnectedType() == x.type for x in rest)
     (pushed,) = op.R_op(inputs, [five, *(None for _ in rest)])
     assert (None if pushed is None else pushed.eval({X: 2.0})) == tangent

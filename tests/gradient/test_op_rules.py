@@ -120,8 +120,8 @@ def test_the_name_is_that_of_the_class_unless_given() -> None:
 
 
 def test_built_in_rules_under_their_older_names() -> None:
-    (slope,) = exp.grad([X], [Y])
-    assert slope.eval({X: 0.0, Y: 3.0}) == 3.0
+    (derivative,) = exp.grad([X], [Y])
+    assert derivative.eval({X: 0.0, Y: 3.0}) == 3.0
     assert exp.L_op([X], [exp(X)], [Y])[0].eval({X: 0.0, Y: 3.0}) == 3.0
     first, second = mul.grad([X, Y], [at.constant(1.0)])
     assert (first.eval({Y: 5.0}), second.eval({X: 2.0})) == (5.0, 2.0)

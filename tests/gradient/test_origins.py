@@ -73,7 +73,7 @@ def test_intermediate_inputs_givens_and_copies() -> None:
 
 @pytest.mark.parametrize("choose", [at.switch, aot.ifelse], ids=["switch", "ifelse"])
 def test_a_choice_among_constants_is_connected_to_its_condition(choose: Any) -> None:
-    """With slope 0: both kinds of choice are constant but at a jump."""
+    """With derivative 0: both kinds of choice are constant but at a jump."""
     y = choose(X > 0, 1.0, 2.0)
     f = aot.function([X], [grad(y, X), Rop(y, X, at.constant(1.0)), grad(choose(X > 0, X * 3, 2.0), X)])
     for run in (f, f.reference):

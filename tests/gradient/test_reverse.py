@@ -96,7 +96,7 @@ def test_constants_and_intermediates_may_be_differentiated() -> None:
 
 
 @pytest.mark.shows("gradient/3.1-itself", "gradient/3.3-seed", "gradient/3.4-discrete-cost")
-def test_the_cost_itself_has_slope_1() -> None:
+def test_the_cost_itself_has_derivative_1() -> None:
     x, i = at.dscalar("x"), at.iscalar("i")
     assert grad(x, x).eval({}) == 1.0
     assert grad(i, i).eval({}) == 1.0

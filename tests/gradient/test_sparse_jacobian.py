@@ -256,8 +256,8 @@ def test_hessian(name: str) -> None:
 
 def test_hessian_of_a_constant_part() -> None:
     x, w = at.dvector("x", shape=(3,)), at.dvector("w", shape=(3,))
-    slope = w * x
-    held = hessian((x**2 * slope).sum(), x, [slope], sparse=True).eval({x: np.ones(3), w: np.arange(3.0)})
+    derivative = w * x
+    held = hessian((x**2 * derivative).sum(), x, [derivative], sparse=True).eval({x: np.ones(3), w: np.arange(3.0)})
     np.testing.assert_allclose(held.toarray(), 2 * np.diag(np.arange(3.0)))
 
 

@@ -1,4 +1,4 @@
-"""Values, slopes and second derivatives at special points, as docs/special_points.md says."""
+"""Values, derivatives and second derivatives at special points, as docs/special_points.md says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODES = ("reverse over reverse", "forward over reverse", "reverse over forward",
 
 
 def program(point: Point) -> tuple[list[Variable], list[Variable]]:
-    """Operands; value, slopes in both modes, second derivatives in all four."""
+    """Operands; value, derivatives in both modes, second derivatives in all four."""
     xs, one = [at.dscalar(f"x{k}") for k in range(len(point.at))], at.constant(1.0)
     y = point.build(*xs)
 
@@ -37,7 +37,9 @@ def program(point: Point) -> tuple[list[Variable], list[Variable]]:
         return [Rop(of, x, one, disconnected_outputs="ignore") for x in xs]
 
     pulled, pushed = back(y), ahead(y)
-    seconds = [outer(slope) for slopes in (pulled, pushed) for outer in (back, ahead) for slope in slopes]
+    seconds = [
+        outer(derivative) for derivatives in (pulled, pushed) for outer in (back, ahead) for derivative in derivatives
+    ]
     return xs, [y, *pulled, *pushed, *(x for row in seconds for x in row)]
 
 
@@ -84,7 +86,7 @@ def test_what_is_said_is_the_limit(point: Point) -> None:
         place = [mp.mpf(x) + step for x, step in zip(point.at, steps, strict=True)]
         radius = mp.mpf(10) ** (-24 if any(steps) else -12)
 
-        def slope(*orders: int) -> Any:
+        def derivative(*orders: int) -> Any:
             return mp.re(
                 mp.diff(exact, tuple(place), orders, h=radius)
                 if n > 1
@@ -95,9 +97,9 @@ def test_what_is_said_is_the_limit(point: Point) -> None:
             return [sum(k == one for one in at_one) for k in range(n)]
 
         for k in range(n):
-            _compare(point.first[k], slope(*unit(k)))
+            _compare(point.first[k], derivative(*unit(k)))
             for other in range(n):
-                _compare(point.second[k][other], slope(*unit(k, other)))
+                _compare(point.second[k][other], derivative(*unit(k, other)))
 
 
 def _compare(said: float, exact: Any) -> None:
@@ -118,8 +120,8 @@ A, X = at.dmatrix("A"), at.dmatrix("X")
 
 def _seconds(y: Variable) -> Any:
     """The derivative of the gradient of y along X in three modes."""
-    slope = grad(y, A)
-    outputs = [grad((slope * X).sum(), A), Rop(slope, A, X), grad(Rop(y, A, X), A)]
+    derivative = grad(y, A)
+    outputs = [grad((derivative * X).sum(), A), Rop(derivative, A, X), grad(Rop(y, A, X), A)]
     return aot.function([A, X], outputs)
 
 
@@ -155,8 +157,8 @@ def test_second_derivatives_of_the_determinant(rng: np.random.Generator) -> None
 
 def test_third_derivatives_of_the_determinant(rng: np.random.Generator) -> None:
     """Those of a 3×3 determinant do not depend on the matrix; for a singular one they are not known."""
-    slope = grad(at.linalg.det(A), A)
-    second = grad((slope * X).sum(), A)
+    derivative = grad(at.linalg.det(A), A)
+    second = grad((derivative * X).sum(), A)
     f = aot.function([A, X], grad((second * X).sum(), A))
     a, x = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
     expected = 2 * np.linalg.inv(x).T * np.linalg.det(x)
@@ -182,10 +184,10 @@ def test_second_derivatives_of_the_log_determinant_and_the_inverse(rng: np.rando
         for found in run(a, x):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
     singular = np.ones((3, 3))
-    slope = aot.function([A], [at.linalg.slogdet(A)[1], grad(at.linalg.slogdet(A)[1], A)])
-    for execute in (slope, slope.reference):
-        value, slopes = execute(singular)
-        assert value == -np.inf and np.isnan(slopes).all()
+    derivative = aot.function([A], [at.linalg.slogdet(A)[1], grad(at.linalg.slogdet(A)[1], A)])
+    for execute in (derivative, derivative.reference):
+        value, derivatives = execute(singular)
+        assert value == -np.inf and np.isnan(derivatives).all()
     for execute in (g, g.reference):
         with pytest.raises(LinAlgError):
             execute(singular, x)
@@ -221,9 +223,9 @@ def test_equal_eigenvalues_leave_their_vectors_as_they_are() -> None:
 
 def test_norms_of_the_zero_matrix_are_flat() -> None:
     orders: list[Any] = ["fro", 2, "nuc", 1, np.inf]
-    slopes = [grad(at.linalg.norm(A, ord), A) for ord in orders]
-    seconds = [grad((slope * X).sum(), A, disconnected_inputs="ignore") for slope in slopes]
-    f = aot.function([A, X], [*slopes, *seconds])
+    derivatives = [grad(at.linalg.norm(A, ord), A) for ord in orders]
+    seconds = [grad((derivative * X).sum(), A, disconnected_inputs="ignore") for derivative in derivatives]
+    f = aot.function([A, X], [*derivatives, *seconds])
     for run in (f, f.reference):
         for found in run(np.zeros((2, 2)), np.ones((2, 2))):
             np.testing.assert_array_equal(found, np.zeros((2, 2)))
@@ -252,7 +254,7 @@ def test_the_pseudoinverse_along_directions_that_keep_the_rank() -> None:
         np.testing.assert_allclose(found[1], second, atol=1e-5)
 
 
-def test_ties_of_a_vector_have_the_slopes_of_the_table() -> None:
+def test_ties_of_a_vector_have_the_derivatives_of_the_table() -> None:
     """Elements next to each other, so that no rule depends on where a tie stands."""
     x = at.dvector("x")
     f = aot.function([x], [grad(at.max(x), x), grad(at.sort(x)[0] * 2 + at.sort(x)[1], x)])

@@ -30,16 +30,16 @@ from aotensor.graph.walk import toposort
 def test_windows_that_do_not_meet_take_no_addition(uses: Callable[[Variable], list[Variable]], additions: int) -> None:
     x = at.vector("x", shape=("n",))
     cost = sum(((k + 2) * part**3).sum() for k, part in enumerate(uses(x)))
-    slope = aot.grad(cost, x)
-    assert slope.owner is not None
+    derivative = aot.grad(cost, x)
+    assert derivative.owner is not None
     point = np.linspace(0.5, 1.5, 5)
     step = 1e-6
     expected = [
         (cost.eval({x: point + step * row}) - cost.eval({x: point - step * row})) / (2 * step) for row in np.eye(5)
     ]
-    assert np.allclose(slope.eval({x: point}), expected, rtol=1e-7)
-    assert np.allclose(aot.function([x], slope)(point), expected, rtol=1e-7)
-    vectors = [node for node in toposort([slope]) if node.op.name == "add" and node.outputs[0].ndim == 1]
+    assert np.allclose(derivative.eval({x: point}), expected, rtol=1e-7)
+    assert np.allclose(aot.function([x], derivative)(point), expected, rtol=1e-7)
+    vectors = [node for node in toposort([derivative]) if node.op.name == "add" and node.outputs[0].ndim == 1]
     assert len([node for node in vectors if all(y.owner is None or _is_term(y) for y in node.inputs)]) == additions
 
 

@@ -101,9 +101,9 @@ def value(id: str, build: Callable[..., Any], inputs: Sequence[Any], expected: A
     return Case(id=id, build=build, inputs=inputs, expected=np.asarray(expected), wrt=(), **options)
 
 
-def kink(id: str, build: Callable[..., Any], inputs: Sequence[Any], **slopes: Any) -> Case:
-    """A row for the slopes at special points: `x0=[…]` for the first input, and so on."""
-    expected = {int(key[1:]): np.asarray(slope, dtype=float) for key, slope in slopes.items()}
+def kink(id: str, build: Callable[..., Any], inputs: Sequence[Any], **derivatives: Any) -> Case:
+    """A row for the derivatives at special points: `x0=[…]` for the first input, and so on."""
+    expected = {int(key[1:]): np.asarray(derivative, dtype=float) for key, derivative in derivatives.items()}
     arrays = [np.asarray(x, dtype=float) for x in inputs]
     return Case(id=id, build=build, inputs=arrays, numeric=False, specials=expected)
 

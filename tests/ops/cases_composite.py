@@ -48,11 +48,11 @@ def _partly(x: Variable, y: Variable) -> Variable:
         terms = [p * other for p, other in zip(points, inputs[::-1], strict=True) if p is not None]
         return sum(terms[1:], terms[0])
 
-    def slope(inputs: Any, outputs: Any, cotangents: Any) -> Any:
+    def derivative(inputs: Any, outputs: Any, cotangents: Any) -> Any:
         assert not is_disconnected(cotangents[0])
         return cotangents[0] * inputs[0]
 
-    op = OpFromGraph([a, b], [a * b], lop_overrides=[None, slope], rop_overrides=[tangent])
+    op = OpFromGraph([a, b], [a * b], lop_overrides=[None, derivative], rop_overrides=[tangent])
     return op(x, y)
 
 

@@ -75,8 +75,8 @@ def dynamic(id: str, build: Callable[..., Any], draw: Draw, **options: Any) -> C
 
 
 def second(id: str, build: Callable[[Variable], Variable], draw: Draw) -> Case:
-    """A row for the second derivative: the slopes of Σ build(x)³, not compiled again."""
-    return fixed(f"{id}-slopes", lambda x: grad((build(x) ** 3).sum(), x), draw, compiles=False)
+    """A row for the second derivative: the derivatives of Σ build(x)³, not compiled again."""
+    return fixed(f"{id}-derivatives", lambda x: grad((build(x) ** 3).sum(), x), draw, compiles=False)
 
 
 EIGH = [
@@ -97,8 +97,8 @@ EIGH = [
     value("eigh-nothing", lambda x: at.eigh(x)[1], [np.zeros((0, 0))], np.zeros((0, 0))),
     value("eigvalsh-no-samples", at.eigvalsh, [np.zeros((0, 2, 2))], np.zeros((0, 2))),
     value("eigvalsh-equal", at.eigvalsh, [np.eye(3)], [1.0, 1.0, 1.0]),
-    kink("eigvalsh-equal-slopes", lambda x: at.eigvalsh(x).sum(), [np.eye(3)], x0=np.eye(3)),
-    kink("eigh-equal-slopes", lambda x: rebuilt(at.eigh(x)).trace(), [2 * np.eye(2)], x0=np.eye(2)),
+    kink("eigvalsh-equal-derivatives", lambda x: at.eigvalsh(x).sum(), [np.eye(3)], x0=np.eye(3)),
+    kink("eigh-equal-derivatives", lambda x: rebuilt(at.eigh(x)).trace(), [2 * np.eye(2)], x0=np.eye(2)),
 ]
 
 SHAPES = {"square": (3, 3), "tall": (4, 2), "wide": (2, 4), "batch": (2, 3, 2)}
@@ -178,7 +178,7 @@ EXPM = [
     fixed("expm-batch", lambda x: at.expm(x * FAR_APART), normal((2, 2, 2))),
     fixed("expm-float32", at.expm, single(normal((3, 3)))),
     second("expm", at.expm, normal((2, 2))),
-    fixed("expm-large-slopes", lambda x: 1e6 * at.expm(x), normal((3, 3)), compiles=False),
+    fixed("expm-large-derivatives", lambda x: 1e6 * at.expm(x), normal((3, 3)), compiles=False),
     value("expm-of-zeros", at.expm, [np.zeros((2, 2))], np.eye(2)),
     value("expm-of-a-rotation", at.expm, [100 * SKEW], np.cos(100) * np.eye(2) + np.sin(100) * SKEW, **ROUGH),
     value("expm-nilpotent", at.expm, [np.array([[0.0, 1e4], [0.0, 0.0]])], [[1, 1e4], [0, 1]], **ROUGH),
@@ -194,7 +194,7 @@ NORMS = [
     fixed("norm-nuclear", lambda x: at.norm(x, "nuc", axis=(2, 0)), normal((3, 2, 4))),
     fixed("norm-nuclear-kept", lambda x: at.norm(x, "nuc", axis=(0, 1), keepdims=True), normal((3, 2)), compiles=False),
     value("norm-nuclear-of-nothing", lambda x: at.norm(x, "nuc"), [np.zeros((0, 2))], 0.0),
-    kink("norm-spectral-slope", lambda x: at.norm(x, 2), [np.diag([3.0, 1.0])], x0=np.diag([1.0, 0.0])),
+    kink("norm-spectral-derivative", lambda x: at.norm(x, 2), [np.diag([3.0, 1.0])], x0=np.diag([1.0, 0.0])),
     kink("norm-spectral-at-0", lambda x: at.norm(x, 2), [np.zeros((2, 2))], x0=np.zeros((2, 2))),
     kink("norm-nuclear-at-0", lambda x: at.norm(x, "nuc"), [np.zeros((2, 2))], x0=np.zeros((2, 2))),
     kink("norm-least-stretch-at-0", lambda x: at.norm(x, -2), [np.zeros((2, 2))], x0=np.zeros((2, 2))),

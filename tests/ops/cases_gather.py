@@ -58,7 +58,7 @@ def _changed(name: str, index: Callable[..., Any], x: np.ndarray, y: Any, *array
     ]
 
 
-def _slope(build: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
+def _derivative(build: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
     """The gradient of the sum of cubes: its own derivatives are second ones."""
     return lambda *xs: grad(sum_over(build(*xs) ** 3), xs[position])
 
@@ -92,12 +92,12 @@ GATHER = [
     Case(id="gather-of-sum", build=lambda x, i: (x * 2)[i].sum(axis=0), inputs=[GRID, REPEATS], wrt=(0,)),
     Case(id="gather-of-gather", build=lambda x, i: x[i][i] * x[i], inputs=[GRID, REPEATS], wrt=(0,)),
     Case(id="gather-by-argsort", build=lambda x: x[x.argsort()] * [1.0, 2.0, 3.0], inputs=normal((3,))),
-    Case(id="gather-second", build=_slope(lambda x, i: x[i]), inputs=[LINE, REPEATS], wrt=(0,)),
+    Case(id="gather-second", build=_derivative(lambda x, i: x[i]), inputs=[LINE, REPEATS], wrt=(0,)),
     value("gather-bool", lambda x, i: x[i], [np.array([True, False]), np.array([1, 0])], [False, True]),
     value("gather-int8-values", lambda x, i: x[i], [int8(5, 6, 7), REPEATS], [6, 6, 7]),
     value("gather-of-shape", lambda x: x.shape[[1, 0]], [GRID], [4, 3]),
     Case(
-        id="gather-of-int-slope",
+        id="gather-of-int-derivative",
         build=lambda x, i: x[i] * 2,
         inputs=[int8(1, 2, 3), REPEATS],
         wrt=(0,),
@@ -163,13 +163,13 @@ SCATTER = [
     ),
     Case(
         id="scatter-inc-second",
-        build=_slope(lambda x, y, i: x[i].inc(y), 1),
+        build=_derivative(lambda x, y, i: x[i].inc(y), 1),
         inputs=[LINE, np.ones(3), REPEATS],
         wrt=(0, 1),
     ),
     Case(
         id="scatter-set-second",
-        build=_slope(lambda x, y, i: x[i].set(y), 1),
+        build=_derivative(lambda x, y, i: x[i].set(y), 1),
         inputs=[LINE, np.ones(3), REPEATS],
         wrt=(0, 1),
     ),

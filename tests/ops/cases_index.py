@@ -105,7 +105,7 @@ SMOOTH = [
     Case(id="index-last-by-shape", build=lambda x: x[x.shape[0] - 1], inputs=normal((3, 4))),
     Case(id="index-twice", build=lambda x: x[1:][0] * x[1], inputs=normal((3, 4))),
     Case(
-        id="index-of-int-slope",
+        id="index-of-int-derivative",
         build=lambda x: x[1] * 2,
         inputs=[int8(1, 2)],
         wrt=(0,),

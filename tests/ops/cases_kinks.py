@@ -1,4 +1,4 @@
-"""Slopes at kinks, poles and the edges of domains, as documented: the same in both modes."""
+"""Derivatives at kinks, poles and the edges of domains, as documented: the same in both modes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ CASES: list[Case] = [
     kink("pow-0-0", at.pow, [[0.0, 0.0, 0.0, 2.0, -2.0], [0.0, 1.0, 2.0, 0.0, 0.5]],
           x0=[0, 1, 0, 0, NAN], x1=[0, 0, 0, np.log(2), NAN]),
     kink("pow-literals", lambda x: [x**0, x**1, x**2, x**3, x**-1], [[2.0, -1.0]], x0=[16.75, 1]),
-    kink("floor-slope", at.floor, [[-1.5, 0.0, 2.5]], x0=[0, 0, 0]),
-    kink("int_div-slope", lambda x, y: x // y, [[5.0, -5.0], [2.0, 2.0]], x0=[0, 0], x1=[0, 0]),
-    kink("mod-slope", lambda x, y: x % y, [[5.0, -5.0], [2.0, 2.0]], x0=[1, 1], x1=[-2, 3]),
+    kink("floor-derivative", at.floor, [[-1.5, 0.0, 2.5]], x0=[0, 0, 0]),
+    kink("int_div-derivative", lambda x, y: x // y, [[5.0, -5.0], [2.0, 2.0]], x0=[0, 0], x1=[0, 0]),
+    kink("mod-derivative", lambda x, y: x % y, [[5.0, -5.0], [2.0, 2.0]], x0=[1, 1], x1=[-2, 3]),
     kink("sigmoid-far-out", at.sigmoid, [[-800.0, 0.0, 800.0]], x0=[0, 0.25, 0]),
     kink("softplus-far-out", at.softplus, [[-800.0, 0.0, 800.0]], x0=[0, 0.5, 1]),
     kink("log1mexp-at-0", at.log1mexp, [[0.0, 1.0]], x0=[-INF, NAN]),

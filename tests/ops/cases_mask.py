@@ -104,7 +104,7 @@ GATHER = [
     ),
     value("mask-int8", lambda x: x[x > 5], [int8(5, 6, 7)], [6, 7], ragged=True),
     Case(
-        id="mask-of-int-slope",
+        id="mask-of-int-derivative",
         build=lambda x, m: x[m] * 2,
         inputs=[int8(1, 2, 3), ROWS],
         wrt=(0,),
@@ -151,7 +151,9 @@ POSITIONS = [
     value("flatnonzero", at.flatnonzero, [SOME], np.flatnonzero(SOME), ragged=True),
     value("where-alone", lambda x: at.where(x > 0), [LINE], [0, 2], ragged=True),
     value("where", lambda x: at.where(x > 0, x, 0), [LINE], [3.0, 0.0, 0.5, 0.0]),
-    Case(id="nonzero-slope", build=lambda x: at.nonzero(x)[0] * x[:2], inputs=[LINE[:2]], ragged=True, numeric=False),
+    Case(
+        id="nonzero-derivative", build=lambda x: at.nonzero(x)[0] * x[:2], inputs=[LINE[:2]], ragged=True, numeric=False
+    ),
 ]
 
 CASES = GATHER + SCATTER + POSITIONS

@@ -114,7 +114,7 @@ WITHOUT_ZEROS = [
     value("mul-without-zeros", at.mul_without_zeros, [np.array([2.0, 0.0, 0.0, 2.0, NAN]), np.array([3.0, 3, 0, 0, 0])],
           [6.0, 3.0, 0.0, 2.0, NAN]),
     value("mul-without-zeros-int", at.mul_without_zeros, [int8(2, 0, 5), int8(3, 4, 0)], [6, 4, 5]),
-    Case(id="mul-without-zeros-slopes", build=at.mul_without_zeros, numeric=False,
+    Case(id="mul-without-zeros-derivatives", build=at.mul_without_zeros, numeric=False,
          inputs=[np.array([2.0, 0.0, 0.0, 2.0]), np.array([3.0, 3.0, 0.0, 0.0])],
          specials={0: [3, 0, 0, 1], 1: [2, 1, 0, 0]}),
 ]  # fmt: skip

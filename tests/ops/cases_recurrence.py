@@ -17,14 +17,14 @@ ZEROS = np.array([[1.5, 0.0, 3.0, -2.0, 0.5], [0.0, 2.0, 0.0, 1.0, 4.0], [2.0, -
 FACTORS, TERMS = ZEROS.T - 0.3, ZEROS.T**2
 
 
-def _slopes(y: Variable, x: Variable) -> Variable:
-    """Slopes whose own derivatives are second ones."""
+def _derivatives(y: Variable, x: Variable) -> Variable:
+    """Derivatives whose own derivatives are second ones."""
     return grad((y**2 * np.arange(1.0, 6.0)).sum(), x)
 
 
 def _running(exclusive: bool, reverse: bool, order: str, x: Variable) -> Variable:
     y = CumProd(1, "float64", exclusive, reverse)(x)
-    return _slopes(y, x) if order else y  # type: ignore[no-any-return]
+    return _derivatives(y, x) if order else y  # type: ignore[no-any-return]
 
 
 CASES: list[Case] = [

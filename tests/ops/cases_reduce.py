@@ -155,7 +155,7 @@ SMOOTH = [
     Case(id="sum-static", build=lambda x: x.sum(axis=0), inputs=normal((3, 4)), dims=[(3, 4)]),
     Case(id="sum-named", build=lambda x: x.sum(axis=0), inputs=normal((3, 4)), dims=[("n", "p")]),
     Case(
-        id="sum-int-slope",
+        id="sum-int-derivative",
         build=lambda x: at.sum(x),
         inputs=[int8(1, 2)],
         wrt=(0,),
@@ -179,7 +179,7 @@ SMOOTH = [
     Case(id="max-axes", build=lambda x: max(x, axis=(0, 2)), inputs=[mixed(2, 3, 4)]),
     Case(id="min-keepdims", build=lambda x: min(x, axis=1, keepdims=True), inputs=[mixed(3, 4)]),
     Case(id="max-float32", build=lambda x: max(x, axis=0), inputs=[mixed(3, 4).astype("float32")]),
-    Case(id="ptp-slopes", build=lambda x: ptp(x, axis=0), inputs=[mixed(3, 4)]),
+    Case(id="ptp-derivatives", build=lambda x: ptp(x, axis=0), inputs=[mixed(3, 4)]),
     Case(id="var", build=var, inputs=normal((3, 4))),
     Case(
         id="var-axis-ddof", build=lambda x: x.var(axis=0, ddof=1), inputs=normal((5, 2)), rtol=1e-11, reason="cancels"
@@ -195,7 +195,7 @@ SMOOTH = [
     Case(id="cumprod-one", build=lambda x: x.cumprod(axis=0), inputs=normal((1,))),
     Case(id="diff-axis", build=lambda x: diff(x, axis=0), inputs=normal((4, 3))),
     Case(id="sort-axis", build=lambda x: x.sort(axis=0), inputs=normal((5, 3))),
-    Case(id="sort-flat-slopes", build=lambda x: sort(x, axis=None), inputs=normal((3, 2))),
+    Case(id="sort-flat-derivatives", build=lambda x: sort(x, axis=None), inputs=normal((3, 2))),
     Case(id="median-even", build=median, inputs=[np.array([4.0, 1, 3, 2])], specials={0: [0, 0, 0.5, 0.5]}),
     Case(id="median-odd", build=lambda x: median(x, axis=1), inputs=[mixed(2, 5)]),
     Case(id="softmax", build=lambda x: softmax(x, axis=1), inputs=normal((3, 4))),
@@ -212,9 +212,9 @@ SMOOTH = [
     Case(id="norm-1", build=lambda x: norm(x, 1, axis=0, keepdims=True), inputs=between(0.5, 2, 3, 4)),
     Case(id="norm-3", build=lambda x: norm(x, 3), inputs=between(0.5, 2, 4)),
     Case(id="norm-minus-2", build=lambda x: norm(x, -2, axis=1), inputs=between(0.5, 2, 2, 3)),
-    Case(id="norm-matrix-1-slopes", build=lambda x: norm(x, 1), inputs=between(0.5, 2, 3, 4)),
+    Case(id="norm-matrix-1-derivatives", build=lambda x: norm(x, 1), inputs=between(0.5, 2, 3, 4)),
     Case(
-        id="norm-matrix-minus-inf-slopes",
+        id="norm-matrix-minus-inf-derivatives",
         build=lambda x: norm(x, -INF, axis=(1, 2), keepdims=True),
         inputs=between(0.5, 2, 2, 3, 4),
     ),

@@ -36,21 +36,21 @@ def other_csc(data: Variable) -> Variable:
 SECOND_CSC = dense_of(OTHER, [0, 2, 1, 3], [0, 1, 2, 4], (3, 4)).T
 
 
-def _slope(build: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
+def _derivative(build: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
     """The gradient of the sum of squares for one operand: its own derivatives are second ones."""
     return lambda *xs: grad(sum_over(build(*xs) ** 2), xs[position])
 
 
-def _with_slopes(
+def _with_grads(
     id: str, build: Callable[..., Variable], inputs: list[Any], second: bool = True, **options: Any
 ) -> list[Case]:
-    """A row for the value and its derivatives; if `second`, one for the slope of every operand and its own."""
+    """A row for the value and its derivatives; if `second`, one for the derivative of every operand and its own."""
     rows = [Case(id=id, build=build, inputs=inputs, **options)]
     if not second:
         return rows
     options.pop("expected", None)
     for position in range(len(inputs)):
-        rows.append(Case(id=f"{id}-slope{position}", build=_slope(build, position), inputs=inputs, **options))
+        rows.append(Case(id=f"{id}-derivative{position}", build=_derivative(build, position), inputs=inputs, **options))
     return rows
 
 
@@ -58,17 +58,17 @@ def _pair(id: str, f: Callable[..., Any], combine: Callable[..., Any], slug: str
     """Two sparse matrices of different patterns, in every mixture of formats, and of one pattern."""
     shows, is_product = (f"sparse/5-{slug}",), combine is np.multiply
     return [
-        *_with_slopes(id, lambda a, b: f(csr(a), other(b)).toarray(), [DATA, OTHER], expected=combine(FIRST, SECOND),
+        *_with_grads(id, lambda a, b: f(csr(a), other(b)).toarray(), [DATA, OTHER], expected=combine(FIRST, SECOND),
                       shows=shows),
-        *_with_slopes(f"{id}-csr-csc", lambda a, b: f(csr(a), other_csc(b)).toarray(), [DATA, OTHER],
+        *_with_grads(f"{id}-csr-csc", lambda a, b: f(csr(a), other_csc(b)).toarray(), [DATA, OTHER],
                       expected=combine(FIRST, SECOND_CSC), shows=shows, second=is_product),
-        *_with_slopes(f"{id}-csc-csr", lambda a, b: f(other_csc(b), csr(a)).toarray(), [DATA, OTHER],
+        *_with_grads(f"{id}-csc-csr", lambda a, b: f(other_csc(b), csr(a)).toarray(), [DATA, OTHER],
                       expected=combine(SECOND_CSC, FIRST), shows=shows, second=False),
-        *_with_slopes(f"{id}-same", lambda a, b: f(other(a), other(b)).toarray(), [OTHER, OTHER[::-1].copy()],
+        *_with_grads(f"{id}-same", lambda a, b: f(other(a), other(b)).toarray(), [OTHER, OTHER[::-1].copy()],
                       expected=combine(SECOND, dense_of(OTHER[::-1], *PATTERN)), shows=shows, second=is_product),
-        *_with_slopes(f"{id}-itself", lambda a: (lambda x: f(x, x))(csr(a)).toarray(), [DATA],
+        *_with_grads(f"{id}-itself", lambda a: (lambda x: f(x, x))(csr(a)).toarray(), [DATA],
                       expected=combine(FIRST, FIRST), shows=shows, second=is_product),
-        *_with_slopes(f"{id}-duplicates", lambda a, b: f(csr(a, [2, 1, 1], [0, 1, 3], (2, 3)),
+        *_with_grads(f"{id}-duplicates", lambda a, b: f(csr(a, [2, 1, 1], [0, 1, 3], (2, 3)),
                                                         csr(b, [1, 1], [0, 1, 2], (2, 3))).toarray(),
                       [np.array([1.0, 2, 3]), np.array([5.0, 7])],
                       expected=combine(np.array([[0.0, 0, 1], [0, 5, 0]]), np.array([[0.0, 5, 0], [0, 7, 0]])),
@@ -97,12 +97,12 @@ def _beside(id: str, f: Callable[..., Any], combine: Callable[..., Any], slug: s
     return [
         row
         for name, d in OPERANDS.items()
-        for row in _with_slopes(f"{id}-{name}", lambda a, d: sp.dense_from_sparse(f(csr(a), d)), [DATA, d],
+        for row in _with_grads(f"{id}-{name}", lambda a, d: sp.dense_from_sparse(f(csr(a), d)), [DATA, d],
                                 expected=combine(FIRST, d), shows=shows, second=name == "matrix" or is_product)
     ] + [
-        *_with_slopes(f"{id}-csc", lambda a, d: sp.dense_from_sparse(f(csc(a), d)), [DATA, DENSE.T.copy()],
+        *_with_grads(f"{id}-csc", lambda a, d: sp.dense_from_sparse(f(csc(a), d)), [DATA, DENSE.T.copy()],
                       expected=combine(FIRST.T, DENSE.T), shows=shows, second=is_product),
-        *_with_slopes(f"{id}-csc-vector", lambda a, d: sp.dense_from_sparse(f(csc(a), d)), [DATA, DENSE[:, 0].copy()],
+        *_with_grads(f"{id}-csc-vector", lambda a, d: sp.dense_from_sparse(f(csc(a), d)), [DATA, DENSE[:, 0].copy()],
                       expected=combine(FIRST.T, DENSE[:, 0]), shows=shows, second=False),
         value(f"{id}-int8", lambda a, d: sp.dense_from_sparse(f(csr(a), d)), [INTS, DENSE.astype("float32")],
               combine(dense_of(INTS), DENSE.astype("float32")), shows=("sparse/0-promotion",)),
@@ -128,24 +128,24 @@ BESIDE = [
     *_beside("rsub-s-d", lambda x, d: d - x, lambda x, d: d - x, "sub"),
     *_beside("mul-s-d", sp.mul, np.multiply, "mul_s_d"),
     *_beside("div-s-d", lambda x, d: x / d, _at_entries(np.divide), "operators"),
-    *_with_slopes("mul-s-v", lambda a, v: sp.mul_s_v(csr(a), v).toarray(), [DATA, VECTOR], expected=FIRST * VECTOR,
+    *_with_grads("mul-s-v", lambda a, v: sp.mul_s_v(csr(a), v).toarray(), [DATA, VECTOR], expected=FIRST * VECTOR,
                   shows=("sparse/5-mul_s_v",)),
-    *_with_slopes("structured-add-s-v", lambda a, v: sp.structured_add_s_v(csr(a), v).toarray(), [DATA, VECTOR],
+    *_with_grads("structured-add-s-v", lambda a, v: sp.structured_add_s_v(csr(a), v).toarray(), [DATA, VECTOR],
                   expected=_at_entries(np.add)(FIRST, VECTOR), shows=("sparse/5-structured_add_s_v",)),
-    *_with_slopes("structured-add-s-v-csc", lambda a, v: sp.structured_add_s_v(csc(a), v).toarray(),
+    *_with_grads("structured-add-s-v-csc", lambda a, v: sp.structured_add_s_v(csc(a), v).toarray(),
                   [DATA, DENSE[:, 0].copy()], expected=_at_entries(np.add)(FIRST.T, DENSE[:, 0]),
                   shows=("sparse/5-structured_add_s_v",)),
-    *_with_slopes("col-scale", lambda a, v: sp.col_scale(csr(a), v).toarray(), [DATA, VECTOR], expected=FIRST * VECTOR,
+    *_with_grads("col-scale", lambda a, v: sp.col_scale(csr(a), v).toarray(), [DATA, VECTOR], expected=FIRST * VECTOR,
                   shows=("sparse/5-col_scale",)),
-    *_with_slopes("col-scale-csc", lambda a, v: sp.col_scale(csc(a), v).toarray(), [DATA, DENSE[:, 0].copy()],
+    *_with_grads("col-scale-csc", lambda a, v: sp.col_scale(csc(a), v).toarray(), [DATA, DENSE[:, 0].copy()],
                   expected=FIRST.T * DENSE[:, 0], shows=("sparse/5-col_scale",)),
-    *_with_slopes("row-scale", lambda a, v: sp.row_scale(csr(a), v).toarray(), [DATA, DENSE[:, 0].copy()],
+    *_with_grads("row-scale", lambda a, v: sp.row_scale(csr(a), v).toarray(), [DATA, DENSE[:, 0].copy()],
                   expected=FIRST * DENSE[:, :1], shows=("sparse/5-row_scale",)),
-    *_with_slopes("row-scale-csc", lambda a, v: sp.row_scale(csc(a), v).toarray(), [DATA, VECTOR],
+    *_with_grads("row-scale-csc", lambda a, v: sp.row_scale(csc(a), v).toarray(), [DATA, VECTOR],
                   expected=FIRST.T * VECTOR[:, None], shows=("sparse/5-row_scale",)),
     value("col-scale-float32", lambda a, v: sp.col_scale(csr(a), v).toarray(), [DATA.astype("float32"), VECTOR],
           FIRST * VECTOR, shows=("sparse/5-col_scale",)),
-    *_with_slopes("add-s-s-data", lambda a, b: sp.add_s_s_data(other(a), other(b)).toarray(), [OTHER, OTHER**2],
+    *_with_grads("add-s-s-data", lambda a, b: sp.add_s_s_data(other(a), other(b)).toarray(), [OTHER, OTHER**2],
                   expected=SECOND + dense_of(OTHER**2, *PATTERN), shows=("sparse/5-add_s_s_data",)),
     value("mul-s-d-at-nothing", lambda a, d: (csr(a) * d).toarray(),
           [DATA, np.where(dense_of(np.ones(5)) != 0, 2.0, np.nan)], 2 * FIRST, shows=("sparse/0-structural-zeros",)),
@@ -160,7 +160,7 @@ def _sums(format: str, make: Callable[..., Any], matrix: np.ndarray) -> list[Cas
     rows = []
     for axis, name in ((None, "all"), (0, "rows"), (-1, "columns")):
         for structured in (False, True):
-            rows += _with_slopes(
+            rows += _with_grads(
                 f"sp-sum-{format}-{name}{'-structured' if structured else ''}",
                 lambda a, axis=axis, structured=structured: sp.sp_sum(make(a), axis, sparse_grad=structured),
                 [DATA],

@@ -38,7 +38,7 @@ def dense_of(data: np.ndarray, indices: Any = INDICES, indptr: Any = INDPTR, sha
     return result
 
 
-def _slope(build: Callable[..., Variable]) -> Callable[..., Variable]:
+def _derivative(build: Callable[..., Variable]) -> Callable[..., Variable]:
     """The gradient of the sum of cubes: its own derivatives are second ones."""
     return lambda x: grad(sum_over(build(x) ** 3), x)
 
@@ -62,7 +62,7 @@ DENSE = [
     Case(id="dense-from-sparse-float32", build=lambda data: csr(data).toarray(), inputs=[DATA.astype("float32")]),
     Case(id="dense-from-sparse-duplicates", build=lambda data: csr(data, *DOUBLE).toarray(),
          inputs=[np.array([2.0, 3.0, 4.0])], expected=[[0, 5, 0], [4, 0, 0]], shows=("sparse/0-duplicates",)),
-    Case(id="dense-from-sparse-duplicates-slope", build=_slope(lambda data: csr(data, *DOUBLE).toarray()),
+    Case(id="dense-from-sparse-duplicates-derivative", build=_derivative(lambda data: csr(data, *DOUBLE).toarray()),
          inputs=[np.array([2.0, 3.0, 4.0])], expected=[75, 75, 48]),
     Case(id="dense-from-sparse-as-many-entries-as-rows", inputs=[DATA[:4]],
          expected=[[0] * 4, [2, 0, 0, 1], [0] * 4, [0, 3, 0.5, 0]],
@@ -71,7 +71,7 @@ DENSE = [
          inputs=[np.zeros(0)], expected=np.zeros((2, 0)), shows=("sparse/0-empty",)),
     Case(id="dense-from-sparse-no-rows", build=lambda data: csr(data, [], [0], (0, 3)).toarray(), inputs=[np.zeros(0)],
          expected=np.zeros((0, 3))),
-    Case(id="dense-from-sparse-slope", build=_slope(lambda data: csr(data).toarray()), inputs=[DATA]),
+    Case(id="dense-from-sparse-derivative", build=_derivative(lambda data: csr(data).toarray()), inputs=[DATA]),
 ]  # fmt: skip
 
 FROM_DENSE = [
@@ -114,7 +114,7 @@ EVERYWHERE = [
 TRANSPOSE = [
     *_both("sparse-transpose", lambda x: x.T.toarray(), shows=("sparse/4-transpose",)),
     value("sparse-transpose-value", lambda data: csr(data).transpose().toarray(), [DATA], dense_of(DATA).T),
-    Case(id="sparse-transpose-slope", build=_slope(lambda data: csr(data).T.toarray()), inputs=[DATA]),
+    Case(id="sparse-transpose-derivative", build=_derivative(lambda data: csr(data).T.toarray()), inputs=[DATA]),
 ]
 
 CASTS = [
@@ -135,7 +135,8 @@ CASTS = [
 REFORMAT = [
     *_both("sparse-reformat-csc", lambda x: sp.csm_data(sp.csc_from_dense(x)) ** 2, shows=("sparse/3-csr_from_dense",)),
     *_both("sparse-reformat-csr", lambda x: sp.csr_from_dense(x).toarray() ** 2),
-    Case(id="sparse-reformat-slope", build=_slope(lambda data: sp.csc_from_dense(csr(data)).toarray()), inputs=[DATA]),
+    Case(id="sparse-reformat-derivative", build=_derivative(lambda data: sp.csc_from_dense(csr(data)).toarray()),
+         inputs=[DATA]),
     Case(id="sparse-reformat-duplicates", build=lambda data: sp.csc_from_dense(csr(data, *DOUBLE)).toarray(),
          inputs=[np.array([2.0, 3.0, 4.0])], expected=[[0, 5, 0], [4, 0, 0]]),
     value("sparse-reformat-indices", lambda data: sp.csm_indices(sp.csc_from_dense(csr(data))), [DATA],

@@ -39,7 +39,7 @@ CONSTRUCT = [
          wrt=(0,), ragged=True),
     Case(id="construct-sparse-regular", inputs=[VALUES],
          build=lambda v: sp.dense_from_sparse(_placed(v, ROWS), structured=False) ** 2),
-    Case(id="construct-sparse-slope", build=lambda v: grad(sum_over(_placed(v, ROWS).toarray() ** 3), v),
+    Case(id="construct-sparse-derivative", build=lambda v: grad(sum_over(_placed(v, ROWS).toarray() ** 3), v),
          inputs=[VALUES]),
     value("construct-sparse-float32", lambda v: _placed(v, np.array([], "int32")).toarray(),
           [np.zeros((0, 3), "float32")], np.zeros((4, 3), "float32")),
@@ -49,7 +49,7 @@ CONSTRUCT = [
 
 CSM_GRAD = [
     Case(id="csm-grad", build=_csm_grad, inputs=[G], expected=[0, 20, 10, 0, 30], shows=("sparse/2-CSMGrad",)),
-    Case(id="csm-grad-slope", build=lambda g: grad(sum_over(_csm_grad(g) ** 3), g), inputs=[G]),
+    Case(id="csm-grad-derivative", build=lambda g: grad(sum_over(_csm_grad(g) ** 3), g), inputs=[G]),
 ]
 
 CLEAN = [
@@ -73,7 +73,7 @@ CLEAN = [
          expected=[20, 30, 10]),
     value("sparse-sorted-duplicates", lambda x: sp.csm_data(_sorted(x, [2, 0, 0])), [G], [20, 30, 10]),
     value("sparse-sorted-indices", lambda x: sp.csm_indices(_sorted(x, [2, 0, 0])), [G], [0, 0, 2]),
-    Case(id="sparse-remove0-slope", numeric=False, ragged=True, inputs=[DATA],
+    Case(id="sparse-remove0-derivative", numeric=False, ragged=True, inputs=[DATA],
          build=lambda x: grad(sum_over(sp.remove0(csr(x)).toarray() ** 3), x)),
     value("sparse-clean-int16", lambda x: sp.clean(csc(x)).toarray(), [np.arange(5, dtype="int16")],
           dense_of(np.arange(5, dtype="int16")).T, ragged=True),

@@ -33,7 +33,8 @@ DIAG = [_diag(make, k) for make in (csr, csc) for k in (0, 1, -1, 2, -3, 5, -5)]
 CASES = [
     *DIAG,
     Case(id="sparse-diag-square", build=lambda data: csr(data, *SQUARE, (3, 3)).diagonal(), inputs=[V.repeat(2)[:4]]),
-    Case(id="sparse-diag-slope", build=lambda data: grad(sum_over(csc(data).diagonal(1) ** 3), data), inputs=[DATA]),
+    Case(id="sparse-diag-derivative", build=lambda data: grad(sum_over(csc(data).diagonal(1) ** 3), data),
+         inputs=[DATA]),
     value("sparse-diag-empty", lambda data: sp.diag(csr(data, [], [0], (0, 0))), [np.zeros(0)], np.zeros(0)),
     value("sparse-diag-int8", lambda data: sp.diag(csr(data), -1), [np.arange(5, dtype="int8")], [1, 0, 4]),
     Case(id="sparse-trace", build=lambda data: csc(data).trace(), inputs=[DATA], expected=dense_of(DATA).trace(),

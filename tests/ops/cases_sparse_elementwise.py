@@ -41,13 +41,13 @@ UNARY: dict[str, tuple[Any, np.ndarray, str]] = {
 """Name → (NumPy's function, data away from kinks, row of the surface)."""
 
 
-def _slope(build: Callable[..., Variable]) -> Callable[..., Variable]:
+def _derivative(build: Callable[..., Variable]) -> Callable[..., Variable]:
     """The gradient of the sum of squares: its own derivatives are second ones."""
     return lambda x, *rest: grad(sum_over(build(x, *rest) ** 2), x)
 
 
 def _unary(name: str, function: Any, data: np.ndarray, slug: str) -> list[Case]:
-    """A function of the entries, and its slope where that varies."""
+    """A function of the entries, and its derivative where that varies."""
     f, id = getattr(sp, name), f"structured-{name.removeprefix('structured_')}"
     options: dict[str, Any] = {
         "inputs": [data],
@@ -55,7 +55,7 @@ def _unary(name: str, function: Any, data: np.ndarray, slug: str) -> list[Case]:
     }
     rows = [Case(id=id, build=lambda data: f(csr(data)).toarray(), expected=dense_of(function(data)), **options)]
     if slug not in ("ceil-floor-trunc", "rint", "sign"):
-        rows.append(Case(id=f"{id}-slope", build=_slope(lambda data: f(csc(data)).toarray()), **options))
+        rows.append(Case(id=f"{id}-derivative", build=_derivative(lambda data: f(csc(data)).toarray()), **options))
     return rows
 
 
@@ -63,7 +63,7 @@ STRUCTURED = [row for name, columns in UNARY.items() for row in _unary(name, *co
 
 
 def _binary(name: str, function: Any, data: np.ndarray, s: float) -> list[Case]:
-    """A function of the matrix and a scalar, and the slopes of both."""
+    """A function of the matrix and a scalar, and the derivatives of both."""
 
     def applied(data: Variable, s: Variable) -> Variable:
         found: Variable = getattr(sp, f"structured_{name}")(csr(data), s).toarray()
@@ -73,8 +73,8 @@ def _binary(name: str, function: Any, data: np.ndarray, s: float) -> list[Case]:
     return [
         Case(id=f"structured-{name}", build=applied, inputs=[data, s], expected=dense_of(function(data, s)),
              shows=shows),
-        Case(id=f"structured-{name}-slope", build=_slope(applied), inputs=[data, s], shows=shows),
-        Case(id=f"structured-{name}-slope-of-scalar", inputs=[data, s], shows=shows,
+        Case(id=f"structured-{name}-derivative", build=_derivative(applied), inputs=[data, s], shows=shows),
+        Case(id=f"structured-{name}-derivative-of-scalar", inputs=[data, s], shows=shows,
              build=lambda data, s: grad(sum_over(applied(data, s) ** 2), s)),
     ]  # fmt: skip
 

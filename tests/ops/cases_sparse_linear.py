@@ -36,7 +36,7 @@ def general(A: Variable, b: Variable) -> Variable:
     return sp.solve(A, b, "bicgstab", tol=1e-13)
 
 
-def _slope(program: Program) -> Program:
+def _derivative(program: Program) -> Program:
     """The gradient of the sum of squares with respect to b: its derivatives are second ones."""
     return lambda A, b: grad(sum_over(program(A, b) ** 2), b)
 
@@ -52,7 +52,7 @@ def _all(program: Program, dense: Any, full: Any, name: str) -> list[Case]:
         on_data(f"{name}-static", program, COLUMN, dims=[(int((dense != 0).sum()),), (4,)], **on),
         on_data(f"{name}-no-columns", program, COLUMNS[:, :0], **on),
         on_data(f"{name}-zero", program, 0 * COLUMN, expected=0 * COLUMN, **on),
-        on_data(f"{name}-slope", _slope(program), COLUMN, **on),
+        on_data(f"{name}-derivative", _derivative(program), COLUMN, **on),
     ]
 
 

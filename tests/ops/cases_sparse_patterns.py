@@ -102,7 +102,7 @@ def _sampled(p: Parts, q: Parts) -> Variable:
     return product_values(p, q, indices, indptr)
 
 
-def _slopes(p: Parts, q: Parts) -> list[Variable]:
+def _derivatives(p: Parts, q: Parts) -> list[Variable]:
     """Gradients of Σ (p·q)², which depend on both: their derivatives are second ones."""
     product = sparse_product(p, q)
     return grad((product.data**2).sum(), [p.data, q.data])
@@ -175,8 +175,10 @@ CASES = [
     _two("product-of-products", OTHER, COLUMNS, lambda p, q: _dense(sparse_product(sparse_product(p, q.turned), q))),
     _two("product-pattern", OTHER, TALL, product_pattern, wrt=()),
     _two("product-sampled", OTHER, TALL, _sampled),
-    _two("product-slopes", OTHER, TALL, _slopes),
-    _two("product-slopes-of-values", OTHER, TALL, lambda p, q: grad((_sampled(p, q) ** 3).sum(), [p.data, q.data])),
+    _two("product-derivatives", OTHER, TALL, _derivatives),
+    _two(
+        "product-derivatives-of-values", OTHER, TALL, lambda p, q: grad((_sampled(p, q) ** 3).sum(), [p.data, q.data])
+    ),
     _two("sample-sparse", SORTED, OTHER, lambda p, q: sample_at(matrix_of(q), matrix_of(p)) * p.data),
     _two("sample-sparse-columns", SORTED, COLUMNS, lambda p, q: sample_at(matrix_of(q), matrix_of(p)) * p.data),
     _two("sample-duplicates", SORTED, SHUFFLED, _sample_of_duplicates),

@@ -62,7 +62,7 @@ def both(id: str, program: Program, *operands: Any, **options: Any) -> list[Case
     return [on_data(id, program, *operands, format=format, **options) for format in ("csr", "csc")]
 
 
-def _slope(program: Program) -> Program:
+def _derivative(program: Program) -> Program:
     """The gradient of the sum of cubes with respect to the last operand: its derivatives are second ones."""
     return lambda *xs: grad(sum_over(program(*xs) ** 3), xs[-1])
 
@@ -90,9 +90,9 @@ def _sums(op: Any, name: str) -> list[Case]:
     """Rows whose derivatives add sparse matrices up, or are zeros."""
     right = RIGHT[:, 0]
     return [
-        *both(f"{name}-second", _slope(op), RIGHT),
-        *both(f"{name}-second-vector", _slope(op), right),
-        *both(f"{name}-second-from-left", _slope(lambda A, x: op(x, A)), LEFT),
+        *both(f"{name}-second", _derivative(op), RIGHT),
+        *both(f"{name}-second-vector", _derivative(op), right),
+        *both(f"{name}-second-from-left", _derivative(lambda A, x: op(x, A)), LEFT),
         *both(
             f"{name}-mixed", op, right.astype("float32"), dtype="int32", wrt=(1,), expected=DENSE.astype(int) @ right
         ),
@@ -280,7 +280,7 @@ def _sparse_sparse() -> list[Case]:
         *both("true-dot-data", lambda A, y: sp.csm_data(sp.true_dot(A, y)), RIGHT),
         *both("true-dot-from-left", lambda A, x: sp.csm_data(sp.true_dot(x, A)), LEFT),
         *both("true-dot-sparse-grad", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y, False)), RIGHT, wrt=(0,)),
-        *both("true-dot-second", _slope(lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y))), RIGHT),
+        *both("true-dot-second", _derivative(lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y))), RIGHT),
         *both("true-dot-no-columns", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)), RIGHT[:, :0]),
     ]
 

@@ -78,7 +78,7 @@ CASES = [
          build=lambda x, y: _pair(sp.vstack, csr, csr, dtype="int32")(x, y).toarray()),
     Case(id="sparse-vstack-three", inputs=[DATA, OTHER, OTHER[:2]], expected=np.vstack([A, B, S]),
          build=lambda x, y, z: sp.vstack([csr(x), csr(y, INDICES, INDPTR), csr(z, *SHORT, (2, 3))]).toarray()),
-    Case(id="sparse-hstack-slope", inputs=[DATA, OTHER],
+    Case(id="sparse-hstack-derivative", inputs=[DATA, OTHER],
          build=lambda x, y: grad(sum_over(_pair(sp.hstack, csc, csc)(x, y).toarray() ** 3), x)),
     Case(id="sparse-vstack-empty", inputs=[DATA, np.zeros(0)], expected=A,
          build=lambda x, y: sp.vstack([csr(x), csr(y, [], [0], (0, 3))]).toarray(), shows=("sparse/0-empty",)),

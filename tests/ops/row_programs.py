@@ -153,7 +153,7 @@ def combined_programs(case: Case) -> list[RowProgram]:
     if not parts.wrt:
         return []
     pulled, pushed, curved = parts.pulled, parts.pushed, parts.curved()
-    together = {"all": [*parts.values, *pulled, *pushed, *curved], "slopes": [*pulled, *pushed]}
+    together = {"all": [*parts.values, *pulled, *pushed, *curved], "derivatives": [*pulled, *pushed]}
     if curved:
         together |= {"pushed": [*pushed, *curved], "pulled": [*curved, *pulled]}
     return [parts.program(f"{name}_{_identifier(case.id)}", results) for name, results in together.items()]

@@ -127,6 +127,6 @@ def test_groups_of_axes_make_a_product_of_matrices(formula: str) -> None:
 def test_gradients_of_products_are_products() -> None:
     """No transposition is materialised: the cotangent meets the operand with other letters."""
     x, w = symbol("n", "k"), symbol("k")
-    slope = grad(at.sum(at.dot(x, w)), w)
-    assert str(slope.owner.op) == "dot{spec=ik,i->k}"
-    assert slope.owner.inputs[0] is x
+    derivative = grad(at.sum(at.dot(x, w)), w)
+    assert str(derivative.owner.op) == "dot{spec=ik,i->k}"
+    assert derivative.owner.inputs[0] is x

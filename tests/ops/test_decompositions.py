@@ -145,10 +145,10 @@ def test_what_is_not_used_is_not_computed() -> None:
         (lambda x: at.qr(x, "r"), "qr_r", "qr"),
     ]:
         values = aot.function([x], build(x), name="alone").ir("tensor-opt")
-        slopes = aot.function([x], [build(x), grad((build(x) ** 2).sum(), x)], name="whole").ir("tensor-opt")
+        derivatives = aot.function([x], [build(x), grad((build(x) ** 2).sum(), x)], name="whole").ir("tensor-opt")
         assert values.count(f'aot.lapack "{alone}"') == values.count("aot.lapack") == 1
-        assert slopes.count(f'aot.lapack "{whole}"') == 1
-        assert f'aot.lapack "{alone}"' not in slopes
+        assert derivatives.count(f'aot.lapack "{whole}"') == 1
+        assert f'aot.lapack "{alone}"' not in derivatives
 
 
 # --- types -----------------------------------------------------------------------------------------------------------
@@ -237,9 +237,9 @@ def test_the_gradient_lives_in_the_triangle_that_is_read(rng: np.random.Generato
     x = symbol(3, 3)
     a = drawn(rng, 3, 3)
     for uplo, other in (("L", np.triu), ("U", np.tril)):
-        slope = grad(at.eigh(x, uplo)[1][0].sum() + at.eigvalsh(x, uplo)[0], x).eval({x: a})
-        assert np.all(other(slope, 1 if uplo == "L" else -1) == 0)
-        assert np.all(slope[np.tril_indices(3) if uplo == "L" else np.triu_indices(3)] != 0)
+        derivative = grad(at.eigh(x, uplo)[1][0].sum() + at.eigvalsh(x, uplo)[0], x).eval({x: a})
+        assert np.all(other(derivative, 1 if uplo == "L" else -1) == 0)
+        assert np.all(derivative[np.tril_indices(3) if uplo == "L" else np.triu_indices(3)] != 0)
 
 
 def test_the_jacobian_of_eigenvalues_is_one_batch(rng: np.random.Generator) -> None:
@@ -256,10 +256,10 @@ def test_equal_eigenvalues_leave_no_nan() -> None:
     x = symbol(3, 3)
     w, v = at.eigh(x)
     cost = (v**3).sum() + (w**3).sum()
-    slope = grad(cost, x)
+    derivative = grad(cost, x)
     for value in (np.eye(3), np.diag([1.0, 1.0, 2.0]), np.zeros((3, 3))):
-        assert np.isfinite(slope.eval({x: value})).all()
-        assert np.isfinite(grad((slope**2).sum(), x).eval({x: value})).all()
+        assert np.isfinite(derivative.eval({x: value})).all()
+        assert np.isfinite(grad((derivative**2).sum(), x).eval({x: value})).all()
 
 
 def test_a_large_direction_does_not_spoil_the_derivative_of_expm() -> None:

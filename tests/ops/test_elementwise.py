@@ -85,8 +85,8 @@ def test_literals_are_weak(dtype: str, literal: float, result: str) -> None:
 
 def test_literals_keep_full_precision() -> None:
     x = at.iscalar("x")
-    slope = grad(0.1 * x, x)
-    assert slope.eval({x: 3}) == 0.1
+    derivative = grad(0.1 * x, x)
+    assert derivative.eval({x: 3}) == 0.1
     y = at.dscalar("y")
     assert grad(2.0**y, y).eval({y: 0.0}) == np.log(2.0)
 
@@ -177,7 +177,7 @@ def _psi(order: int, x: float) -> float:
         return float(mp.psi(order, mp.mpf(x)))
 
 
-def test_polygamma_of_known_orders_and_its_slopes() -> None:
+def test_polygamma_of_known_orders_and_its_derivatives() -> None:
     """Against mpmath; float32 against float64."""
     x, single = at.dvector("x"), at.fvector("single")
     values = [at.polygamma(n, x) for n in ORDERS]
@@ -198,10 +198,10 @@ def test_polygamma_of_orders_in_a_tensor() -> None:
     f = aot.function([n, x], [y, grad(y.sum(), x)])
     orders = np.resize(np.arange(12), len(POSITIVE))
     for run in (f, f.reference):
-        value, slope = run(orders, POSITIVE)
+        value, derivative = run(orders, POSITIVE)
         np.testing.assert_allclose(value, [_psi(int(k), v) for k, v in zip(orders, POSITIVE, strict=True)], rtol=2e-14)
         np.testing.assert_allclose(
-            slope, [_psi(int(k) + 1, v) for k, v in zip(orders, POSITIVE, strict=True)], rtol=2e-14
+            derivative, [_psi(int(k) + 1, v) for k, v in zip(orders, POSITIVE, strict=True)], rtol=2e-14
         )
         np.testing.assert_array_equal(run([-1, 2, 3], [1.0, -1.0, 0.0])[0], [np.nan, -np.inf, np.inf])
     np.testing.assert_allclose(at.polygamma(n, 2.5).eval({n: [0, 1]}), [_psi(0, 2.5), _psi(1, 2.5)], rtol=1e-14)
@@ -231,9 +231,9 @@ def test_polygamma_says_what_an_order_is() -> None:
 def test_second_derivatives() -> None:
     x = at.scalar("x")
     for build, expected in ((at.log, -0.25), (at.sqrt, -0.25 * 2**-1.5), (lambda v: v**3, 12.0), (at.psi, None)):
-        slope = grad(build(x), x)
+        derivative = grad(build(x), x)
         if expected is not None:
-            assert grad(slope, x).eval({x: 2.0}) == pytest.approx(expected, rel=1e-14)
+            assert grad(derivative, x).eval({x: 2.0}) == pytest.approx(expected, rel=1e-14)
 
 
 def test_infinity_needs_no_warning() -> None:

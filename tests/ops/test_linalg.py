@@ -111,7 +111,7 @@ def test_options_are_refused_at_once(refused: Callable[[Variable], Any]) -> None
 
 
 def test_only_the_named_triangle_is_read() -> None:
-    """nan in the other one leaves no trace, in values and in slopes."""
+    """nan in the other one leaves no trace, in values and in derivatives."""
     a, b = at.matrix("a"), at.vector("b")
     upper = np.triu(np.full((4, 4), np.nan), 1)
     low = np.tril(np.ones((4, 4))) + 5 * np.eye(4)
@@ -153,12 +153,12 @@ def test_what_users_of_scipy_expect() -> None:
     assert found[1].dtype == np.int32 and found[5].dtype == np.int64
 
 
-def test_the_slope_of_cholesky_lives_in_the_lower_triangle() -> None:
+def test_the_derivative_of_cholesky_lives_in_the_lower_triangle() -> None:
     """Numbers of the specification."""
     a = at.matrix("a")
     weights, point = np.array([[1.0, 2], [3, 4]]), np.array([[4.0, 2], [2, 3]])
-    slope = Lop(at.cholesky(a), a, weights).eval({a: point})
-    np.testing.assert_allclose(slope, [[0.22855, 0], [0.08579, 1.41421]], atol=5e-6)
+    derivative = Lop(at.cholesky(a), a, weights).eval({a: point})
+    np.testing.assert_allclose(derivative, [[0.22855, 0], [0.08579, 1.41421]], atol=5e-6)
 
 
 @pytest.mark.parametrize(
@@ -175,15 +175,15 @@ def test_the_slope_of_cholesky_lives_in_the_lower_triangle() -> None:
     ],
     ids=["cholesky", "triangular", "solve", "pos", "inv", "det", "slogdet", "lu"],
 )
-def test_slopes_can_be_differentiated(build: Callable[[Variable], Variable]) -> None:
-    """The Hessian of a sum of sines against central differences of the slope; by Jacobian, so batches are in it."""
+def test_derivatives_can_be_differentiated(build: Callable[[Variable], Variable]) -> None:
+    """The Hessian of a sum of sines against central differences of the gradient; by Jacobian, so batches are in it."""
     a = at.matrix("a", shape=(3, 3))
     rng = np.random.default_rng(3)
     point = rng.normal(size=(3, 3))
     point = point @ point.T + 3 * np.eye(3)
-    slope = grad(at.sin(build(a)).sum(), a)
-    hessian = jacobian(slope.ravel(), a)
-    f = aot.function([a], [slope, hessian], name="hessian")
+    derivative = grad(at.sin(build(a)).sum(), a)
+    hessian = jacobian(derivative.ravel(), a)
+    f = aot.function([a], [derivative, hessian], name="hessian")
     found = f(point)[1]
     np.testing.assert_allclose(found, f.reference(point)[1], rtol=1e-8, atol=1e-12)
     for _ in range(3):
@@ -202,12 +202,12 @@ def test_singular_matrices_have_cofactors() -> None:
         for lost in (1, 2):
             values[max(n - lost, 0) :] = 0
             point = (left * values) @ right
-            for value, slope in (f(point), f.reference(point)):
+            for value, derivative in (f(point), f.reference(point)):
                 expected = np.zeros((n, n))
                 if lost == 1 or n == 1:
                     sign = np.linalg.det(left) * np.linalg.det(right)
                     expected = sign * np.prod(values[: n - 1]) * np.outer(left[:, -1], right[-1])
-                np.testing.assert_allclose(slope, expected, atol=1e-13 * max(np.abs(point).max(), 1) ** n * 10)
+                np.testing.assert_allclose(derivative, expected, atol=1e-13 * max(np.abs(point).max(), 1) ** n * 10)
                 assert abs(value) < 1e-13 * max(np.abs(point).max(), 1) ** n
 
 

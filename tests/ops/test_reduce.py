@@ -98,15 +98,15 @@ def test_logsumexp_in_higher_order(rng: np.random.Generator) -> None:
     x = symbol("float64", None)
     point = rng.normal(size=4)
     s = np.exp(point) / np.exp(point).sum()
-    slope = grad(logsumexp(x), x)
-    rows = [grad(slope[k], x).eval({x: point}) for k in range(4)]
+    derivative = grad(logsumexp(x), x)
+    rows = [grad(derivative[k], x).eval({x: point}) for k in range(4)]
     np.testing.assert_allclose(rows, np.diag(s) - np.outer(s, s), rtol=1e-12, atol=1e-15)
 
 
 def test_second_derivative_of_a_product_with_zeros() -> None:
     x = symbol("float64", None)
-    slope = grad(at.prod(x), x)
-    rows = [grad(slope[k], x).eval({x: [2.0, 0.0, 4.0]}) for k in range(3)]
+    derivative = grad(at.prod(x), x)
+    rows = [grad(derivative[k], x).eval({x: [2.0, 0.0, 4.0]}) for k in range(3)]
     np.testing.assert_array_equal(rows, [[0, 4, 0], [4, 0, 2], [0, 2, 0]])
 
 
@@ -117,11 +117,11 @@ def test_lengths_are_flat_at_0_in_every_order() -> None:
     np.testing.assert_array_equal(grad(at.sum(first), x).eval({x: np.zeros(2)}), [0, 0])
 
 
-def test_slopes_of_a_running_product_take_linear_time() -> None:
+def test_derivatives_of_a_running_product_take_linear_time() -> None:
     """No n × n table: for a line of 300,000 elements that would be 720 GB."""
     x = at.dvector("x")
-    slopes = grad(at.cumprod(x).sum(), x)
+    derivatives = grad(at.cumprod(x).sum(), x)
     line = np.ones(300_000)
     line[200_000] = 0
-    found = slopes.eval({x: line})
+    found = derivatives.eval({x: line})
     assert (found[0], found[199_999], found[200_000], found[200_001]) == (199_999 + 1, 1, 100_000, 0)

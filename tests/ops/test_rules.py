@@ -89,10 +89,10 @@ def test_modes_are_adjoint(case: Case, rng: np.random.Generator) -> None:
     weights = [_direction(rng, value) for value in values]
     pulled = _evaluate(Lop(outputs, wrt, weights), variables, arrays)
     pushed = _evaluate(Rop(outputs, wrt, directions), variables, arrays)
-    for x, slope, position in zip(wrt, pulled, case.differentiable(arrays), strict=True):
-        assert slope.shape == arrays[position].shape
-        assert slope.dtype.kind == "f"
-        assert x.dtype in (slope.dtype.name, "bool") or x.dtype.lstrip("u").startswith("int")
+    for x, derivative, position in zip(wrt, pulled, case.differentiable(arrays), strict=True):
+        assert derivative.shape == arrays[position].shape
+        assert derivative.dtype.kind == "f"
+        assert x.dtype in (derivative.dtype.name, "bool") or x.dtype.lstrip("u").startswith("int")
     for tangent, value in zip(pushed, values, strict=True):
         assert tangent.shape == value.shape
     if all(np.all(np.isfinite(x)) for x in (*pulled, *pushed)):
@@ -103,7 +103,7 @@ def test_modes_are_adjoint(case: Case, rng: np.random.Generator) -> None:
 
 
 @SMOOTH
-def test_slopes_agree_with_differences(case: Case, rng: np.random.Generator) -> None:
+def test_derivatives_agree_with_differences(case: Case, rng: np.random.Generator) -> None:
     """⟨Jᵀ·ȳ, ẋ⟩ against (⟨ȳ, f(x + hẋ)⟩ − ⟨ȳ, f(x − hẋ)⟩) / 2h along some random directions."""
     arrays = case.draw(rng)
     positions = case.differentiable(arrays)
@@ -123,20 +123,20 @@ def test_slopes_agree_with_differences(case: Case, rng: np.random.Generator) -> 
 
 @pytest.mark.shows("gradient/11-choose-kink")
 @over(case for case in CASES if case.specials)
-def test_slopes_at_special_points(case: Case, rng: np.random.Generator) -> None:
-    """Documented subgradients and limits: ȳᵀ·J for ȳ of ones, and the same slopes in forward mode."""
+def test_derivatives_at_special_points(case: Case, rng: np.random.Generator) -> None:
+    """Documented subgradients and limits: ȳᵀ·J for ȳ of ones, and the same derivatives in forward mode."""
     arrays = case.draw(rng)
     variables = case.variables(arrays)
     outputs = case.outputs(variables)
     weights = [np.ones_like(value) for value in _evaluate(outputs, variables, arrays)]
     assert case.specials is not None
-    for position, slope in case.specials.items():
+    for position, derivative in case.specials.items():
         x = variables[position]
         pulled, pushed = Lop(outputs, x, weights), Rop(outputs, x, np.ones(arrays[position].shape))
-        np.testing.assert_allclose(_evaluate([pulled], variables, arrays)[0], slope, rtol=1e-12, err_msg="reverse")
+        np.testing.assert_allclose(_evaluate([pulled], variables, arrays)[0], derivative, rtol=1e-12, err_msg="reverse")
         if arrays[position].shape == weights[0].shape and len(weights) == 1:
             found = _evaluate(list(pushed), variables, arrays)[0]
-            np.testing.assert_allclose(found, np.broadcast_to(slope, found.shape), rtol=1e-12, err_msg="forward")
+            np.testing.assert_allclose(found, np.broadcast_to(derivative, found.shape), rtol=1e-12, err_msg="forward")
 
 
 @ALL
@@ -181,7 +181,7 @@ def test_compiled_is_reference(case: Case, compiled: CompiledRows) -> None:
 @pytest.mark.again
 @pytest.mark.parametrize("case", [pytest.param(one, id=one.id) for one in DIFFERENTIABLE if one.compiles])
 def test_outputs_are_right_together(case: Case, combined: CompiledRows) -> None:
-    """Values, slopes, tangents and Hessian products of one graph share loops and storage, and keep their numbers."""
+    """Values, gradients, tangents and Hessian products of one graph share loops and storage, and keep their numbers."""
     results = combined.results(case)
     if not results:
         pytest.skip("no floating input")

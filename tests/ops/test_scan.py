@@ -110,22 +110,22 @@ def test_power_and_polynomial() -> None:
 def test_gradient_of_a_running_product() -> None:
     x, s = at.vector("x"), at.scalar("s")
     last = scan(lambda row, old: row * old, x, s)[-1]
-    for slope, expected in zip(aot.grad(last, [x, s]), ([240, 120, 80, 60, 48], 120), strict=True):
-        np.testing.assert_allclose(slope.eval({x: X, s: 2.0}), expected)
+    for derivative, expected in zip(aot.grad(last, [x, s]), ([240, 120, 80, 60, 48], 120), strict=True):
+        np.testing.assert_allclose(derivative.eval({x: X, s: 2.0}), expected)
 
 
 def test_a_truncated_gradient_sees_the_last_steps() -> None:
-    """Of s·x₀·x₁·x₂·x₃·x₄, the slopes of the last two factors; none of what came before."""
+    """Of s·x₀·x₁·x₂·x₃·x₄, the derivatives of the last two factors; none of what came before."""
     x, s = at.vector("x"), at.scalar("s")
     last = scan(lambda row, old: row * old, x, s, truncate_gradient=2)[-1]
-    slopes = aot.grad(last, [x, s])
-    np.testing.assert_allclose(slopes[0].eval({x: X, s: 2.0}), [0, 0, 0, 60, 48])
-    assert float(slopes[1].eval({x: X, s: 2.0})) == 0.0
-    np.testing.assert_allclose(slopes[0].eval({x: X[:2], s: 2.0}), [4, 2])
-    assert float(slopes[1].eval({x: X[:2], s: 2.0})) == 2.0
+    derivatives = aot.grad(last, [x, s])
+    np.testing.assert_allclose(derivatives[0].eval({x: X, s: 2.0}), [0, 0, 0, 60, 48])
+    assert float(derivatives[1].eval({x: X, s: 2.0})) == 0.0
+    np.testing.assert_allclose(derivatives[0].eval({x: X[:2], s: 2.0}), [4, 2])
+    assert float(derivatives[1].eval({x: X[:2], s: 2.0})) == 2.0
 
 
-def test_rows_that_no_step_reads_have_slope_zero() -> None:
+def test_rows_that_no_step_reads_have_derivative_zero() -> None:
     x = at.vector("x")
     total = scan(lambda row: at.sqr(row), x, n_steps=2).sum()
     np.testing.assert_allclose(aot.grad(total, x).eval({x: X}), [2, 4, 0, 0, 0])
@@ -134,9 +134,9 @@ def test_rows_that_no_step_reads_have_slope_zero() -> None:
 def test_gradient_after_no_steps() -> None:
     x, s = at.vector("x"), at.scalar("s")
     total = aot.reduce(lambda row, old: row * old, x, s, return_updates=False)
-    slopes = aot.grad(at.sqr(total), [x, s])
-    assert slopes[0].eval({x: np.zeros(0), s: 3.0}).shape == (0,)
-    assert float(slopes[1].eval({x: np.zeros(0), s: 3.0})) == 6.0
+    derivatives = aot.grad(at.sqr(total), [x, s])
+    assert derivatives[0].eval({x: np.zeros(0), s: 3.0}).shape == (0,)
+    assert float(derivatives[1].eval({x: np.zeros(0), s: 3.0})) == 6.0
 
 
 def test_disconnected_zero_and_null_are_told_apart() -> None:

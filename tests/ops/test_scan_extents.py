@@ -69,6 +69,6 @@ def test_a_value_that_one_branch_hands_to_another(tmp_path: Path) -> None:
     given = np.array([[0.5, -1.0], [-0.5, 2.0], [1.5, 0.1]])
     ways, tangents = np.arange(6.0).reshape(3, 2), np.linspace(-1, 1, 6).reshape(3, 2)
     is_exp = given[:, :1] > 0
-    slope, curved = aot.compile(f, tmp_path).load().f(given, ways, tangents)
-    np.testing.assert_allclose(slope, np.where(is_exp, ways * np.exp(given), 2.0 * ways), rtol=1e-14)
+    derivative, curved = aot.compile(f, tmp_path).load().f(given, ways, tangents)
+    np.testing.assert_allclose(derivative, np.where(is_exp, ways * np.exp(given), 2.0 * ways), rtol=1e-14)
     np.testing.assert_allclose(curved, np.where(is_exp, ways * np.exp(given) * tangents, 0.0), rtol=1e-14)

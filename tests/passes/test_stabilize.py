@@ -35,7 +35,7 @@ def log1mexp(x: Array) -> Array:
     return np.where(x > -np.log(2), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-def slope_of(formula: Callable[[Variable], Variable]) -> Callable[[Variable], Variable]:
+def derivative_of(formula: Callable[[Variable], Variable]) -> Callable[[Variable], Variable]:
     """The derivative as the chain rule gives it."""
     return lambda x: grad(at.sum(formula(x)), x)  # type: ignore[no-any-return]
 
@@ -61,11 +61,11 @@ CASES: dict[str, Case] = {
     "1 - 1/(1 + exp(-x))": (lambda x: 1 - 1 / (1 + at.exp(-x)), lambda x: expit(-x)),
     "exp(x)/(1 + exp(x))": (lambda x: at.exp(x) / (1 + at.exp(x)), expit),
     "3 exp(-x)/(1 + exp(-x))": (lambda x: 3 * at.exp(-x) / (1 + at.exp(-x)), lambda x: 3 * expit(-x)),
-    "d log(1 + exp(x))": (slope_of(lambda x: at.log(1 + at.exp(x))), expit),
-    "d log(sigmoid(x))": (slope_of(lambda x: at.log(at.sigmoid(x))), lambda x: expit(-x)),
-    "d log(1 - sigmoid(x))": (slope_of(lambda x: at.log(1 - at.sigmoid(x))), lambda x: -expit(x)),
-    "d log(1/(1 + exp(-x)))": (slope_of(lambda x: at.log(1 / (1 + at.exp(-x)))), lambda x: expit(-x)),
-    "d 1/(1 + exp(-x))": (slope_of(lambda x: 1 / (1 + at.exp(-x))), lambda x: expit(x) * expit(-x)),
+    "d log(1 + exp(x))": (derivative_of(lambda x: at.log(1 + at.exp(x))), expit),
+    "d log(sigmoid(x))": (derivative_of(lambda x: at.log(at.sigmoid(x))), lambda x: expit(-x)),
+    "d log(1 - sigmoid(x))": (derivative_of(lambda x: at.log(1 - at.sigmoid(x))), lambda x: -expit(x)),
+    "d log(1/(1 + exp(-x)))": (derivative_of(lambda x: at.log(1 / (1 + at.exp(-x)))), lambda x: expit(-x)),
+    "d 1/(1 + exp(-x))": (derivative_of(lambda x: 1 / (1 + at.exp(-x))), lambda x: expit(x) * expit(-x)),
 }
 
 
@@ -135,7 +135,7 @@ def test_a_denominator_that_may_be_negative_stays() -> None:
 
 def test_guards_of_logarithms_disappear() -> None:
     """The derivative of log(1 + exp(x)) needs no test for a negative operand, no exponential, no quotient."""
-    module = imported(slope_of(lambda x: at.log(1 + at.exp(x))), 1)
+    module = imported(derivative_of(lambda x: at.log(1 + at.exp(x))), 1)
     PassRunner(verify=True).run(module, TENSOR_RECIPE)
     names = {op.name for op in module.walk()}
     assert not names & {"arith.select", "arith.cmpf", "arith.divf", math.ExpOp.name}

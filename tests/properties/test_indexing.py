@@ -90,10 +90,10 @@ def test_index_agrees_with_numpy(is_symbolic: bool, case: tuple[np.ndarray, tupl
             values[items[position]] = value
     window = x[tuple(items)]
     np.testing.assert_array_equal(window.eval(values), expected)
-    added, replaced, slopes = array.copy(), array.copy(), np.zeros_like(array)
+    added, replaced, derivatives = array.copy(), array.copy(), np.zeros_like(array)
     np.add.at(added, index, 0.5)
     replaced[index] = -1.0
-    np.add.at(slopes, index, 1.0)
+    np.add.at(derivatives, index, 1.0)
     np.testing.assert_array_equal(inc_subtensor(window, 0.5).eval(values), added)
     np.testing.assert_array_equal(set_subtensor(window, -1.0).eval(values), replaced)
-    np.testing.assert_array_equal(grad(window.sum(), x).eval(values), slopes)
+    np.testing.assert_array_equal(grad(window.sum(), x).eval(values), derivatives)

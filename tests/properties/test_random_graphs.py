@@ -1,4 +1,4 @@
-"""Random programs with shared subexpressions and broadcasting: three ways to one number, two to a slope."""
+"""Random programs with shared subexpressions and broadcasting: three ways to one number, two to a derivative."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def test_a_sum_has_the_union_of_patterns(format: str, second: str) -> None:
     for found in both_ways([x, y], x + y, a, b):
         np.testing.assert_array_equal(found.toarray(), a.toarray() + b.toarray())
         assert (found.format, found.nnz) == (format, 6)  # what cancels stays, and so does a stored zero
-    for slope in both_ways([x, y], grad(sp.sp_sum((x + y) * D), y), a, b):
-        np.testing.assert_array_equal(dense(slope), D)
+    for derivative in both_ways([x, y], grad(sp.sp_sum((x + y) * D), y), a, b):
+        np.testing.assert_array_equal(dense(derivative), D)
 
 
 @pytest.mark.shows("sparse/5-mul_s_s", "sparse/0-output-format")
@@ -107,8 +107,8 @@ def test_zero_adds_nothing() -> None:
 def test_terms_on_one_pattern_add_as_vectors() -> None:
     """No union is made for x + f(x), nor for the sum of gradients that x collects."""
     x = sp.csr_matrix("x", shape=("m", "n"))
-    slope = grad(sp.sp_sum(sp.sin(x) + x * x + sp.structured_exp(x), sparse_grad=True), x)
-    f = aot.function([x], [x + sp.sin(x) - 2 * x, slope])
+    derivative = grad(sp.sp_sum(sp.sin(x) + x * x + sp.structured_exp(x), sparse_grad=True), x)
+    f = aot.function([x], [x + sp.sin(x) - 2 * x, derivative])
     assert "union" not in f.ir("tensor")
     assert "positions" not in f.ir("tensor")
     a = stored()
@@ -127,10 +127,10 @@ def test_a_variable_that_is_used_several_times(format: str) -> None:
     mask = (stored("csr").astype(bool) + 0).toarray()
     mask[0, 2] = 1
     expected = 2 * a.toarray() + b.toarray() * ((b.toarray() != 0) & (mask != 0)) + mask
-    for slope in both_ways([x, y, d], grad(cost, x), a, b, D):
-        np.testing.assert_array_equal(dense(slope), expected)
-    for slope in both_ways([x, y, d], grad(cost + sp.sp_sum(x), x), a, b, D):
-        np.testing.assert_array_equal(dense(slope), expected + 1)
+    for derivative in both_ways([x, y, d], grad(cost, x), a, b, D):
+        np.testing.assert_array_equal(dense(derivative), expected)
+    for derivative in both_ways([x, y, d], grad(cost + sp.sp_sum(x), x), a, b, D):
+        np.testing.assert_array_equal(dense(derivative), expected + 1)
     direction = sp.matrix(format, "p")
     product = hessian_vector_product(sp.sp_sum(sp.sqr(x) * d), x, direction)
     for found in both_ways([x, d, direction], product, a, D, a):
@@ -139,8 +139,8 @@ def test_a_variable_that_is_used_several_times(format: str) -> None:
 
 def test_what_does_not_depend_has_a_sparse_zero() -> None:
     x, d = sp.csc_matrix("x"), at.matrix("d")
-    slope = grad(d.sum(), x, disconnected_inputs="ignore")
-    for found in both_ways([x, d], slope, stored("csc"), D):
+    derivative = grad(d.sum(), x, disconnected_inputs="ignore")
+    for found in both_ways([x, d], derivative, stored("csc"), D):
         assert (found.format, found.nnz, found.shape) == ("csc", 0, (2, 3))
     n = sp.csr_matrix("n", dtype="int32")
     for found in both_ways([n], grad(sp.sp_sum(n * 1.5), n), stored("csr", "int32")):
@@ -302,9 +302,9 @@ def test_comparisons(name: str) -> None:
         ):
             assert found.dtype == "uint8"
             np.testing.assert_array_equal(found, expected)
-    slope = grad((compared(x, d) * d).sum(), x)
-    assert slope.is_sparse
-    assert slope.eval({x: a, d: D}).nnz == 0
+    derivative = grad((compared(x, d) * d).sum(), x)
+    assert derivative.is_sparse
+    assert derivative.eval({x: a, d: D}).nnz == 0
 
 
 def test_comparison_operators() -> None:
@@ -326,8 +326,8 @@ def test_stored_zeros_are_mapped(format: str) -> None:
     for found in both_ways([x], y, a):
         assert found.nnz == 4
         np.testing.assert_allclose(found.data, np.exp(a.data), rtol=1e-14)
-    slope = grad(sp.sp_sum(y * D), x)
-    for found in both_ways([x], slope, a):
+    derivative = grad(sp.sp_sum(y * D), x)
+    for found in both_ways([x], derivative, a):
         assert found.format == format
         np.testing.assert_allclose(found.toarray(), y.eval({x: a}).toarray() * D, rtol=1e-14)
     logs = both_ways([x], sp.structured_log(x), a)[1]
@@ -360,7 +360,7 @@ def test_nothing_is_changed() -> None:
 
 @pytest.mark.shows("sparse/0-duplicates", "sparse/0-unsorted")
 def test_gradients_see_the_merged_matrix() -> None:
-    """For CSM with a place twice each of its entries gets the slope of their sum, whatever adds up on the way."""
+    """For CSM with a place twice each of its entries gets the derivative of their sum, whatever adds up on the way."""
     data = at.vector("data")
     x = sp.CSR(data, np.array([1, 1, 0]), np.array([0, 3, 3]), (2, 3))
     values = np.array([1.0, 2.0, 5.0])

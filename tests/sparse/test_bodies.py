@@ -47,9 +47,9 @@ def test_a_loop_reads_a_sparse_matrix(format: str) -> None:
     plain = (dense[-1] ** 2).sum()
     expected = [y.eval({d: VALUE.toarray(), v: START}) for y in (plain, *aot.grad(plain, [d, v]))]
     expected[1] = np.where(VALUE.toarray() != 0, expected[1], 0)
-    slopes = aot.grad(cost, [x, v])
-    assert slopes[0].is_sparse
-    _agree([x, v], [cost, *slopes], [VALUE.asformat(format), START], expected)
+    derivatives = aot.grad(cost, [x, v])
+    assert derivatives[0].is_sparse
+    _agree([x, v], [cost, *derivatives], [VALUE.asformat(format), START], expected)
 
 
 def test_a_captured_product_of_matrices_and_a_constant() -> None:
@@ -67,8 +67,8 @@ def test_a_step_takes_rows() -> None:
     x = sp.csr_matrix("x")
     found, _ = aot.map(lambda i: x[i : i + 1].sum(), at.arange(5))
     cost = (found * np.arange(5.0)).sum()
-    slope = np.where(VALUE.toarray() != 0, np.arange(5.0)[:, None], 0)
-    _agree([x], [found, aot.grad(cost, x)], [VALUE], [VALUE.toarray().sum(1), slope])
+    derivative = np.where(VALUE.toarray() != 0, np.arange(5.0)[:, None], 0)
+    _agree([x], [found, aot.grad(cost, x)], [VALUE], [VALUE.toarray().sum(1), derivative])
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_branches_may_be_sparse(condition: bool) -> None:
     sums = chosen.sum(axis=0)
     dense = VALUE.toarray()
     expected = dense[1:].copy() if condition else 2 * dense[:, :3]
-    slope = np.zeros((5, 5))
+    derivative = np.zeros((5, 5))
     if condition:
-        slope[1:] = dense[1:] != 0
+        derivative[1:] = dense[1:] != 0
     else:
-        slope[:, :3] = 2.0 * (dense[:, :3] != 0)
+        derivative[:, :3] = 2.0 * (dense[:, :3] != 0)
     cost = sp.sp_sum(chosen, sparse_grad=True)
-    _agree([c, x], [chosen, sums, aot.grad(cost, x)], [condition, VALUE], [expected, expected.sum(0), slope])
+    _agree([c, x], [chosen, sums, aot.grad(cost, x)], [condition, VALUE], [expected, expected.sum(0), derivative])
 
 
 def test_branches_that_do_not_fit() -> None:
@@ -117,9 +117,9 @@ def test_composites_take_and_give_sparse_matrices() -> None:
     x, v = sp.csr_matrix("x"), at.dvector("v")
     matrix, vector = op(x, v)
     dense = VALUE.toarray()
-    slopes = aot.grad((vector**2).sum(), [x, v])
+    derivatives = aot.grad((vector**2).sum(), [x, v])
     expected = [2 * dense, dense @ START, np.outer(2 * dense @ START, START), 2 * dense.T @ dense @ START]
-    f = aot.function([x, v], [matrix, vector, *slopes])
+    f = aot.function([x, v], [matrix, vector, *derivatives])
     for found in (f(VALUE, START), f.reference(VALUE, START)):
         for one, wanted in zip(found, expected, strict=True):
             np.testing.assert_allclose(one.toarray() if hasattr(one, "toarray") else one, wanted, rtol=1e-12)

@@ -64,10 +64,10 @@ def test_the_gradient_of_a_table_is_sparse() -> None:
     """Rows 2, 0, 2 and −1 of a table: the gradient stores them, twice the one that comes twice."""
     table, rows = at.dmatrix("table"), at.lvector("rows")
     read = sp.sparse_grad(table[rows])
-    slope = aot.grad((read**2).sum(), table)
-    assert slope.is_sparse
-    assert slope.format == "csc"
-    f = aot.function([table, rows], [read, slope])
+    derivative = aot.grad((read**2).sum(), table)
+    assert derivative.is_sparse
+    assert derivative.format == "csc"
+    f = aot.function([table, rows], [read, derivative])
     values, places = np.arange(1.0, 9.0).reshape(4, 2), [2, 0, 2, -1]
     expected = np.array([[2.0, 4.0], [0.0, 0.0], [20.0, 24.0], [14.0, 16.0]])
     for found in (f(values, places), f.reference(values, places)):

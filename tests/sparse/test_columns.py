@@ -33,6 +33,6 @@ def test_tiles_of_scattered_sums_keep_every_dependence() -> None:
     """A sum that several tiles add to, at places that are read, is one sum to the verifier."""
     A, X = sp.csr_matrix("A"), at.matrix("X", shape=("n", "n"))
     C, D = at.matrix("C", shape=("n", "n")), at.matrix("D", shape=("n", "n"))
-    slopes = Lop([at.tanh(A @ X)], [X], [C])
-    f = aot.function([A, X, C, D], [*slopes, *Rop(slopes, [X], [D])], name="curved")
+    derivatives = Lop([at.tanh(A @ X)], [X], [C])
+    f = aot.function([A, X, C, D], [*derivatives, *Rop(derivatives, [X], [D])], name="curved")
     lower([f], Options(verify=True))

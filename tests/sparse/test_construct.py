@@ -81,8 +81,8 @@ def test_the_gradient_of_csm_counts_each_entry_once() -> None:
     data = at.vector("data")
     x = sp.CSR(data, [1, 1, 0], [0, 2, 3], (2, 2))
     for dense in (x.toarray(), sp.dense_from_sparse(x, structured=False)):
-        slope = grad((dense * np.array([[0.0, 1.0], [5.0, 0.0]])).sum(), data)
-        np.testing.assert_array_equal(slope.eval({data: np.ones(3)}), [1, 1, 5])
+        derivative = grad((dense * np.array([[0.0, 1.0], [5.0, 0.0]])).sum(), data)
+        np.testing.assert_array_equal(derivative.eval({data: np.ones(3)}), [1, 1, 5])
 
 
 @pytest.mark.shows("sparse/0-duplicates")
@@ -102,14 +102,14 @@ def test_the_gradient_of_csm_takes_a_sparser_cotangent() -> None:
     g = scipy.sparse.csr_matrix(np.array([[7.0, 0, 0], [0, 0, 9.0]]))
     np.testing.assert_array_equal(Lop(x, data, sp.constant(g)).eval({data: np.ones(3)}), [0, 7, 0])
     vectors = [at.vector(), *(at.vector(dtype="int32") for _ in range(3))]
-    slope = sp.csm_grad(*vectors, g.data, g.indices, g.indptr, g.shape)
+    derivative = sp.csm_grad(*vectors, g.data, g.indices, g.indptr, g.shape)
     values = dict(
         zip(vectors, (np.ones(3), *(np.array(v, "int32") for v in ([2, 0, 1], [0, 2, 3], (2, 3)))), strict=True)
     )
-    np.testing.assert_array_equal(slope.eval(values), [0, 7, 0])
+    np.testing.assert_array_equal(derivative.eval(values), [0, 7, 0])
     assert sp.csm_grad == sp.CSMGrad()
     with pytest.raises(aot.errors.DisconnectedInputError):
-        grad(slope.sum(), vectors[0])
+        grad(derivative.sum(), vectors[0])
 
 
 @FORMATS
@@ -121,8 +121,8 @@ def test_csm_properties(format: str) -> None:
     assert [part.dtype for part in rest] == ["int32"] * 3
     m = scipy.sparse.random(3, 4, 0.5, format, rng=np.random.default_rng(1))
     weights = np.arange(1.0, m.nnz + 1)
-    slope = grad((data * weights).sum(), x)
-    value, tangent = aot.function([x], [slope, Rop(data, x, x)], on_unused_input="ignore").reference(m)
+    derivative = grad((data * weights).sum(), x)
+    value, tangent = aot.function([x], [derivative, Rop(data, x, x)], on_unused_input="ignore").reference(m)
     assert value.format == format
     np.testing.assert_array_equal(value.data, weights)
     np.testing.assert_array_equal(value.indices, m.indices)
@@ -147,13 +147,13 @@ def test_construct_sparse_from_list() -> None:
     with pytest.raises(GraphValueError, match="1 rows of values, but 2"):
         f.reference(np.zeros((4, 2), "int8"), np.ones((1, 2), "float32"), np.array([0, 1], "int32"))
     cotangent = np.arange(8.0, dtype="float32").reshape(4, 2)
-    slope = grad((sp.dense_from_sparse(x, structured=False) * cotangent).sum(), values)
+    derivative = grad((sp.dense_from_sparse(x, structured=False) * cotangent).sum(), values)
     arguments = {
         template: np.zeros((4, 2), "int8"),
         values: np.ones((2, 2), "float32"),
         rows: np.array([3, 3], "int32"),
     }
-    np.testing.assert_array_equal(slope.eval(arguments), [[6, 7], [6, 7]])
+    np.testing.assert_array_equal(derivative.eval(arguments), [[6, 7], [6, 7]])
     with pytest.raises(aot.errors.DisconnectedInputError):
         grad(x.toarray().sum(), template)
     for wrong in (

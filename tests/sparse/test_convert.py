@@ -47,9 +47,9 @@ def test_dense_from_sparse(format: str) -> None:
 
 def test_integers_have_a_zero_gradient() -> None:
     x = sp.csr_matrix("x", dtype="int32")
-    slope = grad(x.toarray().astype("float64").sum(), x)
-    assert (slope.dtype, slope.format) == ("float64", "csr")
-    assert aot.function([x], slope, on_unused_input="ignore").reference(stored("csr", "int32")).nnz == 0
+    derivative = grad(x.toarray().astype("float64").sum(), x)
+    assert (derivative.dtype, derivative.format) == ("float64", "csr")
+    assert aot.function([x], derivative, on_unused_input="ignore").reference(stored("csr", "int32")).nnz == 0
 
 
 @FORMATS
@@ -80,10 +80,10 @@ def test_from_dense() -> None:
     assert str(x.type) == "csc float64[2, 3]"
     assert sp.SparseFromDense("csc") == x.owner.op != sp.csc_from_dense(d, structured=True).owner.op
     weights = np.arange(6.0).reshape(2, 3)
-    slopes = [
+    derivatives = [
         grad((sp.dense_from_sparse(y, structured=False) * weights).sum(), d) for y in (x, sp.csc_from_dense(d, True))
     ]
-    regular, structured = aot.function([d], slopes, on_unused_input="ignore").reference(M)
+    regular, structured = aot.function([d], derivatives, on_unused_input="ignore").reference(M)
     np.testing.assert_array_equal(regular, weights)
     np.testing.assert_array_equal(structured, weights * (M != 0))
     assert sp.csr_from_dense([[0, 2]]).eval().nnz == 1
@@ -130,8 +130,8 @@ def test_casts(format: str) -> None:
         assert (value.dtype, value.nnz) == (dtype, 4)
         np.testing.assert_array_equal(value.toarray(), M.astype(dtype))
     assert sp.cast(x, "float64") is x is x.astype("floatX") is at.cast(x, "float64")
-    slopes = [grad(y.toarray().sum().astype("float64"), x) for y in results]
-    sizes = aot.function([x], slopes, on_unused_input="ignore").reference(stored(format))
+    derivatives = [grad(y.toarray().sum().astype("float64"), x) for y in results]
+    sizes = aot.function([x], derivatives, on_unused_input="ignore").reference(stored(format))
     assert [size.toarray().any() for size in sizes] == [False] * 4 + [True] * 2
     for complex_cast in (sp.ccast, sp.zcast):
         with pytest.raises(aot.errors.UnsupportedError, match="complex"):
@@ -187,9 +187,9 @@ def test_members(format: str) -> None:
     assert (x.ndim, x.dtype, x.format, x.shape.dtype, x.size.dtype) == (2, "float64", format, "int64", "int64")
     values = [y, x.shape, x.size, x.ones_like("int8"), x.zeros_like(), grad(y.toarray().sum(), x)]
     m = stored(format)
-    copied, shape, size, ones, zeros, slope = aot.function([x], values).reference(m)
+    copied, shape, size, ones, zeros, derivative = aot.function([x], values).reference(m)
     np.testing.assert_array_equal(copied.toarray(), M)
-    assert (shape.tolist(), size, ones.dtype, ones.nnz, zeros.nnz, slope.nnz) == ([2, 3], 4, "int8", 4, 0, 4)
+    assert (shape.tolist(), size, ones.dtype, ones.nnz, zeros.nnz, derivative.nnz) == ([2, 3], 4, "int8", 4, 0, 4)
     with pytest.raises(GraphTypeError, match="ambiguous"):
         len(x)
     with pytest.raises(GraphTypeError, match="iteration"):

@@ -36,9 +36,9 @@ def _values(inputs: Any, outputs: Any, *values: Any) -> list[Any]:
 def test_sampling_dot_has_three_gradients() -> None:
     d, e, p = at.dmatrix("d"), at.dmatrix("e"), sp.csr_matrix("p")
     left, right = D[:, :2], np.array([[1.0, 0], [0, 1], [1, 1]])
-    slopes = aot.grad(sp.sp_sum(sp.sampling_dot(d, e, p)), [d, e, p])
-    assert [x.is_sparse for x in slopes] == [False, False, True]
-    for_d, for_e, for_p = _values([d, e, p], slopes, left, right, M)
+    derivatives = aot.grad(sp.sp_sum(sp.sampling_dot(d, e, p)), [d, e, p])
+    assert [x.is_sparse for x in derivatives] == [False, False, True]
+    for_d, for_e, for_p = _values([d, e, p], derivatives, left, right, M)
     np.testing.assert_allclose(for_d, M.toarray() @ right)
     np.testing.assert_allclose(for_e, M.toarray().T @ left)
     np.testing.assert_allclose(for_p, np.where(STORED, left @ right.T, 0))
@@ -50,9 +50,9 @@ def test_sums_and_differences() -> None:
     x, y, d = sp.csr_matrix("x"), sp.csr_matrix("y"), at.dmatrix("d")
     other = csr_matrix(np.array([[4.0, 0, 5], [0, 0, 6]]))
     weighted = [(sp.dense_from_sparse(z) * D).sum() for z in (x + y, x - y, -y)]
-    slopes = [aot.grad(weighted[0], x), aot.grad(weighted[1], y), aot.grad(weighted[2], y)]
+    derivatives = [aot.grad(weighted[0], x), aot.grad(weighted[1], y), aot.grad(weighted[2], y)]
     either = STORED | (other.toarray() != 0)
-    found = _values([x, y], slopes, M, other)
+    found = _values([x, y], derivatives, M, other)
     for one, sign, pattern in zip(found, (1, -1, -1), (either, either, other.toarray() != 0), strict=True):
         np.testing.assert_allclose(one, np.where(pattern, sign * D, 0))
     assert not (x + d).is_sparse
@@ -77,8 +77,8 @@ def test_sums_have_rank_0_or_1_and_a_regular_gradient() -> None:
 def test_gradients_of_scales_stay_on_the_pattern(scale: Any, length: int) -> None:
     x, v = sp.csr_matrix("x"), at.dvector("v")
     weights = np.arange(1.0, length + 1)
-    slopes = aot.grad((sp.DenseFromSparse(structured=False)(scale(x, v)) * D).sum(), [x, v])
-    for_x, for_v = _values([x, v], slopes, M, weights)
+    derivatives = aot.grad((sp.DenseFromSparse(structured=False)(scale(x, v)) * D).sum(), [x, v])
+    for_x, for_v = _values([x, v], derivatives, M, weights)
     along = weights if length == 3 else weights[:, None]
     np.testing.assert_allclose(for_x, np.where(STORED, D * along, 0))
     np.testing.assert_allclose(for_v, (M.toarray() * D).sum(axis=0 if length == 3 else 1))

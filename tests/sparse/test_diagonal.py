@@ -26,13 +26,13 @@ def test_diag(format: str, k: int, rng: np.random.Generator) -> None:
     pulled = Lop(y, x, ct)
     assert (pulled.format, y.type) == (format, at.TensorType("float64", (None,)))
     weights = rng.normal(size=len(m.diagonal(k)))
-    value, slope, pushed = aot.function([x, ct], [y, pulled, Rop(y, x, x)]).reference(m, weights)
+    value, derivative, pushed = aot.function([x, ct], [y, pulled, Rop(y, x, x)]).reference(m, weights)
     np.testing.assert_array_equal(value, m.diagonal(k))
     np.testing.assert_array_equal(pushed, m.diagonal(k))
     expected = np.zeros((4, 6))
     for i in range(len(weights)):
         expected[i + max(-k, 0), i + max(k, 0)] = weights[i]
-    np.testing.assert_array_equal(slope.toarray(), expected)
+    np.testing.assert_array_equal(derivative.toarray(), expected)
 
 
 def test_the_length_of_a_diagonal_is_known_where_it_can_be() -> None:
@@ -62,8 +62,8 @@ def test_square_diagonal(format: str) -> None:
     x = sp.square_diagonal(v, format=format)
     assert str(x.type) == f"{format} float32[3, 3]"
     weights = np.arange(9.0, dtype="float32").reshape(3, 3)
-    slope = grad((sp.dense_from_sparse(x, structured=False) * weights).sum(), v)
-    value, pulled = aot.function([v], [x, slope]).reference(np.array([1, 0, -2], "float32"))
+    derivative = grad((sp.dense_from_sparse(x, structured=False) * weights).sum(), v)
+    value, pulled = aot.function([v], [x, derivative]).reference(np.array([1, 0, -2], "float32"))
     assert (value.nnz, value.format) == (3, format)
     np.testing.assert_array_equal(value.toarray(), np.diag([1.0, 0.0, -2.0]))
     np.testing.assert_array_equal(pulled, [0, 4, 8])

@@ -62,12 +62,12 @@ def test_products_go_by_blocks_of_columns(format: str, columns: int, rng: np.ran
 def test_a_residual_and_its_gradient_are_one_pass() -> None:
     A, x, b = _symbol("csr"), at.vector("x", shape=("n",)), at.vector("b", shape=("m",))
     loss = ((A @ x - b) ** 2).sum()
-    f = aot.function([A, x, b], {"loss": loss, "slope": grad(loss, x)}, name="residual")
-    assert _loops(f) == 4, "zeros of the slope, rows, entries of a row for the product, and for the slope"
+    f = aot.function([A, x, b], {"loss": loss, "derivative": grad(loss, x)}, name="residual")
+    assert _loops(f) == 4, "zeros of the derivative, rows, entries of a row for the product, and for the derivative"
     M, v, w = _matrix("csr"), np.arange(11.0), np.arange(17.0)
     found = f(M, v, w)
     np.testing.assert_allclose(found["loss"], ((M @ v - w) ** 2).sum())
-    np.testing.assert_allclose(found["slope"], 2 * M.T @ (M @ v - w))
+    np.testing.assert_allclose(found["derivative"], 2 * M.T @ (M @ v - w))
 
 
 @pytest.mark.shows("sparse/13-in-place")

@@ -85,10 +85,10 @@ def test_gradients_are_those_of_the_dense_matrix(format: str) -> None:
     found = aot.function([x], outputs)(value)
     whole = np.zeros(value.shape)
     for index, one, dense in zip(WINDOWS, found, expected, strict=False):
-        slope = dense.eval({d: value.toarray()})
+        derivative = dense.eval({d: value.toarray()})
         stored = np.zeros(value.shape, bool)
         stored[value.tocoo().row, value.tocoo().col] = True
-        np.testing.assert_allclose(one, np.where(stored, slope, 0), err_msg=str(index))
+        np.testing.assert_allclose(one, np.where(stored, derivative, 0), err_msg=str(index))
     whole[2:20:2, 1] = 9
     assert found[-1].shape == whole.shape
 

@@ -27,15 +27,17 @@ VIEWS: list[tuple[Callable[[Any], Variable], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("view", "slope"), VIEWS)
+@pytest.mark.parametrize(("view", "derivative"), VIEWS)
 @pytest.mark.parametrize("scaled", [lambda x: sp.mul(x, 5.0), lambda x: sp.mul(x, np.full((2, 2), 5.0))])
-def test_slopes_of_five_times_x(scaled: Callable[[Any], Any], view: Callable[[Any], Variable], slope: float) -> None:
+def test_derivatives_of_five_times_x(
+    scaled: Callable[[Any], Any], view: Callable[[Any], Variable], derivative: float
+) -> None:
     """Also where the cotangent that arrives is dense, as that of a regular gradient is."""
     f = aot.function([A], [view(A), ag.grad(sp.sp_sum(scaled(view(A))), A)], name="viewed")
     for value, found in (f(VALUE), f.reference(VALUE)):
         np.testing.assert_array_equal(value.toarray(), VALUE.toarray())
         dense = found.toarray() if ss.issparse(found) else found
-        np.testing.assert_array_equal(dense[VALUE.nonzero()], [slope, slope])
+        np.testing.assert_array_equal(dense[VALUE.nonzero()], [derivative, derivative])
 
 
 def test_the_disconnected_and_the_undefined_ones() -> None:

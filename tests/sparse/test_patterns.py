@@ -64,9 +64,9 @@ def _product(dtype: str) -> aot.Function:
     vectors = [_vectors(name, dtype) for name in "xyz"]
     p, q, c = (canonical(parts_of(sp.CSR(*one))) for one in vectors)
     whole, sampled = sparse_product(p, q), product_values(p, q, c.indices, c.indptr)
-    slopes = [*grad((whole.data**2).sum(), [p.data, q.data]), *grad((sampled * c.data).sum(), [p.data, q.data])]
+    derivatives = [*grad((whole.data**2).sum(), [p.data, q.data]), *grad((sampled * c.data).sum(), [p.data, q.data])]
     arguments = [x for one in vectors for x in one]
-    return aot.function(arguments, [*_vectors_of(whole), sampled, *slopes], name=f"product_{dtype}")
+    return aot.function(arguments, [*_vectors_of(whole), sampled, *derivatives], name=f"product_{dtype}")
 
 
 def _vectors_of(p: Parts) -> list[Variable]:
@@ -186,10 +186,10 @@ def test_product(calls: dict[str, list[Call]], ms: list[Any], dtype: str) -> Non
     places = (_pattern(p) @ _pattern(q)).tocsr()
     places.sort_indices()
     product = p.toarray() @ q.toarray()
-    slope = np.zeros(product.shape)
-    slope[_coordinates(places)] = 2 * product[_coordinates(places)]
+    derivative = np.zeros(product.shape)
+    derivative[_coordinates(places)] = 2 * product[_coordinates(places)]
     expected = [product[_coordinates(places)], places.indices, places.indptr, product[_coordinates(c)]]
-    for weight in (slope, c.toarray()):
+    for weight in (derivative, c.toarray()):
         expected += [(weight @ q.toarray().T)[_coordinates(p)], (p.toarray().T @ weight)[_coordinates(q)]]
     for call in calls[f"product_{dtype}"]:
         data, indices, indptr, *rest = call(*_arguments(ms, dtype))

@@ -90,8 +90,8 @@ def test_the_structured_gradient_is_made_of_entries(format: str, rng: np.random.
 @BOTH
 def test_second_derivatives_are_sampled_too(format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
-    slope = grad((sp.dot(it.A, it.dense["R"]) ** 3).sum(), it.data)
-    it.check(grad((slope**2).sum(), it.data))
+    derivative = grad((sp.dot(it.A, it.dense["R"]) ** 3).sum(), it.data)
+    it.check(grad((derivative**2).sum(), it.data))
 
 
 @BOTH

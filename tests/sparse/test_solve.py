@@ -79,9 +79,9 @@ def test_a_large_system_stays_sparse() -> None:
 
 def test_no_step_is_differentiated() -> None:
     A, b = sp.csr_matrix("A"), at.dvector("b")
-    slope = aot.grad(sp.cg(A, b).sum(), b)
-    assert any(isinstance(node.op, SparseSolve) for node in toposort([slope]))
-    assert not any(isinstance(node.op, Scan) for node in toposort([slope]))
+    derivative = aot.grad(sp.cg(A, b).sum(), b)
+    assert any(isinstance(node.op, SparseSolve) for node in toposort([derivative]))
+    assert not any(isinstance(node.op, Scan) for node in toposort([derivative]))
 
 
 def test_jacobian_by_samples_is_the_inverse() -> None:
@@ -92,7 +92,7 @@ def test_jacobian_by_samples_is_the_inverse() -> None:
         np.testing.assert_allclose(found, np.linalg.inv(matrix.toarray()), rtol=1e-9, atol=1e-11)
 
 
-def test_slope_by_difference() -> None:
+def test_derivative_by_difference() -> None:
     """d/ds of a functional of the solution of (L + s·I)·x = b."""
     laplacian, s, b = poisson(5), at.dscalar("s"), np.linspace(-1, 1, 25)
     data, indices, indptr, shape = sp.csm_properties(sp.as_sparse(laplacian))

@@ -38,9 +38,9 @@ def test_the_worked_example(format: str) -> None:
         (sp.dot, [[5, 11, 17], [11, 25, 39]]),
         (sp.structured_dot, [[0, 11, 0], [11, 0, 39]]),
     ):
-        slopes = grad((product(x, d) * W).sum(), [x, d])
-        assert slopes[0].is_sparse == (product is sp.structured_dot)
-        found = _values(slopes, values)
+        derivatives = grad((product(x, d) * W).sum(), [x, d])
+        assert derivatives[0].is_sparse == (product is sp.structured_dot)
+        found = _values(derivatives, values)
         assert np.array_equal(found[0], for_x)
         assert np.array_equal(found[1], [[6, 8], [1, 2], [9, 12]])
     e = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -54,8 +54,8 @@ def test_the_worked_example(format: str) -> None:
 def test_the_worked_example_compiled(format: str) -> None:
     x, d = sp.matrix(format, "x"), at.dmatrix("d")
     value = m.asformat(format)
-    slopes = grad((sp.dot(x, d) * W).sum(), [x, d]) + grad((sp.structured_dot(x, d) * W).sum(), [x, d])
-    f = aot.function([x, d], [sp.dot(x, d), sp.usmm(2, x, d, np.ones((2, 2))), *slopes])
+    derivatives = grad((sp.dot(x, d) * W).sum(), [x, d]) + grad((sp.structured_dot(x, d) * W).sum(), [x, d])
+    f = aot.function([x, d], [sp.dot(x, d), sp.usmm(2, x, d, np.ones((2, 2))), *derivatives])
     found = [one.toarray() if ss.issparse(one) else one for one in f(value, B)]
     for_d = [[6, 8], [1, 2], [9, 12]]
     wanted: list[Any] = [[[3, 4], [17, 22]], [[7, 9], [35, 45]]]
@@ -86,9 +86,9 @@ def test_true_dot_says_of_which_kind_its_gradients_are() -> None:
         (sp.true_dot(x, d), [x, d], ["csr", None]),
         (sp.true_dot(x, d, grad_preserves_dense=False), [x, d], ["csr", "csc"]),
     ):
-        slopes = grad((sp.dense_from_sparse(program) * W).sum(), wrt)
-        assert [getattr(slope.type, "format", None) for slope in slopes] == kinds
-        found = _values(slopes, {x: m, y: other, d: B})
+        derivatives = grad((sp.dense_from_sparse(program) * W).sum(), wrt)
+        assert [getattr(derivative.type, "format", None) for derivative in derivatives] == kinds
+        found = _values(derivatives, {x: m, y: other, d: B})
         assert np.array_equal(found[0], W @ B.T) and np.array_equal(found[1], m.T @ W)
     assert sp.TrueDot(True) != sp.TrueDot(False)
 

@@ -41,9 +41,9 @@ def test_stacks(put: Any, expected: Any, shapes: Any, target: str, formats: Any)
     np.testing.assert_array_equal(found.toarray(), whole.toarray())
     np.testing.assert_array_equal(pushed.toarray(), whole.toarray())
     mask = expected([scipy.sparse.csr_matrix(np.full(shape, k + 1)) for k, shape in enumerate(shapes)], "csr").toarray()
-    for k, (slope, block) in enumerate(zip(pulled, blocks, strict=True)):
-        assert (slope.format, slope.dtype, slope.shape) == (block.format, block.dtype, block.shape)
-        np.testing.assert_allclose(slope.toarray().ravel(), g.toarray()[mask == k + 1], rtol=1e-6)
+    for k, (derivative, block) in enumerate(zip(pulled, blocks, strict=True)):
+        assert (derivative.format, derivative.dtype, derivative.shape) == (block.format, block.dtype, block.shape)
+        np.testing.assert_allclose(derivative.toarray().ravel(), g.toarray()[mask == k + 1], rtol=1e-6)
 
 
 @pytest.mark.shows("sparse/9-hstack", "sparse/9-vstack")
@@ -89,11 +89,11 @@ def test_discrete_blocks_have_a_zero_gradient() -> None:
     a, b = sp.csr_matrix("a", dtype="int32"), sp.csr_matrix("b")
     y, ct = sp.hstack([a, b]), at.matrix("ct")
     eye = scipy.sparse.eye(2, format="csr")
-    zero, slope = aot.function([a, b, ct], Lop(y, [a, b], ct), on_unused_input="ignore").reference(
+    zero, derivative = aot.function([a, b, ct], Lop(y, [a, b], ct), on_unused_input="ignore").reference(
         eye.astype("int32"), eye, np.ones((2, 4))
     )
     assert (zero.nnz, zero.dtype) == (0, "float64")
-    np.testing.assert_array_equal(slope, np.ones((2, 2)))
+    np.testing.assert_array_equal(derivative, np.ones((2, 2)))
     only = sp.hstack([a, b], dtype="int64")
     assert Lop(only, b, at.zeros((2, 4))).type.dtype == "float64"
 

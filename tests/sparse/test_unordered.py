@@ -37,7 +37,7 @@ def structures(row: Row, entries: list[tuple[int, int]], format: str) -> list[St
 
 
 def program(row: Row, found: Sequence[Structure], is_known: bool) -> Program:
-    """Symbols and results: the value, J·ẋ, Jᵀ·ȳ for each operand, and the slope of ⟨Jᵀ·ȳ, ẋ⟩ for each.
+    """Symbols and results: the value, J·ẋ, Jᵀ·ȳ for each operand, and the derivative of ⟨Jᵀ·ȳ, ẋ⟩ for each.
 
     The symbols are the indices and indptr of all matrices unless they are known, then data and dense operands, then
     their tangents, then the cotangent.
@@ -66,8 +66,8 @@ def program(row: Row, found: Sequence[Structure], is_known: bool) -> Program:
     options: Any = {"disconnected_outputs": "ignore"}
     pushed = Rop(y, operands, tangents, **options)
     pulled = Lop(y, operands, weights, disconnected_inputs="ignore")
-    slope = sum((term * tangent).sum() for term, tangent in zip(pulled, tangents, strict=True))
-    second = grad(slope, operands, disconnected_inputs="ignore")
+    derivative = sum((term * tangent).sum() for term, tangent in zip(pulled, tangents, strict=True))
+    second = grad(derivative, operands, disconnected_inputs="ignore")
     return [*steering, *operands, *tangents, weights], [y, pushed, *pulled, *second]
 
 
@@ -107,12 +107,12 @@ def expected(
     def pulled(operands: Sequence[Array]) -> list[Array]:
         results = []
         for position, x in enumerate(operands):
-            slopes = np.zeros(x.shape)
+            derivatives = np.zeros(x.shape)
             for place in np.ndindex(x.shape):
                 directions = [np.zeros(z.shape) for z in operands]
                 directions[position][place] = 1
-                slopes[place] = np.sum(cotangent * pushed(operands, directions))
-            results.append(slopes)
+                derivatives[place] = np.sum(cotangent * pushed(operands, directions))
+            results.append(derivatives)
         return results
 
     value = at_point(values)
@@ -199,7 +199,7 @@ def test_library_is_the_dense_formula(format: str, tmp_path: Path) -> None:
         for name in ENTRIES:
 
             def run(found: list[Structure], values: list[Array], name: str = f"row{position}") -> list[Any]:
-                value, *slopes = getattr(library, name)(*steering(found), *values)
-                return [value, None, *slopes]
+                value, *derivatives = getattr(library, name)(*steering(found), *values)
+                return [value, None, *derivatives]
 
             check(row, format, name, run)

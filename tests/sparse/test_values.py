@@ -35,10 +35,10 @@ def test_what_is_not_stored_is_0_beside_anything(value: float) -> None:
     A, d, x = sp.csr_matrix("A", shape=(2, 3)), at.dmatrix("d", shape=(2, 3)), at.dvector("x", shape=(3,))
     f = aot.function([A, d, x], [A * d, sp.dot(A, x), aot.grad(sp.sp_sum(A * d), d)], name="nothing")
     D, v = np.where(M.toarray() != 0, 2.0, value), np.array([1.0, value, 1.0])
-    product, total, slope = f(M, D, v)
+    product, total, derivative = f(M, D, v)
     np.testing.assert_array_equal(product.toarray(), 2 * M.toarray())
     np.testing.assert_array_equal(total[1], 5.0)
-    np.testing.assert_array_equal(slope, M.toarray())
+    np.testing.assert_array_equal(derivative, M.toarray())
 
 
 @pytest.mark.shows("sparse/0-stored-nan")

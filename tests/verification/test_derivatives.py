@@ -16,7 +16,7 @@ from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
 from aotensor.sampling.rounding import nearby
 from aotensor.verification.derivatives.check import GradientChecks
-from aotensor.verification.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
+from aotensor.verification.derivatives.ladder import STEPS, Derivative, Ladder, judge_differences, judge_order
 from aotensor.verification.derivatives.verdict import Gradient, Judgement, Verdict
 from aotensor.verification.report import CheckFailed, CheckSkipped
 
@@ -32,13 +32,13 @@ def ladder(f: Callable[[float], float], noise: float = 1e-15) -> Ladder:
     return Ladder(steps, np.array(ahead), -np.array(behind), noise, abs(f(0.0)))
 
 
-def both(f: Callable[[float], float], slope: float, noise: float = 1e-15) -> tuple[Judgement, Judgement]:
-    rungs, claimed = ladder(f, noise), Slope(slope, 1e-16 * abs(slope), abs(slope))
+def both(f: Callable[[float], float], derivative: float, noise: float = 1e-15) -> tuple[Judgement, Judgement]:
+    rungs, claimed = ladder(f, noise), Derivative(derivative, 1e-16 * abs(derivative), abs(derivative))
     return judge_order(rungs, claimed), judge_differences(rungs, claimed, 1e-6)
 
 
 @pytest.mark.parametrize(
-    ("f", "slope"),
+    ("f", "derivative"),
     [
         (lambda h: np.exp(h), 1.0),
         (lambda h: 3.0 + 2.0 * h, 2.0),
@@ -49,8 +49,8 @@ def both(f: Callable[[float], float], slope: float, noise: float = 1e-15) -> tup
         (lambda h: np.sin(1e5 * h), 1e5),
     ],
 )
-def test_right_slopes(f: Callable[[float], float], slope: float) -> None:
-    assert [x.verdict for x in both(f, slope)] == [RIGHT, RIGHT]
+def test_right_derivatives(f: Callable[[float], float], derivative: float) -> None:
+    assert [x.verdict for x in both(f, derivative)] == [RIGHT, RIGHT]
 
 
 def test_orders_are_fitted_above_the_rounding() -> None:
@@ -60,51 +60,51 @@ def test_orders_are_fitted_above_the_rounding() -> None:
     assert both(lambda h: np.exp(h) + 1e-6 * np.sin(1e12 * h), 1.0, noise=1e-5)[0].verdict is RIGHT
 
 
-@pytest.mark.parametrize("slope", [1.001, 0.999, -1.0, 0.0, 1e6])
-def test_wrong_slopes(slope: float) -> None:
-    order, differences = both(np.exp, slope)
+@pytest.mark.parametrize("derivative", [1.001, 0.999, -1.0, 0.0, 1e6])
+def test_wrong_derivatives(derivative: float) -> None:
+    order, differences = both(np.exp, derivative)
     assert (order.verdict, differences.verdict) == (WRONG, WRONG)
     assert order.detail.startswith("order 1.0")
     assert "but the function says 1" in differences.detail
 
 
-def test_curvature_at_few_steps_is_no_wrong_slope() -> None:
+def test_curvature_at_few_steps_is_no_wrong_derivative() -> None:
     """Two steps stand above this much rounding, with errors of opposite signs."""
-    rungs, slope = ladder(lambda h: h + 0.5 * h**2 - 0.4 * h**3, noise=4e-4), Slope(1.0, 1e-4, 1.0)
-    assert judge_order(rungs, slope).verdict is not WRONG
-    assert judge_order(rungs, Slope(1.5, 1e-4, 1.5)).verdict is WRONG
+    rungs, derivative = ladder(lambda h: h + 0.5 * h**2 - 0.4 * h**3, noise=4e-4), Derivative(1.0, 1e-4, 1.0)
+    assert judge_order(rungs, derivative).verdict is not WRONG
+    assert judge_order(rungs, Derivative(1.5, 1e-4, 1.5)).verdict is WRONG
 
 
-def test_wrong_slopes_of_steep_and_flat_functions() -> None:
+def test_wrong_derivatives_of_steep_and_flat_functions() -> None:
     assert both(lambda h: 5.0, 1.0)[0].verdict is WRONG
     assert both(lambda h: np.sin(1e5 * h), 1.1e5)[0].verdict is WRONG
     assert both(lambda h: 1 + 1e-9 * h, 2e-9)[0].verdict is WRONG
 
 
 @pytest.mark.parametrize(
-    ("f", "slope", "reason"),
+    ("f", "derivative", "reason"),
     [
-        (abs, 1.0, "kink: slope 1 on one side, -1 on the other"),
-        (lambda h: max(h, 0.0) + h, 1.0, "kink: slope 2 on one side, 1 on the other"),
+        (abs, 1.0, "kink: derivative 1 on one side, -1 on the other"),
+        (lambda h: max(h, 0.0) + h, 1.0, "kink: derivative 2 on one side, 1 on the other"),
         (np.heaviside, 0.0, "discontinuity"),
         (lambda h: np.sin(1e15 * h), 1e15, "changes faster"),
         (lambda h: abs(h) ** 1.5, 0.0, "order 1.50"),
         (lambda h: np.nan if h else 0.0, 0.0, "not finite"),
     ],
 )
-def test_noise_is_told_with_its_reason(f: Callable[[float], float], slope: float, reason: str) -> None:
+def test_noise_is_told_with_its_reason(f: Callable[[float], float], derivative: float, reason: str) -> None:
     if f is np.heaviside:
         f = lambda h: float(h > 0)  # noqa: E731  (np.heaviside takes two arguments)
-    order, differences = both(f, slope)
+    order, differences = both(f, derivative)
     assert order.verdict is NOISY
     assert reason in order.detail
     assert differences.verdict is not WRONG
 
 
-def test_rounding_that_hides_the_slope_is_noise() -> None:
+def test_rounding_that_hides_the_derivative_is_noise() -> None:
     assert both(lambda h: 1 + 1e-9 * h, 2e-9, noise=1e-9)[0].verdict is NOISY
-    assert judge_order(ladder(np.exp), Slope(1.0, 0.5, 1.0)).detail.startswith("rounding hides the slope")
-    assert judge_order(ladder(np.exp), Slope(np.nan, 0.0, 1.0)).detail == "the slope is nan"
+    assert judge_order(ladder(np.exp), Derivative(1.0, 0.5, 1.0)).detail.startswith("rounding hides the derivative")
+    assert judge_order(ladder(np.exp), Derivative(np.nan, 0.0, 1.0)).detail == "the derivative is nan"
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _gradient(f: Function) -> Gradient:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_right_derivatives_pass(dtype: str) -> None:
     checks = GradientChecks(_cubes(dtype=dtype), 0)
-    assert checks.row("duality") == checks.row("Taylor order") == "2 of 2 slopes right"
+    assert checks.row("duality") == checks.row("Taylor order") == "2 of 2 derivatives right"
     with pytest.raises(CheckSkipped, match="not analytic"):
         checks.row("complex step")
     (gradient,) = checks.gradients
@@ -145,7 +145,7 @@ def test_wrong_pullback_is_found_by_every_method(dtype: str) -> None:
 
 def test_wrong_pushforward_is_found_by_duality() -> None:
     checks = GradientChecks(_cubes(forward=1.05), 0)
-    assert checks.row("Taylor order") == "2 of 2 slopes right"
+    assert checks.row("Taylor order") == "2 of 2 derivatives right"
     with pytest.raises(CheckFailed, match="pushforward"):
         checks.row("duality")
     culprit = checks.gradients[0].culprit
@@ -155,7 +155,7 @@ def test_wrong_pushforward_is_found_by_duality() -> None:
 
 def test_derivatives_that_are_wrong_in_both_modes_are_found_by_the_values() -> None:
     checks = GradientChecks(_cubes(backward=1.01, forward=1.01), 0)
-    assert checks.row("duality") == "2 of 2 slopes right"
+    assert checks.row("duality") == "2 of 2 derivatives right"
     for method in ("Taylor order", "differences"):
         with pytest.raises(CheckFailed, match="the function says"):
             checks.row(method)
@@ -188,7 +188,7 @@ def test_complex_step_finds_what_is_wrong_by_little(monkeypatch: pytest.MonkeyPa
     """A relative error of 1e-8 is far below what differences see."""
     monkeypatch.setattr(Cube, "is_analytic", True)
     checks = GradientChecks(_cubes(backward=1 + 1e-8, forward=1 + 1e-8), 0)
-    assert checks.row("differences") == "2 of 2 slopes right"
+    assert checks.row("differences") == "2 of 2 derivatives right"
     with pytest.raises(CheckFailed, match="complex step gives"):
         checks.row("complex step")
 
@@ -223,14 +223,14 @@ def test_extents_that_depend_on_values_are_noise() -> None:
     assert _gradient(f).verdict is RIGHT
     checks = GradientChecks(aot.function([x], at.concatenate([x, x - x])[at.neq(at.concatenate([x, x - x]), 0)]), 0)
     assert [g.verdict for g in checks.gradients] == [RIGHT]
-    judged = judge_order(Ladder(np.array(STEPS), np.ones(16), np.ones(16), np.nan, 1.0), Slope(1.0, 0.0, 1.0))
+    judged = judge_order(Ladder(np.array(STEPS), np.ones(16), np.ones(16), np.nan, 1.0), Derivative(1.0, 0.0, 1.0))
     assert judged == Judgement(
         NOISY, "the function is not defined, or has other extents, where values are off by an ulp"
     )
 
 
-def test_slopes_that_cancel_are_not_wrong() -> None:
-    """A softmax of large differences: what is left of its slopes has lost half of its digits."""
+def test_derivatives_that_cancel_are_not_wrong() -> None:
+    """A softmax of large differences: what is left of its derivatives has lost half of its digits."""
     x = at.vector("x")
     assert _gradient(aot.function([x], at.softmax(x * 30), name="f")).verdict is RIGHT
 

@@ -166,13 +166,13 @@ class _Check:
     def pullback(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
         """⟨x̄, d⟩ against differences of ⟨ȳ, y⟩, per input."""
         wrong: list[Finding] = []
-        for name, slope in found.items():
+        for name, derivative in found.items():
             for seed in (10, 20):
                 d = self._on_pattern(name, self._directions(seed)[name])
-                mine = np.sum(dense(slope) * d)
-                size = np.sum(np.abs(dense(slope) * d))
+                mine = np.sum(dense(derivative) * d)
+                size = np.sum(np.abs(dense(derivative) * d))
                 try:
-                    exact, doubt = _slope(partial(self._cost_along, {name: d}), STEP)
+                    exact, doubt = _derivative(partial(self._cost_along, {name: d}), STEP)
                 except (ValueError, IndexError):  # extents that depend on values
                     continue
                 wrong += self._verdict("lop", f"lop of {name}, sample {sample}", mine, exact, doubt, size, 1e-7)
@@ -188,7 +188,7 @@ class _Check:
         directions = {name: dense(self.slots[f"d_{name}"]).astype(WIDE) for name in self.wrt}
         for name, tangent in found.items():
             try:
-                exact, doubt = _slope(partial(self._value_along, directions, name), STEP)
+                exact, doubt = _derivative(partial(self._value_along, directions, name), STEP)
             except (ValueError, IndexError):
                 continue
             mine = dense(tangent)
@@ -233,7 +233,7 @@ class _Check:
         return self._finding(kind, where, _difference(np.asarray(mine), np.asarray(exact), wrong))
 
 
-def _slope(f: Callable[[Any], Any], h: Any) -> tuple[Any, Any]:
+def _derivative(f: Callable[[Any], Any], h: Any) -> tuple[Any, Any]:
     """f′(0) by an extrapolated central difference, and how far two steps differ.   Raises: ValueError for new shapes"""
     fine, rough = (f(h / 2) - f(-h / 2)) / h, (f(h) - f(-h)) / (2 * h)
     return (4 * fine - rough) / 3, np.abs(fine - rough)

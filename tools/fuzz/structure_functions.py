@@ -22,7 +22,7 @@ _OURS: Final[dict[str, Callable[..., tuple[Any, Any]]]] = {
     "chain": lambda A, B, x, y: (sp.structured_dot(A, B.T), (A @ x) * y),
     "rows": lambda A, B, x, y: (sp.row_scale(A, y), B @ x),
     "turned": lambda A, B, x, y: (A.T - B.T, sp.sp_sum(A, axis=1)),
-    "slope": lambda A, B, x, y: tuple(aot.grad(0.5 * at.sqr(sp.structured_dot(A, x[:, None])).sum(), [A, x])),
+    "derivative": lambda A, B, x, y: tuple(aot.grad(0.5 * at.sqr(sp.structured_dot(A, x[:, None])).sum(), [A, x])),
     "cut": lambda A, B, x, y: (A[1:, :-1], sp.dense_from_sparse(A)),
     "sampled": lambda A, B, x, y: (sp.sampling_dot(y[:, None], x[:, None], A), A @ (B.T @ y)),
 }
@@ -35,7 +35,7 @@ _MEANINGS: Final[dict[str, Callable[..., tuple[Matrix, Array]]]] = {
     "chain": lambda A, B, x, y: (oracle.times(A, B.T), (A.dense @ x) * y),
     "rows": lambda A, B, x, y: (oracle.scaled(A, y[:, None]), B.dense @ x),
     "turned": lambda A, B, x, y: (oracle.union(A.T, B.T.mapped(np.negative)), A.dense.sum(axis=1)),
-    "slope": lambda A, B, x, y: (
+    "derivative": lambda A, B, x, y: (
         Matrix(np.where(A.stored, np.outer(A.dense @ x, x), 0), A.stored), A.dense.T @ (A.dense @ x)
     ),
     "cut": lambda A, B, x, y: (A[1:, :-1], A.dense),
@@ -64,7 +64,7 @@ def meaning(name: str, A: Matrix, B: Matrix, x: Array, y: Array) -> tuple[Matrix
 
 def elements(name: str, n: int, p: int) -> int:
     """Of d."""
-    return {"both": p, "common": p, "slope": p, "cut": n * p}.get(name, n)
+    return {"both": p, "common": p, "derivative": p, "cut": n * p}.get(name, n)
 
 
 def is_turned(name: str, format: str) -> bool:

@@ -19,7 +19,7 @@ typedef int64_t (*workspace_function)(int64_t, int64_t, int64_t, int64_t);
 
 static const struct { function call; workspace_function workspace; } functions[] = {
   {scale, scale_workspace}, {both, both_workspace}, {common, common_workspace}, {chain, chain_workspace},
-  {rows, rows_workspace}, {turned, turned_workspace}, {slope, slope_workspace}, {cut, cut_workspace},
+  {rows, rows_workspace}, {turned, turned_workspace}, {derivative, derivative_workspace}, {cut, cut_workspace},
   {sampled, sampled_workspace},
 };
 

@@ -103,7 +103,7 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     ]
     results = [disconnected() for _ in node.outputs]
     real = [disconnected() if is_null(tangent) else tangent for tangent in given]
-    # zeros, as discrete values send them, add nothing, also where the slope is infinite
+    # zeros, as discrete values send them, add nothing, also where the derivative is infinite
     moving = [disconnected() if node.op.is_faithful() and _is_zeros(tangent) else tangent for tangent in real]
     if not all(map(is_disconnected, moving)):
         results = _by_rule(node, pattern, moving)
@@ -193,5 +193,5 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any
     directions = list(p) if isinstance(p, list | tuple) else [p]
     if len(directions) != len(inputs):
         raise GraphValueError(f"{len(directions)} directions for {len(inputs)} variables in wrt")
-    slopes = grad(cost, inputs, **grad_options)
-    return like(wrt, pushforward(slopes, inputs, directions, disconnected_outputs="ignore"))
+    derivatives = grad(cost, inputs, **grad_options)
+    return like(wrt, pushforward(derivatives, inputs, directions, disconnected_outputs="ignore"))

@@ -98,14 +98,16 @@ def hessian(
         if x.ndim != 1:
             raise GraphValueError("hessian: wrt holds vectors", lines=[x.describe()], hint="flatten it")
     stop = as_constants(consider_constant)
-    slopes = grad(cost, targets, stop, disconnected_inputs, add_names=False)
+    derivatives = grad(cost, targets, stop, disconnected_inputs, add_names=False)
     if sparse and not stop:
-        return like(wrt, [sparse_hessian(slope, x, pattern) for slope, x in zip(slopes, targets, strict=True)])
+        return like(
+            wrt, [sparse_hessian(derivative, x, pattern) for derivative, x in zip(derivatives, targets, strict=True)]
+        )
     return like(
         wrt,
         [
-            jacobian(slope, x, stop, "ignore", vectorize, sparse, pattern)
-            for slope, x in zip(slopes, targets, strict=True)
+            jacobian(derivative, x, stop, "ignore", vectorize, sparse, pattern)
+            for derivative, x in zip(derivatives, targets, strict=True)
         ],
     )
 

@@ -52,16 +52,16 @@ class numeric_grad:
         working = min(names, key=_STEPS.__getitem__, default="float64")
         step = max((_STEPS[name] for name in names), default=_STEPS["float64"]) if eps is None else eps
         moved = [array.astype(working) for array in points]
-        slopes = [np.zeros(array.shape, working) for array in points]
+        derivatives = [np.zeros(array.shape, working) for array in points]
         start = np.asarray(f(*moved))
-        for array, slope in zip(moved, slopes, strict=True):
+        for array, derivative in zip(moved, derivatives, strict=True):
             for at in np.ndindex(array.shape):
                 kept = array[at]
                 array[at] = kept + step
                 with np.errstate(all="ignore"):
-                    slope[at] = (np.asarray(f(*moved)) - start) / step
+                    derivative[at] = (np.asarray(f(*moved)) - start) / step
                 array[at] = kept
-        self.gf: Any = slopes if is_sequence else slopes[0]
+        self.gf: Any = derivatives if is_sequence else derivatives[0]
 
     @staticmethod
     def abs_rel_err(a: Any, b: Any) -> tuple[Array, Array]:
@@ -148,7 +148,7 @@ def verify_grad(
     no_debug_ref: run the many evaluations of the differences compiled, also where `mode` is a slow one.
 
     Raises: GradientError where they differ; GraphTypeError for a pt of another kind; NotImplementedError if fun returns
-    a list; GraphValueError for slopes that are not finite; NullTypeGradError for undefined ones.
+    a list; GraphValueError for derivatives that are not finite; NullTypeGradError for undefined ones.
     """
     fun, pt = through_data(fun, pt) if isinstance(pt, list | tuple) else (fun, pt)
     arrays = _checked_points(pt)
@@ -169,8 +169,8 @@ def verify_grad(
     dtype = "float32" if cast_to_output_type and output.dtype == "float32" else "float64"
     weights = Variable(TensorType(dtype, shape), name="weights")
     cost = sum(weights * output)
-    slopes = [densified_output(x, structured=False) for x in grad(cost, inputs, disconnected_inputs="ignore")]
-    analytic = _runner([*inputs, weights], slopes, mode)
+    derivatives = [densified_output(x, structured=False) for x in grad(cost, inputs, disconnected_inputs="ignore")]
+    analytic = _runner([*inputs, weights], derivatives, mode)
     value = _runner([*inputs, weights], [cost], "FAST_RUN" if no_debug_ref and mode in _SLOW_MODES else mode)
     for _ in range(n_tests):
         drawn = np.asarray(rng.random(shape) + 0.5, dtype)

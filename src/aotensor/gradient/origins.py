@@ -1,6 +1,6 @@
-"""Derivatives remember what they are derivatives of: its inputs count as used, also where no slope needs their values.
+"""Derivatives remember what they are derivatives of: its inputs count as used, also where none needs their values.
 
-In y = 2*x; function([x], grad(y, x)) the slope is 2 whatever x is, and x is an input that was asked for.
+In y = 2*x; function([x], grad(y, x)) the derivative is 2 whatever x is, and x is an input that was asked for.
 """
 
 from __future__ import annotations

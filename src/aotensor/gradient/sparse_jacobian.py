@@ -49,15 +49,15 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
     return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)
 
 
-def sparse_hessian(slope: Variable, x: Variable, pattern: Any) -> Variable:
+def sparse_hessian(derivative: Variable, x: Variable, pattern: Any) -> Variable:
     """The derivative of a gradient as a symmetric CSR matrix, by a star colouring.   Raises: as `sparse_jacobian`."""
-    found = _pattern(slope, x, pattern)
+    found = _pattern(derivative, x, pattern)
     found = (found + found.T).astype(bool).tocsr()
     found.sort_indices()
     colors = color_stars(found)
-    swept = _pushed(slope, x, colors)
+    swept = _pushed(derivative, x, colors)
     if swept is None:
-        return sparse_jacobian(slope, x, (), "ignore", found)
+        return sparse_jacobian(derivative, x, (), "ignore", found)
     rows, shown = readable_entries(found, colors)
     return _matrix(swept, shown * found.shape[0] + rows, found)
 

@@ -115,7 +115,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> tuple[Variable, ...] | Varia
     return_matrix: the vectors as rows of a matrix.
 
     Raises: GraphValueError for a scalar. The number of positions is known at run time only, so a batch of samples that
-    differ is refused (UnsupportedError). No gradient: the elements of `a` have slope 0.
+    differ is refused (UnsupportedError). No gradient: the elements of `a` have derivative 0.
     """
     positions = Nonzero().apply(a).outputs
     return stack(positions) if return_matrix else positions

@@ -149,7 +149,7 @@ def _emit_float_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scal
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Variable:
     """start, start + step, … below stop; `arange(n)` is 0, 1, …, n − 1.
 
-    Integers give int64, float literals floatX, symbolic floats their own dtype. Slopes: 1 for start, i for step.
+    Integers give int64, float literals floatX, symbolic floats their own dtype. Derivatives: 1 for start, i for step.
 
     Raises: GraphValueError for a step of 0 or an endless range, when built or at run time; GraphTypeError for a bound
     that is no scalar number.

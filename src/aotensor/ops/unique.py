@@ -34,7 +34,7 @@ def unique(
 
     return_index: also the int64 position of the first of each; return_inverse: for each element of flattened x the
     position of its like in the result; return_counts: how often each occurs. A list, in this order, if any is asked
-    for. The slope of an element goes to the first of its likes; the others have none, and neither have the positions.
+    for. The derivative of an element goes to the first of its likes; the others have none, nor have the positions.
 
     Raises: UnsupportedError for an axis.
     """

@@ -156,7 +156,7 @@ class CSMProperties(SparseOp):
     """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements.
 
     indices, indptr and shape are of the matrix's index dtype. Gradient: that of data, at the pattern of x; as a matrix
-    has one slope at a place, entries for one place share it: x gets the mean of theirs (of a CSM each has its own).
+    has one derivative at a place, entries for one place share it: x gets the mean of theirs (each its own of a CSM).
     """
 
     name: ClassVar[str] = "csm_properties"

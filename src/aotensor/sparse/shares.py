@@ -1,8 +1,8 @@
 """Derivatives between a matrix and its data, where entries for one place add up.
 
-A cotangent is a matrix like any other: its element at a place is the slope there. A function of the matrix gives every
-entry for a place that slope, c, whole. So c at the entries is the matrix that stores c/k in each of the k entries for a
-place, and a tangent of the matrix is one of its data where each entry has its share:
+A cotangent is a matrix like any other: its element at a place is the derivative there. A function of the matrix gives
+every entry for a place that derivative, c, whole. So c at the entries is the matrix that stores c/k in each of the k
+entries for a place, and a tangent of the matrix is one of its data where each entry has its share:
 
     from_entries(x, c)    the cotangent of x from that of its data    Σ over the entries of a place of c/k
     to_entries(t, x)      the tangent of its data from that of x      t/k at each of the entries of a place

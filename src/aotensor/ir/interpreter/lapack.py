@@ -85,8 +85,8 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
 
 
-def _cholesky_pullback(factor: Array, slope: Array) -> tuple[Sequence[Array], int]:
-    inner = np.tril(factor.T @ np.tril(slope)) * (1 - 0.5 * np.eye(len(factor), dtype=factor.dtype))
+def _cholesky_pullback(factor: Array, derivative: Array) -> tuple[Sequence[Array], int]:
+    inner = np.tril(factor.T @ np.tril(derivative)) * (1 - 0.5 * np.eye(len(factor), dtype=factor.dtype))
     left = _solve_triangular(factor, inner, is_left=True, is_lower=True, is_transposed=True, is_unit=False)[0][0]
     both = _solve_triangular(factor, left, is_left=False, is_lower=True, is_transposed=False, is_unit=False)[0][0]
     return [np.tril(both) + np.tril(both.T, -1)], 0

@@ -165,7 +165,7 @@ def _emit_float_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
 
 int_div = elementwise(
     "int_div",
-    "⌊x/y⌋. Integers: 0 for y = 0. Floats: ±inf or nan for y = 0. Slopes are 0.",
+    "⌊x/y⌋. Integers: 0 for y = 0. Floats: ±inf or nan for y = 0. Derivatives are 0.",
     np.floor_divide,
     lambda s, x, y: (_emit_float_int_div if dtypes.is_float(x.dtype) else _emit_whole_int_div)(s, x, y),
     (None, None),
@@ -193,7 +193,7 @@ def _emit_sign(s: ScalarVerbs, x: Any) -> Scalar:
 
 abs = elementwise(
     "abs",
-    "|x|; the slope at 0 is 0.",
+    "|x|; the derivative at 0 is 0.",
     np.abs,
     lambda s, x: s.abs(x),
     (lambda g, x, y: g * sign(x),),
@@ -223,7 +223,7 @@ def _by(better: Elementwise) -> Routes:
 
 maximum = elementwise(
     "maximum",
-    "The larger one, nan if either is nan. A tie sends the slope to x, a nan sends it to the nan.",
+    "The larger one, nan if either is nan. A tie sends the derivative to x, a nan sends it to the nan.",
     np.maximum,
     lambda s, x, y: s.maximum(x, y),
     routed(_by(ge), 2),
@@ -232,7 +232,7 @@ maximum = elementwise(
 )
 minimum = elementwise(
     "minimum",
-    "The smaller one, nan if either is nan. A tie sends the slope to x, a nan sends it to the nan.",
+    "The smaller one, nan if either is nan. A tie sends the derivative to x, a nan sends it to the nan.",
     np.minimum,
     lambda s, x, y: s.minimum(x, y),
     routed(_by(le), 2),
@@ -243,7 +243,7 @@ minimum = elementwise(
 
 @coerced
 def relu(x: Any) -> Variable:
-    """max(x, 0); the slope at 0 is 1, nan stays nan."""
+    """max(x, 0); the derivative at 0 is 1, nan stays nan."""
     return maximum(x, 0)
 
 
@@ -264,7 +264,7 @@ def _toward(g: Variable, side: Variable, y: Variable) -> Variable:
 
 hypot = elementwise(
     "hypot",
-    "√(x² + y²) without overflow on the way; the slopes at (0, 0) are 0.",
+    "√(x² + y²) without overflow on the way; the derivatives at (0, 0) are 0.",
     np.hypot,
     _emit_hypot,
     (lambda g, a, b, y: _toward(g, a, y), lambda g, a, b, y: _toward(g, b, y)),

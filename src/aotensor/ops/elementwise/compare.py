@@ -53,8 +53,8 @@ MAKERS["cast"] = _cast
 def cast(x: Any, dtype: Any) -> Variable:
     """x as dtype ("floatX" is the configured one); x itself where that is its dtype.
 
-    Floats to integers truncate, saturate at the bounds and give 0 for nan; anything to bool is x ≠ 0. The slope is 1
-    between floats and from discrete to float, 0 to a discrete dtype. A sparse matrix keeps its pattern.
+    Floats to integers truncate, saturate at the bounds and give 0 for nan; anything to bool is x ≠ 0. The derivative is
+    1 between floats and from discrete to float, 0 to a discrete dtype. A sparse matrix keeps its pattern.
 
     Raises: UnsupportedError for a dtype that cannot be compiled.
     """
@@ -160,8 +160,8 @@ def _sides(condition: Variable, a: Variable, b: Variable) -> tuple[tuple[Variabl
 
 switch: Elementwise = elementwise(
     "switch",
-    "a where the condition holds (is not 0), else b. The side that is not taken gets slope 0, even where its own slope "
-    "is infinite.",
+    "a where the condition holds (is not 0), else b. The side that is not taken gets derivative 0, even where its own "
+    "derivative is infinite.",
     np.where,
     lambda s, condition, a, b: s.select(condition, a, b),
     (None, *routed(_sides, 3)[1:]),
@@ -183,8 +183,8 @@ def _parts(x: Variable, lower: Variable, upper: Variable) -> tuple[tuple[Variabl
 
 clip = elementwise(
     "clip",
-    "min(max(x, lower), upper); nan if any is nan. Slope 1 for x at both bounds; where lower > upper the value is "
-    "upper and so is the slope.",
+    "min(max(x, lower), upper); nan if any is nan. Derivative 1 for x at both bounds; where lower > upper the value is "
+    "upper and so is the derivative.",
     lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
     lambda s, x, lower, upper: s.minimum(s.maximum(x, lower), upper),
     routed(_parts, 3),
@@ -197,7 +197,7 @@ clip = elementwise(
 
 
 def _rounding(name: str, doc: str, reference: Any) -> Elementwise:
-    return elementwise(name, f"{doc} Slope 0.", reference, lambda s, x: s.math(name, x), (None,), floating)
+    return elementwise(name, f"{doc} Derivative 0.", reference, lambda s, x: s.math(name, x), (None,), floating)
 
 
 ceil = _rounding("ceil", "⌈x⌉.", np.ceil)
@@ -223,7 +223,7 @@ def _reference_half_away(x: Array) -> Array:
 
 round_half_to_even = elementwise(
     "round_half_to_even",
-    "The nearest integer, the even one of two: 0.5 → 0, 1.5 → 2. Integers stay as they are. Slope 0.",
+    "The nearest integer, the even one of two: 0.5 → 0, 1.5 → 2. Integers stay as they are. Derivative 0.",
     lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
     lambda s, x: s.math("rint", x) if dtypes.is_float(x.dtype) else x,
     (None,),
@@ -231,7 +231,7 @@ round_half_to_even = elementwise(
 )
 round_half_away_from_zero = elementwise(
     "round_half_away_from_zero",
-    "The nearest integer, the one farther from 0 of two: 0.5 → 1, −2.5 → −3. Integers stay as they are. Slope 0.",
+    "The nearest integer, the one farther from 0 of two: 0.5 → 1, −2.5 → −3. Integers stay as they are. Derivative 0.",
     _reference_half_away,
     lambda s, x: _emit_half_away(s, x) if dtypes.is_float(x.dtype) else x,
     (None,),

@@ -102,7 +102,7 @@ def _emit(s: ScalarVerbs, n: Any, x: Any) -> Scalar:
     return s.cast(signed, x.dtype)
 
 
-def _no_slope(g: Variable, n: Variable, x: Variable, y: Variable) -> Variable:
+def _no_derivative(g: Variable, n: Variable, x: Variable, y: Variable) -> Variable:
     return null_gradient(_of_any, 0, n, "undefined", "it counts derivatives")
 
 
@@ -112,7 +112,7 @@ _of_any: Elementwise = Elementwise(
         "ψ⁽ⁿ⁾(x)",
         _reference,
         _emit,
-        (_no_slope, lambda g, n, x, y: g * _of_any(n + 1, x)),
+        (_no_derivative, lambda g, n, x, y: g * _of_any(n + 1, x)),
         _orders_and_arguments,
         weak_from=1,
     )
@@ -124,7 +124,7 @@ def polygamma(n: Any, x: Any) -> Variable:
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ = (ln Γ)′; ±inf at 0, −1, −2, … as SciPy has it.   n, x broadcast → floating
 
     n: an integer, or a tensor of integers, in which a negative number gives nan. Known orders up to 8 are straight-line
-    code; others take as many steps as x is below 10 + 2n. Differentiable in x to any order; n has no slope.
+    code; others take as many steps as x is below 10 + 2n. Differentiable in x to any order; n has no derivative.
 
     Raises: GraphTypeError for an order that is no integer, GraphValueError for a negative number as order.
     """

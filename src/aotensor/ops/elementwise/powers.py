@@ -51,19 +51,21 @@ def _emit_pow(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
     return result
 
 
-_held = Elementwise(Row("held", "x, without a slope", np.array, lambda s, x: x, (None,), numeric, analytic=np.array))
+_held = Elementwise(
+    Row("held", "x, without a derivative", np.array, lambda s, x: x, (None,), numeric, analytic=np.array)
+)
 
 
-def _pow_slope_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0 or nan. At a = 0 the exponent is held: b ≥ 0 has no slope there."""
-    slope = g * b * _pow(a, b - 1)
+def _pow_derivative_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0 or nan. At a = 0 the exponent is held: b ≥ 0 has no derivative there."""
+    derivative = g * b * _pow(a, b - 1)
     if isinstance(b, Constant) and np.all(b.data != 0):
-        return slope
+        return derivative
     held, is_constant = _held(b), and_(eq(b, 0), or_(eq(a, 0), isnan(a)))
-    return switch(is_constant, 0, switch(and_(eq(a, 0), ge(b, 0)), g * held * _pow(a, held - 1), slope))
+    return switch(is_constant, 0, switch(and_(eq(a, 0), ge(b, 0)), g * held * _pow(a, held - 1), derivative))
 
 
-def _pow_slope_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+def _pow_derivative_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     """aᵇ·ln a, and 0 for a = 0, b ≥ 0."""
     return switch(and_(eq(a, 0), ge(b, 0)), 0, g * y * log(a))
 
@@ -74,7 +76,7 @@ _pow = Elementwise(
         "xʸ",
         _reference_pow,
         _emit_pow,
-        (_pow_slope_of_base, _pow_slope_of_exponent),
+        (_pow_derivative_of_base, _pow_derivative_of_exponent),
         counting,
         guard=_check_exponents,
         analytic=np.power,
@@ -115,7 +117,7 @@ def _times(s: ScalarVerbs, x: Any, y: Any, bit: str) -> Scalar:
 def pow(x: Any, y: Any) -> Variable:
     """xʸ.   Integer literals up to ±16 as y use exact forms: x⁰ = 1, x² = x·x. Bool counts as int8.
 
-    Slopes: y·xʸ⁻¹ (0 at 0⁰) and xʸ·ln x (0 for x = 0, y ≥ 0, and so are all derivatives with respect to y there).
+    Derivatives: y·xʸ⁻¹ (0 at 0⁰) and xʸ·ln x (0 for x = 0, y ≥ 0, and so are all derivatives with respect to y there).
 
     Raises: GraphValueError for an integer to a negative integer power, when built where y is a literal, else at run
     time.

@@ -28,7 +28,7 @@ def _continued_softplus(x: Any) -> Any:
 
 sigmoid = elementwise(
     "sigmoid",
-    "1/(1 + e⁻ˣ); exactly 0 and 1 with slope 0 far out. Also `expit`.",
+    "1/(1 + e⁻ˣ); exactly 0 and 1 with derivative 0 far out. Also `expit`.",
     scipy_special("expit"),
     lambda s, x: s.special("sigmoid", x),
     (lambda g, x, y: g * y * (1 - y),),
@@ -49,7 +49,7 @@ def _emit_logit(s: ScalarVerbs, x: Any) -> Scalar:
 _times_rest = Elementwise(
     Row(
         "times_rest",
-        "x·(1 − x), whose slope 1 − 2x has no product of 0 and ∞ in it at the ends",
+        "x·(1 − x), whose derivative 1 − 2x has no product of 0 and ∞ in it at the ends",
         lambda x: x * (1 - x),
         lambda s, x: s.mul(x, s.sub(s.constant(1.0, x.dtype), x)),
         (lambda g, x, y: g * (1 - 2 * x),),
@@ -113,7 +113,7 @@ def _share(g: Variable, a: Variable, b: Variable) -> Variable:
 
 logaddexp = elementwise(
     "logaddexp",
-    "ln(eˣ + eʸ) without overflow; the slopes are 1/2 each for x = y, infinities included.",
+    "ln(eˣ + eʸ) without overflow; the derivatives are 1/2 each for x = y, infinities included.",
     np.logaddexp,
     _emit_logaddexp,
     (lambda g, a, b, y: _share(g, a, b), lambda g, a, b, y: _share(g, b, a)),
@@ -128,7 +128,7 @@ def _product_with_log(s: ScalarVerbs, name: str, x: Any, y: Any) -> Scalar:
     return s.select(is_zero, zero, s.mul(x, s.math(name, y)))
 
 
-def _slopes_of_product(log_of: Elementwise, shift: float) -> tuple[Partial, Partial]:
+def _derivatives_of_product(log_of: Elementwise, shift: float) -> tuple[Partial, Partial]:
     """name(b) and a/(shift + b) of a·name(b); 0 for a = 0 where the logarithm is not finite and the product is 0."""
 
     def is_flat(a: Variable, b: Variable) -> Variable:
@@ -138,32 +138,33 @@ def _slopes_of_product(log_of: Elementwise, shift: float) -> tuple[Partial, Part
         return switch(is_flat(a, b), 0, g * log_of(b))
 
     def of_argument(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-        slope = inside(lt(b, -shift), g, g * a / (b + shift if shift else b))
-        return switch(is_flat(a, b), 0, slope)
+        derivative = inside(lt(b, -shift), g, g * a / (b + shift if shift else b))
+        return switch(is_flat(a, b), 0, derivative)
 
     return of_factor, of_argument
 
 
 xlogy = elementwise(
     "xlogy",
-    "x·ln y, and 0 for x = 0. The slopes are ln y and x/y, also for x = 0 where y > 0; both are 0 for x = 0, y ≤ 0.",
+    "x·ln y, and 0 for x = 0. The derivatives are ln y and x/y, also for x = 0 where y > 0; both are 0 "
+    "for x = 0, y ≤ 0.",
     scipy_special("xlogy"),
     lambda s, x, y: _product_with_log(s, "log", x, y),
-    _slopes_of_product(log, 0.0),
+    _derivatives_of_product(log, 0.0),
     analytic=lambda x, y: x * np.log(y),
 )
 xlog1py = elementwise(
     "xlog1py",
-    "x·ln(1 + y), and 0 for x = 0. The slopes are ln(1 + y) and x/(1 + y), also for x = 0 where y > −1; both are 0 for "
-    "x = 0, y ≤ −1.",
+    "x·ln(1 + y), and 0 for x = 0. The derivatives are ln(1 + y) and x/(1 + y), also for x = 0 where y > −1; both are "
+    "0 for x = 0, y ≤ −1.",
     scipy_special("xlog1py"),
     lambda s, x, y: _product_with_log(s, "log1p", x, y),
-    _slopes_of_product(log1p, 1.0),
+    _derivatives_of_product(log1p, 1.0),
     analytic=lambda x, y: x * np.log1p(y),
 )
 xlogx = elementwise(
     "xlogx",
-    "x·ln x, and 0 for x = 0 with slope −inf.",
+    "x·ln x, and 0 for x = 0 with derivative −inf.",
     lambda x: scipy_special("xlogy")(x, x),
     lambda s, x: _product_with_log(s, "log", x, x),
     (lambda g, x, y: g * (log(x) + 1),),
@@ -173,14 +174,14 @@ xlogx = elementwise(
 
 # --- normal and gamma distribution -----------------------------------------------------------------------------------
 
-_NORMAL_SLOPE = 2 / sqrt(pi)
+_NORMAL_DERIVATIVE = 2 / sqrt(pi)
 
 erf = elementwise(
     "erf",
     "2/√π ∫₀ˣ e^{−t²} dt.",
     scipy_special("erf"),
     lambda s, x: s.math("erf", x),
-    (lambda g, x, y: g * exp(-x * x) * _NORMAL_SLOPE,),
+    (lambda g, x, y: g * exp(-x * x) * _NORMAL_DERIVATIVE,),
     analytic=scipy_special("erf"),
 )
 erfc = elementwise(
@@ -188,7 +189,7 @@ erfc = elementwise(
     "1 − erf x without cancellation for large x.",
     scipy_special("erfc"),
     lambda s, x: s.special("erfc", x),
-    (lambda g, x, y: -g * exp(-x * x) * _NORMAL_SLOPE,),
+    (lambda g, x, y: -g * exp(-x * x) * _NORMAL_DERIVATIVE,),
     analytic=scipy_special("erfc"),
 )
 
@@ -209,7 +210,7 @@ gammaln = elementwise(
 )
 psi: Elementwise = elementwise(
     "psi",
-    "ψ(x), the slope of ln Γ; nan at −1, −2, … and ∓inf at ±0. Also `digamma`.",
+    "ψ(x), the derivative of ln Γ; nan at −1, −2, … and ∓inf at ±0. Also `digamma`.",
     scipy_special("psi"),
     lambda s, x: s.special("psi", x),
     (lambda g, x, y: g * tri_gamma(x),),
@@ -218,7 +219,7 @@ psi: Elementwise = elementwise(
 digamma = psi
 tri_gamma: Elementwise = elementwise(
     "tri_gamma",
-    "ψ₁(x), the slope of ψ; +inf at 0, −1, −2, …",
+    "ψ₁(x), the derivative of ψ; +inf at 0, −1, −2, …",
     lambda x: scipy_special("zeta")(np.full((), 2.0, x.dtype), x),
     lambda s, x: s.special("tri_gamma", x),
     (lambda g, x, y: g * dense().polygamma(2, x),),

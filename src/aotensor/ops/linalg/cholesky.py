@@ -94,33 +94,33 @@ class Cholesky(TrailingOp):
 class CholeskyPullback(Op):
     """L, L̄ → Ā = fold(S) with S = L⁻ᵀ·Φ(Lᵀ·L̄)·L⁻¹, all lower triangles; computed block by block.   (…, n, n)
 
-    Its own slopes are those of the formula, step by step.
+    Its own derivatives are those of the formula, step by step.
     """
 
     name: ClassVar[str] = "cholesky_pullback"
 
-    def infer_type(self, factor: TensorType, slope: TensorType) -> TensorType:
-        n = common_dim(NOT_SQUARE, square_dim(factor), square_dim(slope))
-        batch = common_batch(factor.shape[:-2], slope.shape[:-2])
-        return TensorType(dtypes.promote(factor.dtype, slope.dtype), (*batch, n, n))
+    def infer_type(self, factor: TensorType, derivative: TensorType) -> TensorType:
+        n = common_dim(NOT_SQUARE, square_dim(factor), square_dim(derivative))
+        batch = common_batch(factor.shape[:-2], derivative.shape[:-2])
+        return TensorType(dtypes.promote(factor.dtype, derivative.dtype), (*batch, n, n))
 
-    def reference(self, factor: Array, slope: Array) -> Array:
-        common = np.result_type(factor, slope)
-        operands = [factor.astype(common), slope.astype(common)]
+    def reference(self, factor: Array, derivative: Array) -> Array:
+        common = np.result_type(factor, derivative)
+        operands = [factor.astype(common), derivative.astype(common)]
         return per_matrix(self._pulled, operands, [np.empty(factor.shape, common)])  # type: ignore[no-any-return]
 
-    def _pulled(self, factor: Array, slope: Array) -> Array:
+    def _pulled(self, factor: Array, derivative: Array) -> Array:
         if not factor.size:
-            return slope
+            return derivative
         solve = partial(scipy_linalg().solve_triangular, factor, lower=True, trans=1, check_finite=False)
-        inner = np.tril(factor.T @ np.tril(slope))
+        inner = np.tril(factor.T @ np.tril(derivative))
         inner[np.diag_indices_from(inner)] /= 2
         both = solve(solve(inner).T).T
         return np.asarray(np.tril(both) + np.tril(both.T, -1))
 
-    def _steps(self, factor: Variable, slope: Variable) -> tuple[Apply, Apply, Apply]:
+    def _steps(self, factor: Variable, derivative: Variable) -> tuple[Apply, Apply, Apply]:
         """Lᵀ·L̄; L⁻ᵀ·Φ(…); (…)·L⁻¹"""
-        times = MultiplyTriangular(True, True).apply(factor, _lower(slope))
+        times = MultiplyTriangular(True, True).apply(factor, _lower(derivative))
         left = SolveTriangular(True, True, on_error="nan").apply(factor, _half_diagonal(times.outputs[0]))
         both = SolveTriangular(True, is_left=False, on_error="nan").apply(factor, left.outputs[0])
         return times, left, both
@@ -150,9 +150,9 @@ class CholeskyPullback(Op):
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs
 
-    def lower(self, b: TensorBuilder, factor: Tensor, slope: Tensor) -> Tensor:
-        common = dtypes.promote(factor.dtype, slope.dtype)
-        operands = [b.cast(factor, common), b.cast(slope, common)]
+    def lower(self, b: TensorBuilder, factor: Tensor, derivative: Tensor) -> Tensor:
+        common = dtypes.promote(factor.dtype, derivative.dtype)
+        operands = [b.cast(factor, common), b.cast(derivative, common)]
         return b.lapack("cholesky_pullback", operands, [(common, factor.extents)])[0]
 
 
@@ -181,7 +181,7 @@ def _half_diagonal(x: Variable) -> Variable:
 
 @coerced
 def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) -> Variable:
-    """x with a·x = b for a = c·cᵀ (lower), or cᵀ·c; slopes reach the triangle of c that is read, and b.
+    """x with a·x = b for a = c·cᵀ (lower), or cᵀ·c; derivatives reach the triangle of c that is read, and b.
 
     c_and_lower: c, and whether its lower triangle counts. b_ndim, Raises: as solve_triangular.
     """

@@ -258,7 +258,7 @@ class SignLogDeterminant(FactoredOp):
 def det(x: Any) -> Variable:
     """Determinants; 1 for a matrix without rows.   (…, n, n) → (…), floating
 
-    The slopes are the cofactors; these and second derivatives are finite for singular matrices, third ones are nan.
+    The derivatives are the cofactors; these and second derivatives are finite for singular matrices, third ones nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
@@ -268,7 +268,7 @@ def det(x: Any) -> Variable:
 
 @coerced
 def slogdet(x: Any) -> tuple[Variable, Variable]:
-    """(sign, log |det x|), (0, −inf) for singular matrices; the sign has slope 0.   (…, n, n) → (…), (…)
+    """(sign, log |det x|), (0, −inf) for singular matrices; the sign has derivative 0.   (…, n, n) → (…), (…)
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """

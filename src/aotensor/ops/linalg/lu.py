@@ -182,7 +182,7 @@ def lu_factor(a: Any) -> tuple[Variable, Variable]:
 def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim: int | None = None) -> Variable:
     """x with op(a)·x = b, by what lu_factor(a) gives; trans and b_ndim as in solve_triangular.
 
-    Slopes reach b and lu; piv is an array of integers. Raises: as solve_triangular.
+    Derivatives reach b and lu; piv is an array of integers. Raises: as solve_triangular.
     """
     lu, pivots = as_pair("lu_solve", "lu_and_piv", lu_and_piv)
     is_transposed = transposition("lu_solve", trans)

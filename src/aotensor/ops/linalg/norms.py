@@ -32,8 +32,8 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
     ord of vectors: None, 2, 1, inf, −inf, 0 or another number p for (Σ |x|ᵖ)^(1/p).
     ord of matrices: None, "fro", 1, −1, inf, −inf (largest or smallest sum of a column or row), 2, −2, "nuc" (largest,
     smallest, sum of the singular values).
-    Slope 0 at 0, and where singular values are 0; all sums that are the largest have the full slope, of the singular
-    values the first one. Discrete x counts as float64.
+    Derivative 0 at 0, and where singular values are 0; all sums that are the largest have the full derivative, of the
+    singular values the first one. Discrete x counts as float64.
 
     Raises: GraphValueError for an ord or axis that does not fit.
     """
@@ -69,7 +69,7 @@ def _vector_norm(x: Variable, ord: Any, axis: int) -> Variable:
 
 
 def _power_mean(size: Variable, p: float, axis: int) -> Variable:
-    """(Σ sizeᵖ)^(1/p). Where an element or the whole sum is 0, or for p < 0 infinite, its slope is 0."""
+    """(Σ sizeᵖ)^(1/p). Where an element or the whole sum is 0, or for p < 0 infinite, its derivative is 0."""
     is_zero = eq(size, 0)
     powers = switch(is_zero, 0.0 if p > 0 else math.inf, switch(is_zero, 1, size) ** p)
     total = sum_over(powers, axis=axis)
@@ -91,7 +91,7 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
 
 def _spectral_norm(x: Variable, ord: Any) -> Variable:
     s = singular_values(x)
-    positive = switch(eq(s, 0), 0, s)  # a zero has no slope
+    positive = switch(eq(s, 0), 0, s)  # a zero has no derivative
     if ord == "nuc":
         return sum_over(positive, axis=-1)
     return subtensor(positive, (..., 0 if ord == 2 else -1))

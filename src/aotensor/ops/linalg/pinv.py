@@ -85,7 +85,7 @@ def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     """np.linalg.pinv: the Moore-Penrose inverse.   (…, m, n) → (…, n, m)
 
     rcond: singular values up to this times the largest count as 0, a number known at compile time.
-    hermitian: only the lower triangle of the square a is read. Slopes are those at constant rank.
+    hermitian: only the lower triangle of the square a is read. Derivatives are those at constant rank.
 
     Raises: GraphTypeError below rank 2 or for a symbolic rcond; LinAlgError at run time where the singular
     values do not converge. What is not finite gives nan.

@@ -109,7 +109,7 @@ def _inverse_gaps(s: Variable) -> tuple[Variable, Variable]:
 
 
 def _inverse(s: Variable) -> Variable:
-    """1/s, and 0 for 0, which has no slope."""
+    """1/s, and 0 for 0, which has no derivative."""
     is_zero = eq(s, 0)
     return switch(is_zero, 0, 1 / switch(is_zero, 1, s))
 

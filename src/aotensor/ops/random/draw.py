@@ -105,7 +105,7 @@ class Draw(Op):
         return [[False], *([True] for _ in node.inputs[1:])]
 
     def is_faithful(self) -> bool:
-        """No: there is no slope at all, so that not even a cotangent of zeros passes."""
+        """No: there is no derivative at all, so that not even a cotangent of zeros passes."""
         return False
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

@@ -55,7 +55,7 @@ def _lower_check(b: TensorBuilder, kind: str, axes: Sequence[int], x: Tensor) ->
 class Extremum(AxisOp):
     """The largest or smallest element over axes; nan if there is one.
 
-    Slopes: every tied element gets the full cotangent; a nan result sends it to the first nan.
+    Derivatives: every tied element gets the full cotangent; a nan result sends it to the first nan.
     """
 
     kind: str
@@ -98,7 +98,7 @@ class Extremum(AxisOp):
 
 @dataclass(frozen=True)
 class ExtremumMask(AxisOp, DiscreteOp):
-    """Which elements of x carry the slope of its extremum y over `axes`: those equal to it, or the first nan."""
+    """Which elements of x carry the derivative of its extremum y over `axes`: those equal to it, or the first nan."""
 
     name: ClassVar[str] = "extremum_mask"
     axes: tuple[int, ...]
@@ -168,7 +168,7 @@ class ArgExtremum(AxisOp, ConstantOp):
 
 @coerced
 def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """The largest element over axes; nan if there is one. Ties all get the full slope.
+    """The largest element over axes; nan if there is one. Ties all get the full derivative.
 
     Raises: GraphValueError for an axis out of range or named twice, or for an empty one (at run time where it is not
     known). Of an array that is empty for another axis the maximum is empty.

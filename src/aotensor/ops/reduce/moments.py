@@ -26,7 +26,7 @@ from aotensor.ops.shape.axes import reexpand
 root: Final = Elementwise(
     Row(
         "root",
-        "√x with slope 0 at 0, for lengths: the subgradient that norms and standard deviations have there.",
+        "√x with derivative 0 at 0, for lengths: the subgradient that norms and standard deviations have there.",
         np.sqrt,
         lambda s, x: s.math("sqrt", x),
         (lambda g, x, y: switch(eq(y, 0), 0, 0.5 * g / switch(eq(y, 0), 1, y)),),
@@ -56,20 +56,20 @@ class SquaredDeviations(AxisOp):
     def continued(self, x: Any) -> Any:
         return np.square(x - x.mean(axis=self.axes, keepdims=True)).sum(axis=self.axes)
 
-    def _slopes(self, x: Variable) -> Variable:
+    def _derivatives(self, x: Variable) -> Variable:
         return 2 * (x - mean(x, axis=self.axes, keepdims=True))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
-        return [self._slopes(x) * reexpand(ct, self.axes, x.ndim)]
+        return [self._derivatives(x) * reexpand(ct, self.axes, x.ndim)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        return [tx if is_disconnected(tx) else sum_over(self._slopes(x) * tx, axis=self.axes)]
+        return [tx if is_disconnected(tx) else sum_over(self._derivatives(x) * tx, axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v = b.scalars
@@ -105,5 +105,5 @@ def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Var
 
 @coerced
 def std(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """√var over axes, with slope 0 where all elements are equal.   Raises: as var."""
+    """√var over axes, with derivative 0 where all elements are equal.   Raises: as var."""
     return root(var(x, axis, ddof, keepdims))

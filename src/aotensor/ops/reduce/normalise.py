@@ -51,8 +51,8 @@ def _exp_shifted(v: ScalarVerbs, x: Scalar, m: Scalar) -> Scalar:
 class Softmax(AxisOp):
     """y = exp(x) / Σ exp(x) over axes.
 
-    Where infinities decide: nan, as the formula has it; if `at_limits`, what the slopes of logsumexp are: all −inf give
-    zeros, and +inf share the weight among themselves.
+    Where infinities decide: nan, as the formula has it; if `at_limits`, what the derivatives of logsumexp are: all −inf
+    give zeros, and +inf share the weight among themselves.
     """
 
     name: ClassVar[str] = "softmax"
@@ -217,7 +217,7 @@ def log_softmax(x: Any, axis: Axes = None) -> Variable:
 
 @coerced
 def logsumexp(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """log Σ exp(x) over axes, safe for large x.   Slopes: the softmax; 0 where all are −inf, shared among +inf.
+    """log Σ exp(x) over axes, safe for large x.   Derivatives: the softmax; 0 where all are −inf, shared among +inf.
 
     Raises: GraphValueError for an axis out of range or named twice. An empty axis gives −inf.
     Source: shift by the maximum; Blanchard, Higham & Higham (2021).

@@ -99,7 +99,7 @@ def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:
 
 @coerced
 def sort(x: Any, axis: int | None = -1) -> Variable:
-    """x ascending along an axis, None for all elements; nan comes last. Slopes follow the permutation.
+    """x ascending along an axis, None for all elements; nan comes last. Derivatives follow the permutation.
 
     Raises: GraphValueError for an axis out of range.
     """

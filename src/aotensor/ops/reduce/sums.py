@@ -96,7 +96,7 @@ class Prod(AxisOp):
     def continued(self, x: Any) -> Any:
         return np.prod(x, axis=self.axes)
 
-    def _slopes(self, x: Variable, y: Variable) -> Variable:
+    def _derivatives(self, x: Variable, y: Variable) -> Variable:
         """∂y/∂x, of the shape of x: the product of the others. Zero-safe, and differentiable any number of times."""
         if self.no_zeros_in_input:
             return spread(y, self.axes, x) / x
@@ -108,7 +108,7 @@ class Prod(AxisOp):
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(x)]
-        return [spread(ct, self.axes, x) * self._slopes(x, y)]
+        return [spread(ct, self.axes, x) * self._derivatives(x, y)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -118,7 +118,7 @@ class Prod(AxisOp):
             return [tx]
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(y)]
-        return [sum(tx * self._slopes(x, y), axis=self.axes)]
+        return [sum(tx * self._derivatives(x, y), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         return b.cast(b.reduce("mul", x, self.axes, dtype=self.acc_dtype), self.dtype)

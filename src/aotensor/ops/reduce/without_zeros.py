@@ -33,13 +33,13 @@ def _is_zero(s: ScalarVerbs, x: Any) -> Scalar:
 
 
 def _unless_zero(g: Variable, own: Variable, other: Variable) -> Variable:
-    """The slope where `own` is not skipped: the other factor, or 1 where that is skipped."""
+    """The derivative where `own` is not skipped: the other factor, or 1 where that is skipped."""
     return switch(eq(own, 0), 0, switch(eq(other, 0), g, g * other))
 
 
 mul_without_zeros: Elementwise = elementwise(
     "mul_without_zeros",
-    "x · y, where a factor of 0 counts as 1; 0 of two zeros. Slope 0 for what is skipped.",
+    "x · y, where a factor of 0 counts as 1; 0 of two zeros. Derivative 0 for what is skipped.",
     lambda x, y: np.where(x == 0, y, np.where(y == 0, x, np.multiply(x, y))),
     _emit_mul,
     (lambda g, a, b, y: _unless_zero(g, a, b), lambda g, a, b, y: _unless_zero(g, b, a)),
@@ -51,7 +51,7 @@ mul_without_zeros: Elementwise = elementwise(
 class ProdWithoutZeros(AxisOp):
     """y = Π x over axes of the elements that are not 0, accumulated in `acc_dtype`, given in `dtype`; 1 if all are.
 
-    Slopes of the zeros are 0, all others as those of Prod, to any order.
+    Derivatives of the zeros are 0, all others as those of Prod, to any order.
     """
 
     name: ClassVar[str] = "prod_without_zeros"
@@ -66,7 +66,7 @@ class ProdWithoutZeros(AxisOp):
         with np.errstate(all="ignore"):
             return np.asarray(np.prod(np.where(x == 0, 1, x), axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
 
-    def _slopes(self, x: Variable) -> Variable:
+    def _derivatives(self, x: Variable) -> Variable:
         """∂y/∂x, of the shape of x."""
         wide = cast(x, self.dtype)
         zero, one = constant(0, dtype=self.dtype), constant(1, dtype=self.dtype)
@@ -79,7 +79,7 @@ class ProdWithoutZeros(AxisOp):
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(x)]
-        return [spread(ct, self.axes, x) * self._slopes(x)]
+        return [spread(ct, self.axes, x) * self._derivatives(x)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -89,7 +89,7 @@ class ProdWithoutZeros(AxisOp):
             return [tx]
         if dtypes.is_discrete(y.dtype):
             return [zero_gradient(y)]
-        return [sum_over(tx * self._slopes(x), axis=self.axes)]
+        return [sum_over(tx * self._derivatives(x), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         def factor(s: ScalarVerbs, value: Scalar) -> Scalar:

@@ -25,15 +25,15 @@ _BLOCK: Final = 32  # rows of a diagonal block: smaller ones leave too little to
 def cholesky_pullback(job: Job) -> Scalar:
     """L, L̄ → Ā, both of lower triangles; zeros above."""
     b = job.b
-    factor, given, slope = job.operand(0), job.operand(1), job.result()
+    factor, given, derivative = job.operand(0), job.operand(1), job.result()
     n = factor.rows
     zero = b.constant(0.0, job.dtype)
 
     def row(i: Scalar) -> None:
         above = b.iadd(i, 1)
-        if not job.is_same(given, slope):
-            job.each(0, above, lambda j: job.store(job.load(given, i, j), slope, i, j))
-        job.each(above, n, lambda j: job.store(zero, slope, i, j))
+        if not job.is_same(given, derivative):
+            job.each(0, above, lambda j: job.store(job.load(given, i, j), derivative, i, j))
+        job.each(above, n, lambda j: job.store(zero, derivative, i, j))
 
     job.each(0, n, row)
     width = b.imin(n, _BLOCK)
@@ -42,13 +42,13 @@ def cholesky_pullback(job: Job) -> Scalar:
 
     def step(k: Scalar) -> None:
         start = b.imul(b.isub(b.isub(count, 1), k), _BLOCK)
-        _pull_block(job, factor, slope, work, (start, b.imin(b.iadd(start, _BLOCK), n)))
+        _pull_block(job, factor, derivative, work, (start, b.imin(b.iadd(start, _BLOCK), n)))
 
     job.each(0, count, step, is_vectorisable=False)
     return b.constant(0, "int64")
 
 
-def _pull_block(job: Job, factor: Matrix, slope: Matrix, work: Matrix, rows: tuple[Extent, Extent]) -> None:
+def _pull_block(job: Job, factor: Matrix, derivative: Matrix, work: Matrix, rows: tuple[Extent, Extent]) -> None:
     """What one diagonal block of L passes on to the blocks left of it and above."""
     n, before = factor.rows, (0, rows[0])
     below = (rows[1], n)
@@ -56,7 +56,7 @@ def _pull_block(job: Job, factor: Matrix, slope: Matrix, work: Matrix, rows: tup
         job.block(factor, *where) for where in ((rows, rows), (below, rows), (rows, before), (below, before))
     )
     d_, c_, r_, left_ = (
-        job.block(slope, *where) for where in ((rows, rows), (below, rows), (rows, before), (below, before))
+        job.block(derivative, *where) for where in ((rows, rows), (below, rows), (rows, before), (below, before))
     )
     has_left, has_below = (_is_some(job, x) for x in (rows[0], c.rows))
     both = job.b.and_(has_left, has_below)
@@ -73,7 +73,7 @@ def _pull_block(job: Job, factor: Matrix, slope: Matrix, work: Matrix, rows: tup
     _when(job, has_left, lambda: _subtract_product(job, r_, symmetric, r))
 
 
-def _pull_diagonal(job: Job, d: Matrix, slope: Matrix, work: Matrix) -> Matrix:
+def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Matrix:
     """D̄ ← fold(S) with S = D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹, zeros above; gives S + Sᵀ, which is D̄ + D̄ᵀ."""
     b = job.b
     zero, half = b.constant(0.0, job.dtype), b.constant(0.5, job.dtype)
@@ -86,7 +86,7 @@ def _pull_diagonal(job: Job, d: Matrix, slope: Matrix, work: Matrix) -> Matrix:
 
         job.each(0, d.rows, row)
 
-    lower_part(slope, lambda x: x)
+    lower_part(derivative, lambda x: x)
     call_triangular(job, "trmm", d, work, is_lower=True, is_transposed=True)
     lower_part(work, lambda x: b.mul(x, half))
     call_triangular(job, "trsm", d, work, is_lower=True, is_transposed=True)
@@ -95,13 +95,13 @@ def _pull_diagonal(job: Job, d: Matrix, slope: Matrix, work: Matrix) -> Matrix:
     def fold(i: Scalar) -> None:
         def element(j: Scalar) -> None:
             total = b.add(job.load(work, i, j), job.load(work, j, i))
-            for target, at in ((work, (i, j)), (work, (j, i)), (slope, (i, j))):
+            for target, at in ((work, (i, j)), (work, (j, i)), (derivative, (i, j))):
                 job.store(total, target, *at)
-            job.store(zero, slope, j, i)
+            job.store(zero, derivative, j, i)
 
         job.each(0, i, element, is_vectorisable=False)
         diagonal = job.load(work, i, i)
-        job.store(diagonal, slope, i, i)
+        job.store(diagonal, derivative, i, i)
         job.store(b.add(diagonal, diagonal), work, i, i)
 
     job.each(0, d.rows, fold)

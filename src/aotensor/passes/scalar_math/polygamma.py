@@ -35,7 +35,9 @@ def function_of_order(order: int) -> Callable[[Value], Value]:
         is_reflected = wide < 0.0
         value = _positive(order, where(is_reflected, 1.0 - wide, wide))
         cotangent, is_pole = cot_pi(wide)
-        reflected = (-1.0) ** order * value - math.pi ** (order + 1) * polynomial(cotangent, _cotangent_slopes(order))
+        reflected = (-1.0) ** order * value - math.pi ** (order + 1) * polynomial(
+            cotangent, _cotangent_derivatives(order)
+        )
         reflected = where(is_pole, reflected.like((-1.0) ** (order + 1) * math.inf), reflected)
         return where(is_reflected, reflected, value).cast(x.dtype)
 
@@ -67,13 +69,13 @@ def _power(x: Value, exponent: int) -> Value:
     return result
 
 
-def _cotangent_slopes(order: int) -> list[float]:
+def _cotangent_derivatives(order: int) -> list[float]:
     """Coefficients of the polynomial in cot that is the n-th derivative of cot: P′ ↦ −(1 + c²)·P′."""
     coefficients = [0, 1]
     for _ in range(order):
-        slope = [k * c for k, c in enumerate(coefficients)][1:]
-        coefficients = [0] * (len(slope) + 2)
-        for k, c in enumerate(slope):
+        derivative = [k * c for k, c in enumerate(coefficients)][1:]
+        coefficients = [0] * (len(derivative) + 2)
+        for k, c in enumerate(derivative):
             coefficients[k] -= c
             coefficients[k + 2] -= c
     return [float(c) for c in coefficients]

@@ -85,7 +85,7 @@ class GradientChecks:
         if not found:
             raise CheckSkipped(left[2:] or self._why_nothing(method))
         right = [x for x in found if x.verdict is Verdict.RIGHT]
-        counts = f"{len(right)} of {len(found)} slopes right"
+        counts = f"{len(right)} of {len(found)} derivatives right"
         noisy = [x for x in found if x.verdict is Verdict.NOISY]
         text = counts + (f"; too noisy to tell: {noisy[0]}" if noisy else "") + left
         if not right:
@@ -131,7 +131,7 @@ class GradientChecks:
             raise CheckSkipped("; ".join(reasons) or "no output depends on an input")
 
     def _adjusted(self, x: Finding) -> Finding:
-        """A wrong slope is meant where an op on the way changes gradients, unless another op is wrong."""
+        """A wrong derivative is meant where an op on the way changes gradients, unless another op is wrong."""
         if x.verdict is not Verdict.WRONG:
             return x
         view = purposeful(self._derivatives.outputs[x.output], self._derivatives.inputs[x.input])

@@ -19,7 +19,7 @@ from aotensor.verification.derivatives.verdict import CONCLUSIVE, Finding, Verdi
 
 
 def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: Values, seed: int) -> str | None:
-    """The first op, from the inputs on, whose own derivative is wrong: its name, inputs, line and slopes.
+    """The first op, from the inputs on, whose own derivative is wrong: its name, inputs, line and derivatives.
 
     None if each one alone is right. Ops that change gradients on purpose are passed over.
     """

@@ -1,7 +1,7 @@
-"""The judgement of one slope from values of the function alone, over a ladder of steps.
+"""The judgement of one derivative from values of the function alone, over a ladder of steps.
 
-φ is a scalar function of one variable, s the slope at 0 that is claimed. Three things are told apart: φ(h) − φ(0) − h·s
-falls as h² (s is right), falls as h (s is wrong, or φ has a kink), or does not fall (a jump, or rounding).
+φ is a scalar function of one variable, s the derivative at 0 that is claimed. Three things are told apart: φ(h) − φ(0)
+− h·s falls as h² (s is right), falls as h (s is wrong, or φ has a kink), or does not fall (a jump, or rounding).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STEPS: Final = tuple(RATIO ** -(k + 2) for k in range(16))
 """From 1/16, which stays inside the domains that samples are drawn from, to 6e-11: steep functions need small ones."""
 
 _SECOND: Final = 1.6
-"""Orders from here on count as 2: the error of a right slope falls faster than h, and as h² where φ is smooth."""
+"""Orders from here on count as 2: the error of a right derivative falls faster than h, and as h² where φ is smooth."""
 
 _FIRST: Final = 1.4
 """Orders up to here count as 1."""
@@ -32,8 +32,8 @@ _CLEAR: Final = 16.0
 
 
 @dataclass(frozen=True)
-class Slope:
-    """A claimed slope.   noise: how far rounding may have moved it; scale: Σ of the magnitudes of its terms"""
+class Derivative:
+    """A claimed derivative.   noise: how far rounding may have moved it; scale: Σ of the magnitudes of its terms"""
 
     value: float
     noise: float
@@ -64,37 +64,39 @@ class Ladder:
         return np.asarray((self.ahead + self.behind) / (2 * self.steps))
 
 
-def judge_order(ladder: Ladder, slope: Slope) -> Judgement:
+def judge_order(ladder: Ladder, derivative: Derivative) -> Judgement:
     """Does the error of the first-order model fall as h², ahead and behind?"""
     ladder = ladder.finite()
-    reason = _unusable(ladder, slope)
+    reason = _unusable(ladder, derivative)
     if reason:
         return Judgement(Verdict.NOISY, reason)
-    floor = ladder.noise + ladder.steps * slope.noise
-    errors = [np.abs(rise - ladder.steps * slope.value) for rise in (ladder.ahead, ladder.behind)]
+    floor = ladder.noise + ladder.steps * derivative.noise
+    errors = [np.abs(rise - ladder.steps * derivative.value) for rise in (ladder.ahead, ladder.behind)]
     orders = [_order(error, floor) for error in errors]
     if all(order is None for order in orders):
-        if slope.scale and floor[0] > 1e-2 * ladder.steps[0] * max(abs(slope.value), 1e-3 * slope.scale):
-            return Judgement(Verdict.NOISY, "rounding hides the slope at every step")
+        if derivative.scale and floor[0] > 1e-2 * ladder.steps[0] * max(abs(derivative.value), 1e-3 * derivative.scale):
+            return Judgement(Verdict.NOISY, "rounding hides the derivative at every step")
         return Judgement(Verdict.RIGHT, "linear")
     order = min(order for order in orders if order is not None)
     if order >= _SECOND:
         return Judgement(Verdict.RIGHT, f"order {order:.2f}" if order < _SUDDEN else "no error at small steps")
     if order > _FIRST:
-        return Judgement(Verdict.NOISY, f"the error falls with order {order:.2f}: the slope itself changes too fast")
+        return Judgement(
+            Verdict.NOISY, f"the error falls with order {order:.2f}: the derivative itself changes too fast"
+        )
     clear = [k for k in range(len(floor)) if max(error[k] for error in errors) > _CLEAR * floor[k]]
     if not clear:
         return Judgement(Verdict.NOISY, "rounding hides the order of the error")
-    return _judged_at(ladder, slope, clear[-1], f"order {order:.2f}: ")
+    return _judged_at(ladder, derivative, clear[-1], f"order {order:.2f}: ")
 
 
-def judge_differences(ladder: Ladder, slope: Slope, tolerance: float) -> Judgement:
-    """Is the slope that of the central differences, extrapolated, where they agree best with each other?
+def judge_differences(ladder: Ladder, derivative: Derivative, tolerance: float) -> Judgement:
+    """Is the derivative that of the central differences, extrapolated, where they agree best with each other?
 
     tolerance: relative.
     """
     ladder = ladder.finite()
-    reason = _unusable(ladder, slope)
+    reason = _unusable(ladder, derivative)
     if reason:
         return Judgement(Verdict.NOISY, reason)
     central = ladder.central
@@ -102,33 +104,33 @@ def judge_differences(ladder: Ladder, slope: Slope, tolerance: float) -> Judgeme
     rounding = 2 * ladder.noise / ladder.steps[1:]
     doubt = np.abs(np.diff(extrapolated)) + rounding[1:]
     best = int(np.argmin(doubt))
-    numeric, error = float(extrapolated[best]), float(doubt[best]) + slope.noise
-    size = _size(ladder, slope, numeric)
-    difference = abs(slope.value - numeric)
+    numeric, error = float(extrapolated[best]), float(doubt[best]) + derivative.noise
+    size = _size(ladder, derivative, numeric)
+    difference = abs(derivative.value - numeric)
     if difference <= tolerance * size:
         return Judgement(Verdict.RIGHT, f"{difference / size if size else 0.0:.0e}")
     if difference <= 8 * error:
         return Judgement(
-            Verdict.NOISY, f"rounding: differences give {numeric:.3g} ± {error:.1g}, not {slope.value:.3g}"
+            Verdict.NOISY, f"rounding: differences give {numeric:.3g} ± {error:.1g}, not {derivative.value:.3g}"
         )
-    return _judged_at(ladder, slope, best + 1, "", numeric)
+    return _judged_at(ladder, derivative, best + 1, "", numeric)
 
 
-def _unusable(ladder: Ladder, slope: Slope) -> str | None:
-    if not np.isfinite(slope.value):
-        return f"the slope is {slope.value}"
-    if not (np.isfinite(ladder.noise) and np.isfinite(slope.noise)):
+def _unusable(ladder: Ladder, derivative: Derivative) -> str | None:
+    if not np.isfinite(derivative.value):
+        return f"the derivative is {derivative.value}"
+    if not (np.isfinite(ladder.noise) and np.isfinite(derivative.noise)):
         return "the function is not defined, or has other extents, where values are off by an ulp"
     if len(ladder.steps) < 4:
         return "the function is not finite, or has other extents, around the point"
-    if slope.noise > 1e-2 * slope.scale:
-        return f"rounding hides the slope: an ulp on each value moves it by {slope.noise / 16:.1g}"
+    if derivative.noise > 1e-2 * derivative.scale:
+        return f"rounding hides the derivative: an ulp on each value moves it by {derivative.noise / 16:.1g}"
     return None
 
 
-def _size(ladder: Ladder, slope: Slope, numeric: float) -> float:
-    """What errors are relative to: the slope, but not less than what cancels in it, or in φ, leaves."""
-    return max(abs(slope.value), abs(numeric), 1e-3 * slope.scale, 1e-3 * ladder.scale)
+def _size(ladder: Ladder, derivative: Derivative, numeric: float) -> float:
+    """What errors are relative to: the derivative, but not less than what cancels in it, or in φ, leaves."""
+    return max(abs(derivative.value), abs(numeric), 1e-3 * derivative.scale, 1e-3 * ladder.scale)
 
 
 def _order(error: Array, floor: Array) -> float | None:
@@ -147,21 +149,21 @@ def _order(error: Array, floor: Array) -> float | None:
     return max(fitted + [float(local[-1])] * (low.size > 0))
 
 
-def _judged_at(ladder: Ladder, slope: Slope, k: int, prefix: str, numeric: float | None = None) -> Judgement:
+def _judged_at(ladder: Ladder, derivative: Derivative, k: int, prefix: str, numeric: float | None = None) -> Judgement:
     """Wrong, unless φ has a kink or a jump at 0, or changes faster than step k can follow."""
     step, larger = ladder.steps[k], max(k - 1, 0)
     ahead, behind = float(ladder.ahead[k] / step), float(ladder.behind[k] / step)
     found = (ahead + behind) / 2 if numeric is None else numeric
     rounding = 2 * ladder.noise / step
     gap, gap_before = (abs(ladder.ahead[j] - ladder.behind[j]) / ladder.steps[j] for j in (k, larger))
-    if gap > max(0.25 * abs(found - slope.value), 4 * rounding) and gap > 0.5 * gap_before:
+    if gap > max(0.25 * abs(found - derivative.value), 4 * rounding) and gap > 0.5 * gap_before:
         if gap > 2 * gap_before and larger != k:
             return Judgement(Verdict.NOISY, "discontinuity: the function jumps at the point")
-        return Judgement(Verdict.NOISY, f"kink: slope {ahead:.4g} on one side, {behind:.4g} on the other")
-    if numeric is None and gap > 2 * abs(found - slope.value):
+        return Judgement(Verdict.NOISY, f"kink: derivative {ahead:.4g} on one side, {behind:.4g} on the other")
+    if numeric is None and gap > 2 * abs(found - derivative.value):
         return Judgement(Verdict.NOISY, "curvature hides the order at the steps that rounding allows")
     before, here = float(ladder.central[larger]), float(ladder.central[k])
     is_settled = abs(before - here) <= 0.1 * max(abs(before), abs(here)) + rounding or abs(here) < 0.5 * abs(before)
     if not is_settled:
         return Judgement(Verdict.NOISY, "the function changes faster than any step that rounding allows")
-    return Judgement(Verdict.WRONG, f"{prefix}{slope.value:.7g}, but the function says {found:.7g}")
+    return Judgement(Verdict.WRONG, f"{prefix}{derivative.value:.7g}, but the function says {found:.7g}")

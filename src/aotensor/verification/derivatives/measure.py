@@ -12,7 +12,7 @@ from aotensor.core.types import Array
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
 from aotensor.sampling.rounding import nearby
-from aotensor.verification.derivatives.ladder import STEPS, Ladder, Slope, judge_differences, judge_order
+from aotensor.verification.derivatives.ladder import STEPS, Derivative, Ladder, judge_differences, judge_order
 from aotensor.verification.derivatives.program import Derivatives, Execution, Pair, Reference, Values
 from aotensor.verification.derivatives.verdict import Finding, Judgement, Verdict
 
@@ -23,24 +23,24 @@ METHODS: Final = ("duality", "Taylor order", "differences", "complex step")
 _DUALITY: Final = {"float64": 1e-9, "float32": 1e-3}
 """Relative: both sides are sums of the same products in another order."""
 
-_SLOPE: Final = {"float64": 1e-6, "float32": 5e-2}
+_DERIVATIVE: Final = {"float64": 1e-6, "float32": 5e-2}
 """Relative tolerance of differences in this dtype, with room for the many kinks of a wide layer in float32."""
 
-_ROUNDED_SLOPE: Final = 1e-3
-"""The same for a slope that is computed in float32 and compared with differences in float64."""
+_ROUNDED_DERIVATIVE: Final = 1e-3
+"""The same for a derivative that is computed in float32 and compared with differences in float64."""
 
 _COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3}
-"""Relative, of the complex step to a slope in this dtype: no difference is taken, so nothing cancels."""
+"""Relative, of the complex step to a derivative in this dtype: no difference is taken, so nothing cancels."""
 
 _ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4}
-"""Relative to the terms of a slope: what cancellation on the way may leave of its digits. More is measured by moving
-every value by an ulp; where that leaves nothing of the slope, only its inputs are moved: rules rely on values that are
-equal, such as the difference of an eigenvalue to itself."""
+"""Relative to the terms of a derivative: what cancellation on the way may leave of its digits. More is measured by
+moving every value by an ulp; where that leaves nothing of the derivative, only its inputs are moved: rules rely on
+values that are equal, such as the difference of an eigenvalue to itself."""
 
 _COMPLEX_STEP: Final = 1e-30
 
 _COMPLEX_ERROR: Final = 1e-25
-"""Absolute: products of several imaginary parts, where the slope itself is 0."""
+"""Absolute: products of several imaginary parts, where the derivative itself is 0."""
 
 _DRAWS: Final = 3
 """How often the rounding of a value is sampled."""
@@ -82,51 +82,51 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], low: float, high: 
 def findings_at(point: Point, reference: Reference, execution: Execution) -> Iterator[Finding]:
     """Every method on every derivative, as `execution` computes them."""
     d = execution.derivatives
-    slopes = _Slopes(point, reference, execution)
+    derivatives = _Derivatives(point, reference, execution)
     for name, x in d.inputs.items():
         if point.directions[name].size == 0:
             continue
-        outputs = [key for key in d.outputs if (key, name) in slopes.of]
+        outputs = [key for key in d.outputs if (key, name) in derivatives.of]
         if not outputs:
             continue
         ladders = _ladders(point, reference, execution, name, x)
         for key in outputs:
-            slope, given = slopes.of[key, name], slopes.dtypes[key]
+            derivative, given = derivatives.of[key, name], derivatives.dtypes[key]
             tested = reference.dtype(key) if execution is reference else given
-            judged = [("duality", _judge_duality(slope, slopes.forward[key, name], _DUALITY[given]))]
-            judged.append(("Taylor order", judge_order(ladders[key], slope)))
-            tolerance = _SLOPE[tested] if tested == given else _ROUNDED_SLOPE
-            judged.append(("differences", judge_differences(ladders[key], slope, tolerance)))
+            judged = [("duality", _judge_duality(derivative, derivatives.forward[key, name], _DUALITY[given]))]
+            judged.append(("Taylor order", judge_order(ladders[key], derivative)))
+            tolerance = _DERIVATIVE[tested] if tested == given else _ROUNDED_DERIVATIVE
+            judged.append(("differences", judge_differences(ladders[key], derivative, tolerance)))
             if tested == "float64":
                 step = _complex_step(point, reference, key, name, x)
-                judged += [("complex step", _judge_step(slope, step, _COMPLEX[given]))] if step is not None else []
+                judged += [("complex step", _judge_step(derivative, step, _COMPLEX[given]))] if step is not None else []
             for method, judgement in judged:
                 yield Finding(key, name, method, execution.name, judgement)
 
 
-class _Slopes:
+class _Derivatives:
     """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: least precise per output"""
 
     def __init__(self, point: Point, reference: Reference, execution: Execution) -> None:
         d = execution.derivatives
         values = point.extended(d)
-        pulled, _ = execution.slopes(values)
+        pulled, _ = execution.derivatives_at(values)
         off = [[_nearby(d.pulled, values, point.seed + k, only) for k in range(_DRAWS)] for only in (False, True)]
-        self.of: dict[Pair, Slope] = {}
+        self.of: dict[Pair, Derivative] = {}
         self.dtypes = {key: d.dtype(key) for key in d.outputs}
-        for pair, slope in pulled.items():
+        for pair, derivative in pulled.items():
             direction = point.directions[pair[1]]
-            total, scale = _along(slope, direction), _along(np.abs(slope), np.abs(direction))
+            total, scale = _along(derivative, direction), _along(np.abs(derivative), np.abs(direction))
             inside, outside = (_spread([_along(other[pair], direction) for other in draws]) for draws in off)
             noise = inside if 16 * inside <= 1e-2 * scale else outside
-            self.of[pair] = Slope(total, 16 * noise + _ROUNDING[self.dtypes[pair[0]]] * scale, scale)
+            self.of[pair] = Derivative(total, 16 * noise + _ROUNDING[self.dtypes[pair[0]]] * scale, scale)
         self.forward = self._forward(point, execution)
 
     @staticmethod
     def _forward(point: Point, execution: Execution) -> dict[Pair, float]:
         forward: dict[Pair, float] = {}
         for name in execution.derivatives.inputs:
-            _, pushed = execution.slopes(point.extended(execution.derivatives, name))
+            _, pushed = execution.derivatives_at(point.extended(execution.derivatives, name))
             for key, tangent in pushed.items():
                 forward[key, name] = _along(tangent, point.cotangents[key])
         return forward
@@ -211,26 +211,27 @@ def _complex_step(point: Point, reference: Reference, key: str, name: str, x: Va
     return float(np.sum(found.imag * point.cotangents[key])) / _COMPLEX_STEP
 
 
-def _judge_duality(slope: Slope, forward: float, tolerance: float) -> Judgement:
-    difference, size = abs(slope.value - forward), max(slope.scale, abs(forward))
+def _judge_duality(derivative: Derivative, forward: float, tolerance: float) -> Judgement:
+    difference, size = abs(derivative.value - forward), max(derivative.scale, abs(forward))
     if not np.isfinite(difference):
-        return Judgement(Verdict.NOISY, f"the slopes are {slope.value} and {forward}")
-    if difference <= tolerance * size + np.nan_to_num(slope.noise):
+        return Judgement(Verdict.NOISY, f"the derivatives are {derivative.value} and {forward}")
+    if difference <= tolerance * size + np.nan_to_num(derivative.noise):
         return Judgement(Verdict.RIGHT, _relative(difference, size))
-    return Judgement(Verdict.WRONG, f"pullback gives {slope.value:.9g}, pushforward {forward:.9g}")
+    return Judgement(Verdict.WRONG, f"pullback gives {derivative.value:.9g}, pushforward {forward:.9g}")
 
 
-def _judge_step(slope: Slope, step: float, tolerance: float) -> Judgement:
-    difference, size = abs(slope.value - step), max(slope.scale, abs(step))
+def _judge_step(derivative: Derivative, step: float, tolerance: float) -> Judgement:
+    difference, size = abs(derivative.value - step), max(derivative.scale, abs(step))
     if not np.isfinite(difference):
-        return Judgement(Verdict.NOISY, f"the slope is {slope.value}, the complex step gives {step}")
-    if slope.noise > 1e-2 * size:
+        return Judgement(Verdict.NOISY, f"the derivative is {derivative.value}, the complex step gives {step}")
+    if derivative.noise > 1e-2 * size:
         return Judgement(
-            Verdict.NOISY, f"rounding hides the slope: an ulp on each value moves it by {slope.noise / 16:.1g}"
+            Verdict.NOISY,
+            f"rounding hides the derivative: an ulp on each value moves it by {derivative.noise / 16:.1g}",
         )
-    if difference <= tolerance * size + np.nan_to_num(slope.noise) + _COMPLEX_ERROR:
+    if difference <= tolerance * size + np.nan_to_num(derivative.noise) + _COMPLEX_ERROR:
         return Judgement(Verdict.RIGHT, _relative(difference, size))
-    return Judgement(Verdict.WRONG, f"{slope.value:.9g}, but the complex step gives {step:.9g}")
+    return Judgement(Verdict.WRONG, f"{derivative.value:.9g}, but the complex step gives {step:.9g}")
 
 
 def _relative(difference: float, size: float) -> str:

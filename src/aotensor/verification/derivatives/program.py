@@ -51,11 +51,11 @@ class Derivatives:
 
     def _derive(self, key: str, y: Variable) -> None:
         wrt = list(self.inputs.values())
-        slopes = pullback(y, wrt, self.cotangents[key], disconnected_inputs="ignore")
+        derivatives = pullback(y, wrt, self.cotangents[key], disconnected_inputs="ignore")
         tangent = pushforward(y, wrt, list(self.tangents.values()), disconnected_outputs="ignore")
         reached = set(leaves([y], stop=wrt))
-        pairs = zip(self.inputs, wrt, slopes, strict=True)
-        self.pulled.update({(key, name): slope for name, x, slope in pairs if x in reached})
+        pairs = zip(self.inputs, wrt, derivatives, strict=True)
+        self.pulled.update({(key, name): derivative for name, x, derivative in pairs if x in reached})
         self.pushed[key] = tangent
 
     def dtype(self, output: str) -> str:
@@ -71,8 +71,8 @@ class Derivatives:
         symbols = [*self.cotangents.values(), *self.tangents.values()]
         outputs = [self.outputs[key] for key in self.pushed]
         cotangents = [self.cotangents[key] for key in self.pushed]
-        slopes = pullback(outputs, list(self.inputs.values()), cotangents, disconnected_inputs="ignore")
-        results = replace([*slopes, *self.pushed.values()], inputs)
+        derivatives = pullback(outputs, list(self.inputs.values()), cotangents, disconnected_inputs="ignore")
+        results = replace([*derivatives, *self.pushed.values()], inputs)
         return Definition([*inputs.values(), *symbols], results, name=name, on_unused_input="ignore")
 
 
@@ -86,7 +86,7 @@ class Execution(Protocol):
         """All outputs, where input x is moved from `values`."""
         ...
 
-    def slopes(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
+    def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
         """(pulled, pushed) at `values`, which hold cotangents and tangents too."""
         ...
 
@@ -129,7 +129,7 @@ class Reference:
         """The least precise dtype on the way to the values of an output."""
         return _coarsest(self.path[output])
 
-    def slopes(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
+    def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
         d = self.derivatives
         with np.errstate(all="ignore"):
             found = evaluate_all([*d.pulled.values(), *d.pushed.values()], values)
@@ -153,7 +153,7 @@ class Compiled:
         found = dict(zip(self._results, self._call([known[y] for y in self._arguments]), strict=True))
         return {key: found[key] for key in self.derivatives.outputs}
 
-    def slopes(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
+    def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
         d = self.derivatives
         pulled: dict[Pair, Array] = {}
         pushed: dict[str, Array] = {}

@@ -21,7 +21,7 @@ def second(pair: tuple[Any, Any]) -> Any:
     return pair[1]
 
 
-def test_the_slope_of_a_normal_is_its_noise() -> None:
+def test_the_derivative_of_a_normal_is_its_noise() -> None:
     m, s = at.dvector("m"), at.dvector("s")
     x = second(R.normal(STATE, m, s))
     f = aot.function([m, s], [x, jacobian(x, m), jacobian(x, s)])
@@ -34,11 +34,11 @@ def test_second_derivatives() -> None:
     m = at.dvector("m")
     cost = at.exp(second(R.normal(STATE, m, 0.5))).sum()
     f = aot.function([m], [hessian(cost, m), grad(cost, m)])
-    whole, slope = f([0.1, 0.2])
-    np.testing.assert_allclose(whole, np.diag(slope), rtol=1e-12)
+    whole, derivative = f([0.1, 0.2])
+    np.testing.assert_allclose(whole, np.diag(derivative), rtol=1e-12)
 
 
-def test_slopes_agree_with_differences() -> None:
+def test_derivatives_agree_with_differences() -> None:
     points = [np.array([0.4, 1.3]), np.array([0.9, 2.0])]
     for draw in (R.normal, R.laplace, R.gumbel, R.logistic, R.lognormal, R.cauchy):
         verify_grad(lambda a, b, draw=draw: second(draw(STATE, a, b)), points, rng=np.random.default_rng(0))
@@ -47,7 +47,7 @@ def test_slopes_agree_with_differences() -> None:
 
 
 def test_a_scale_fits_data_by_its_own_draws() -> None:
-    """What reparameterised slopes are for: E f(μ + σz) falls along its own estimate."""
+    """What reparameterised derivatives are for: E f(μ + σz) falls along its own estimate."""
     mu, log_sigma = aot.shared(3.0, name="mu"), aot.shared(0.0, name="log_sigma")
     x = at.RandomStream(4).normal(size=64)
     cost = at.sqr(mu + at.exp(log_sigma) * x - 1.0).mean()
@@ -74,7 +74,7 @@ UNDEFINED: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "build", "why"), UNDEFINED, ids=[row[0] for row in UNDEFINED])
-def test_what_jumps_has_no_slope(name: str, build: Callable[[Any], Any], why: str) -> None:
+def test_what_jumps_has_no_derivative(name: str, build: Callable[[Any], Any], why: str) -> None:
     p = at.dvector("p")
     x = second(build(p)) * 1.0
     with pytest.raises(NullTypeGradError, match=why):

@@ -1,4 +1,4 @@
-"""Slopes as programs: the ops that only derivatives are made of, and so second derivatives of where they come from."""
+"""Derivatives as programs: ops that only derivatives are made of, and so second derivatives of where they come from."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SQUARE: Final = SPREAD[:, :3] + 3 * np.eye(3)
 DEFINITE: Final = SQUARE @ SQUARE.T
 
 
-def slope(fn: Callable[[Variable], Variable]) -> Callable[[Variable], Variable]:
-    """x → ∂/∂x of a weighted sum of fn(x), where the weights differ, so that no slope is hidden by another."""
+def derivative(fn: Callable[[Variable], Variable]) -> Callable[[Variable], Variable]:
+    """x → ∂/∂x of a weighted sum of fn(x), where the weights differ, so that no derivative is hidden by another."""
 
     def build(x: Any) -> Variable:
         y = fn(x)
@@ -31,22 +31,22 @@ def slope(fn: Callable[[Variable], Variable]) -> Callable[[Variable], Variable]:
 
 CASES: Final = [
     Case(
-        id="slope-of-det", build=lambda x: grad(at.linalg.det(x), x), inputs=[SQUARE], dims=[(3, 3)],
+        id="derivative-of-det", build=lambda x: grad(at.linalg.det(x), x), inputs=[SQUARE], dims=[(3, 3)],
         rtol=1e-9, reason="cofactors of cofactors",
     ),
     Case(
-        id="slope-of-slope-of-det", inputs=[SQUARE], dims=[(3, 3)],
+        id="derivative-of-derivative-of-det", inputs=[SQUARE], dims=[(3, 3)],
         build=lambda x: grad((grad(at.linalg.det(x), x) * WEIGHTS[:, :3]).sum(), x),
         rtol=1e-9, reason="singular values and their vectors",
     ),
     Case(
-        id="slope-of-cholesky", build=slope(at.linalg.cholesky), inputs=[DEFINITE], dims=[(3, 3)],
+        id="derivative-of-cholesky", build=derivative(at.linalg.cholesky), inputs=[DEFINITE], dims=[(3, 3)],
         rtol=1e-9, reason="the factor is solved with twice", keeps_places=True,
     ),
     Case(
         id="tangent-of-cholesky", build=lambda x, t: Rop(at.linalg.cholesky(x), x, t), inputs=[DEFINITE, SQUARE],
         dims=[(3, 3), (3, 3)], rtol=1e-9, reason="the factor is solved with twice", keeps_places=True,
     ),
-    Case(id="slope-of-max", build=slope(lambda x: at.max(x, axis=1)), inputs=[SPREAD], dims=[(3, 4)]),
-    Case(id="slope-of-sort", build=slope(lambda x: at.sort(x, axis=1) ** 2), inputs=[SPREAD], dims=[(3, 4)]),
+    Case(id="derivative-of-max", build=derivative(lambda x: at.max(x, axis=1)), inputs=[SPREAD], dims=[(3, 4)]),
+    Case(id="derivative-of-sort", build=derivative(lambda x: at.sort(x, axis=1) ** 2), inputs=[SPREAD], dims=[(3, 4)]),
 ]  # fmt: skip
