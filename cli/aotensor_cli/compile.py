@@ -17,9 +17,10 @@ from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import Model, load_model
-from aotensor_cli.options import CONTEXT, Refusal, Session, debug_option, json_option, machine_options
+from aotensor_cli.options import CONTEXT, Refusal, Session, debug_option, json_option, machine_options, pass_options
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
+from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
@@ -37,6 +38,7 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
     "Texts go to stdout unless -o is given.",
 )  # fmt: skip
 @machine_options
+@pass_options
 @click.option("--threads/--no-threads", default=True, help="Permit several cores; kernels of this version use one.")
 @click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
 @click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
@@ -123,6 +125,7 @@ def _options(flags: dict[str, Any]) -> Options:
         prefix=_prefix(flags["prefix"]),
         verify=flags["check"],
         check=flags["check"],
+        pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
     )
 
 

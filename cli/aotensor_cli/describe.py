@@ -61,6 +61,7 @@ class Description:
             *(("DAMAGED", text) for text in self.damages),
             ("made by", origin),
             ("target", f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}"),
+            *([("passes", manifest.pipeline)] if manifest.pipeline else []),
             ("size", f"{self.size} bytes" if is_linked else f"{self.size} bytes of object code, not linked"),
             ("needs", ", ".join(linkage.needed) or ("nothing" if is_linked else "not linked")),
             ("calls", ", ".join(linkage.undefined) or "nothing"),

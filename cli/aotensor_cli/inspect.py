@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from aotensor.driver.stages import IR_STAGES, STAGES
+from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar, what_there_is
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import recorded_remarks, show_by_line
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
@@ -33,11 +34,13 @@ from aotensor_runtime.errors import LibraryError
     "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
     help="dot draws --stage graph of a model for Graphviz.",
 )  # fmt: skip
+@pass_options
 @json_option
 @debug_option
 def command(
-    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool
-) -> int:
+    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
+    passes: str | None, disabled: tuple[str, ...],
+) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
@@ -48,16 +51,27 @@ def command(
     path, chosen = split_name(subject)
     if locations:
         _check_locations(path, stage, form)
-    if remarks:
-        _show_remarks(subject, stage, _one_name(chosen, name), form)
-        return Exit.DONE
+    if (passes is not None or disabled) and is_library(path):
+        raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
+    if remarks and (stage is not None or form == "dot"):
+        raise Refusal("--remarks is a report of its own", "leave out --stage and --format dot")
     if form == "dot" and (stage not in (None, "graph") or is_library(path)):
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
         with naming(path):
-            return _inspect_library(path, stage, _one_name(chosen, name), form)
+            return _inspect_library(path, stage, _one_name(chosen, name), form, remarks)
+    from aotensor_cli.inspect_model import Wanted, described, drawn, remarks_of, stage_text
+
+    wanted = Wanted(subject, name, passes, disabled)
+    if form == "dot":
+        show(drawn(wanted), nl=False)
+    elif remarks:
+        _show_remarks(remarks_of(wanted), form)
+    elif stage is not None:
+        _show_text(stage, stage_text(wanted, stage, locations), form)
     else:
-        _inspect_model(subject, stage, name, form, locations)
+        description, names = described(wanted)
+        _show_description(description, names, form)
     return Exit.DONE
 
 
@@ -75,23 +89,14 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_model(subject: str, stage: str | None, name: str | None, form: str, locations: bool) -> None:
-    from aotensor_cli.inspect_model import described, drawn, stage_text
-
-    if form == "dot":
-        show(drawn(subject, name), nl=False)
-    elif stage is not None:
-        _show_text(stage, stage_text(subject, name, stage, locations), form)
-    else:
-        description, names = described(subject, name)
-        _show_description(description, names, form)
-
-
-def _inspect_library(path: Path, stage: str | None, name: str | None, form: str) -> int:
+def _inspect_library(path: Path, stage: str | None, name: str | None, form: str, remarks: bool) -> int:
     """Show a library; USAGE if something in it is damaged, after all that could be read."""
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     _check_name(path, name, functions)
+    if remarks:
+        _show_remarks([x for x in recorded_remarks(container) if name in (None, x.function)], form)
+        return Exit.DONE
     if stage is None:
         found = describe(container.elf.data)
         _show_description(found, [name] if name else functions, form)
@@ -136,24 +141,11 @@ def function_text(text: str, stage: str, name: str) -> str:
     return "".join(kept)
 
 
-def _show_remarks(subject: str, stage: str | None, name: str | None, form: str) -> None:
-    if stage is not None or form == "dot":
-        raise Refusal("--remarks is a report of its own", "leave out --stage and --format dot")
-    path, _ = split_name(subject)
-    if is_library(path):
-        with naming(path):
-            container = Container(read_library(path))
-            _check_name(path, name, [spec.name for spec in container.manifest().functions])
-            found = recorded_remarks(container)
-    else:
-        from aotensor_cli.inspect_model import remarks_of
-
-        found = remarks_of(subject, name)
-    found = [x for x in found if name in (None, x.function)]
+def _show_remarks(remarks: Sequence[Remark], form: str) -> None:
     if form == "json":
-        show_json({"remarks": [x.to_json() for x in found]})
+        show_json({"remarks": [x.to_json() for x in remarks]})
     else:
-        show_by_line(found)
+        show_by_line(remarks)
 
 
 def _show_text(stage: str, text: str, form: str) -> None:

@@ -3,43 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from aotensor import Function
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.errors import ToolError
-from aotensor.graph.remarks import Remark
+from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
 
 
-def drawn(subject: str, name: str | None) -> str:
+@dataclass(frozen=True)
+class Wanted:
+    """What shall be looked at.   name: of one function. passes, disabled: as on the command line"""
+
+    subject: str
+    name: str | None = None
+    passes: str | None = None
+    disabled: Sequence[str] = ()
+
+    def build(self) -> Build:
+        """Their compilation.   Raises: Refusal if there is no such function, or no such pass"""
+        pipeline = chosen_pipeline(self.passes, self.disabled)
+        return Build(_functions(self.subject, self.name), None, Options(pipeline=pipeline))
+
+
+def drawn(wanted: Wanted) -> str:
     """The graph of the functions, for Graphviz."""
-    return graph_dot(_functions(subject, name))
+    return graph_dot(_functions(wanted.subject, wanted.name))
 
 
-def stage_text(subject: str, name: str | None, stage: str, locations: bool) -> str:
+def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:
     """The text of one stage, with the lines that operations come from if they are asked for."""
-    build = Build(_functions(subject, name), None, Options())
+    build = wanted.build()
     build.locations = locations
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         return build.content(stage).decode()
 
 
-def remarks_of(subject: str, name: str | None) -> list[Remark]:
+def remarks_of(wanted: Wanted) -> list[Remark]:
     """What each pass decided."""
-    build = Build(_functions(subject, name), None, Options())
+    build = wanted.build()
     with progress(f"compiling {build.name}") as build.begin:
         return build.lowered.remarks
 
 
-def described(subject: str, name: str | None) -> tuple[Description, list[str]]:
+def described(wanted: Wanted) -> tuple[Description, list[str]]:
     """The library that the functions become, with what each pass took; and their names."""
-    build = Build(_functions(subject, name), None, Options())
+    build = wanted.build()
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         data = _library_bytes(build)
     passes = [

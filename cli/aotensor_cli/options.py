@@ -78,6 +78,24 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
 
 
+def pass_options(command: _Command) -> _Command:
+    """`--passes`, `--disable-pass`: which passes run, as parameters `passes` and `disabled`."""
+    options = (
+        click.option(
+            "--passes", metavar="PIPELINE",
+            help="Passes that run, in order, some with options: expand,lower-to-nest,fuse{max-statements=64},... "
+            "All that are needed must be among them.",
+        ),
+        click.option(
+            "--disable-pass", "disabled", metavar="NAME", multiple=True,
+            help="Leave out an optimisation, to see what it does; may be repeated.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def machine_options(command: _Command) -> _Command:
     """`--target`, `--cpu`, `--features`, `-O`, `--fp`: what code is made for and how."""
     options = (

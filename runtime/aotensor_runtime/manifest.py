@@ -37,7 +37,7 @@ __all__ = [
     "signature_text", "validate",
 ]  # fmt: skip
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 MAX_BYTES: Final = 16 << 20
 """Longest manifest that is read, in bytes."""
 
@@ -56,7 +56,8 @@ class Manifest:
     """A library: who made it, for which machine, and what is in it.
 
     target, cpu, features: as LLVM writes them. fp: strict, contract or fast. prefix: before every exported symbol.
-    sections: names of the extra sections that travel along, such as IR texts and test vectors.
+    sections: names of the extra sections that travel along, such as IR texts and test vectors. pipeline: the
+    compiler's passes, where they are not the usual ones.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Manifest:
     functions: tuple[FunctionSpec, ...]
     prefix: str = ""
     sections: tuple[str, ...] = ()
+    pipeline: str = ""
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
@@ -316,8 +318,8 @@ def _function(node: Node) -> FunctionSpec:
 
 def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
-    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, schema = node.fields(
-        *names, "schema"
+    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, pipeline, schema = node.fields(
+        *names, "pipeline", "schema"
     )
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
@@ -334,5 +336,6 @@ def _manifest(node: Node) -> Manifest:
         functions=functions.items(_function),
         prefix=prefix.text(),
         sections=sections.items(Node.name),
+        pipeline=pipeline.text(),
         schema=SCHEMA,
     )

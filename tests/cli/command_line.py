@@ -20,6 +20,12 @@ print("said while loading")
 '''
 
 
+SMALL: Final = (
+    "import aotensor as aot, aotensor.tensor as at\n"
+    "x = at.vector('x', dtype='float64', shape=('n',))\nf = aot.function([x], 2 * x, name='f')\n"
+)
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a command line gave."""

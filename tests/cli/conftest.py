@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import LOGISTIC, Answer, Call
+from command_line import LOGISTIC, SMALL, Answer, Call
 
 from aotensor_cli.main import run
 
@@ -55,6 +55,14 @@ def call(capfd: pytest.CaptureFixture[str]) -> Call:
         return Answer(code, out, err)
 
     return call
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A model that compiles fast, in a folder of its own."""
+    path = tmp_path / "small.py"
+    path.write_text(SMALL)
+    return path
 
 
 @pytest.fixture

@@ -205,3 +205,40 @@ def test_version_travels_in_the_library(library: Path) -> None:
     assert manifest.name == "logistic"
     stages = {f"ir.{stage}" for stage in ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")}
     assert set(manifest.sections) == {*stages, "passes", "remarks", "vectors", "work"}
+
+
+def test_passes_are_chosen(call: Call, model: Path, tmp_path: Path) -> None:
+    usual, without = (
+        call("compile", model, "--emit", "nest", *options).out for options in ((), ("--disable-pass", "fuse"))
+    )
+    assert without.count("nest.for") > usual.count("nest.for")
+    assert call("inspect", model, "--stage", "nest", "--disable-pass", "fuse").out == without
+    pipeline = "expand,lower-to-nest,jam{by=2},emit-loops,plan-memory,expand-math"
+    assert call("compile", model, "-o", tmp_path, "--passes", pipeline).code == 0
+    library = tmp_path / "liblogistic.so"
+    assert load(library).manifest.pipeline == pipeline
+    assert pipeline in call("inspect", library).out
+    assert "place-values" not in call("inspect", model, "--remarks", "--passes", pipeline).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (("--disable-pass", "fuze"), "there is no pass 'fuze'", "did you mean fuse?"),
+        (("--disable-pass", "emit-loops"), "pass emit-loops cannot be left out: code is made of loops", "hint"),
+        (("--passes", "expand,fuse"), "the pipeline lacks pass lower-to-nest", "put it behind expand"),
+        (("--passes", "jam{buy=2}"), "pass jam has no option 'buy'", "did you mean by?"),
+    ],
+)
+@pytest.mark.parametrize("command", ["compile", "inspect"])
+def test_passes_that_cannot_run_are_one_error(
+    call: Call, model: Path, command: str, arguments: tuple[str, ...], message: str, hint: str
+) -> None:
+    answer = call(command, model, *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err and hint in answer.err and answer.err.count("error:") == 1
+
+
+def test_a_library_has_its_passes(call: Call, library: Path) -> None:
+    answer = call("inspect", library, "--disable-pass", "fuse")
+    assert answer.code == 2 and "this is compiled already" in answer.err

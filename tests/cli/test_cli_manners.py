@@ -8,32 +8,19 @@ import os
 import pty
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import LOGISTIC, Call
+from command_line import LOGISTIC, SMALL, Call
 
 from aotensor_cli.terminal.plain import printable
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import plain_table, size_text
 from aotensor_runtime import load
 
-SMALL = (
-    "import aotensor as aot, aotensor.tensor as at\n"
-    "x = at.vector('x', dtype='float64', shape=('n',))\nf = aot.function([x], 2 * x, name='f')\n"
-)
 CLOSED = ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"]
 PYTHON = [sys.executable, "-m", "aotensor_cli"]
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """A model that compiles fast, in a folder of its own."""
-    path = tmp_path / "small.py"
-    path.write_text(SMALL)
-    return path
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -339,51 +326,3 @@ def test_completion(spawn: Call) -> None:
     assert "inspect" in answer.out
     answer = spawn(_AOTENSOR_COMPLETE="bash_complete", COMP_WORDS="aotensor compile --he", COMP_CWORD="2")
     assert "--help" in answer.out
-
-
-# --- reproducers -----------------------------------------------------------------------------------------------------
-
-
-def test_a_reproducer_repeats_a_failure_elsewhere(spawn: Call, tmp_path: Path) -> None:
-    """A model with a module and data, a failure; the folder is gone when the reproducer runs."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    np.save(folder / "w.npy", np.arange(4.0))
-    (folder / "parts.py").write_text("import numpy as np\nW = np.load(__file__.replace('parts.py', 'w.npy'))\n")
-    (folder / "net.py").write_text(
-        "import aotensor as aot, aotensor.tensor as at, parts, numpy as np\n"
-        f"V = np.load({str(folder / 'w.npy')!r})\n"
-        "x = at.vector('x', dtype='float64', shape=(3,))\nf = aot.function([x], x + parts.W + V, name='f')\n"
-    )
-    answer = spawn("compile", "net.py", "-o", "out", "--reproducer", tmp_path / "r.pyz", cwd=folder)
-    assert answer.code == 3
-    folder.rename(tmp_path / "gone")
-    done = subprocess.run([sys.executable, str(tmp_path / "r.pyz")], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 3, done.stderr
-    assert (
-        done.stderr.splitlines()[-1].split("error: ")[1].rpartition("/")[2]
-        == (answer.err.splitlines()[-1].split("error: ")[1].rpartition("/")[2])
-    )
-    with zipfile.ZipFile(tmp_path / "r.pyz") as archive:
-        record = json.loads(archive.read("reproducer.json"))
-    assert record["outcome"]["code"] == 3 and record["versions"]["numpy"] == np.__version__
-    assert record["arguments"][0] == "compile" and record["machine"]["cpu flags"]
-
-
-def test_a_reproducer_of_a_success(spawn: Call, small: Path) -> None:
-    assert spawn("compile", "small.py:f", "-O", "1", "--reproducer", "r.pyz", cwd=small.parent).code == 0
-    small.unlink()
-    done = subprocess.run(
-        [sys.executable, "r.pyz", "kept"], capture_output=True, text=True, cwd=small.parent, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    assert load(small.parent / "kept" / "out" / "libf.so").f([1.0]).tolist() == [2]
-
-
-def test_a_bug_leaves_a_reproducer(call: Call, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aotensor_cli.compile.Build", None)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    answer = call("compile", small)
-    (path,) = tmp_path.glob("aotensor-reproducer-*.pyz")
-    assert answer.code == 70 and f"`python {path}` repeats this" in answer.err
-    assert zipfile.is_zipfile(path)

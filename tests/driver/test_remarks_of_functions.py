@@ -10,7 +10,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.graph.remarks import Remark
+from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container
 

@@ -13,7 +13,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import lower
-from aotensor.graph.remarks import Remark, listener
+from aotensor.graph.passes.remarks import Remark, listener
 from aotensor.ir.build import Program, build
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.lower_to_nest import lower_to_nest

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from aotensor.driver.stages import REMARKS_SECTION
-from aotensor.graph.remarks import Remark, by_line
+from aotensor.graph.passes.remarks import Remark, by_line
 from aotensor_cli.terminal.render import show, show_table
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary

@@ -46,6 +46,8 @@ def function(
     profile: bool | None = None,
     on_unused_input: str | None = None,
     trust_input: bool = False,
+    passes: str | None = None,
+    disable_passes: Collection[str] = (),
 ) -> Function:
     """A function of symbolic inputs, compiled at its first call.
 
@@ -61,6 +63,8 @@ def function(
     allow_input_downcast: True lets float64 values into float32 inputs.
     profile: True counts calls and seconds in `f.profile`.
     on_unused_input: "raise" (default), "warn" or "ignore".
+    passes, disable_passes: which passes of the compiler run, as text (`"fuse,jam{by=4}"`, all that are needed among
+    them), and which ones do not; for debugging, docs/ir.md lists them.
     accept_inplace, trust_input: accepted and without effect: no op works in place, and arguments are checked in native
     code at no cost.
 
@@ -81,6 +85,8 @@ def function(
         rebuild_strict=rebuild_strict,
         allow_input_downcast=allow_input_downcast,
         on_unused_input=on_unused_input,
+        passes=passes,
+        disable_passes=disable_passes,
     )
 
 

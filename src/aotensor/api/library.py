@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from aotensor.api.function import Function
 from aotensor.core.types import listed
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.passes.pipeline import pipeline_of
 
 if TYPE_CHECKING:
     from aotensor.driver.artifact import Artifact
@@ -31,6 +33,8 @@ def compile(
     threads: bool = True,
     check: bool = False,
     prefix: str = "",
+    passes: str | None = None,
+    disable_passes: Collection[str] | None = None,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
@@ -40,6 +44,7 @@ def compile(
     threads: permission to use several cores; kernels of this version use one, so it changes nothing yet.
     check: check every memory access at run time.
     prefix: before every exported symbol.
+    passes, disable_passes: which passes run, as those of `aotensor.function`, and in the place of its own.
 
     Raises: GraphError for a wrong program, ToolError for a missing linker, OSError for an unwritable folder.
     """
@@ -56,6 +61,8 @@ def compile(
     from aotensor.driver.recipe import Options
 
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check)
+    if passes is not None or disable_passes is not None:
+        options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     return write_artifact(chosen, Path(path), name, options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.remarks import KINDS, Remark, by_line
+from aotensor.graph.passes.remarks import KINDS, Remark, by_line
 from aotensor_runtime.signature import html_table
 
 

@@ -30,7 +30,8 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest
 class Blueprint:
     """All of a library that is not code.
 
-    version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`.
+    version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline: as
+    in `Manifest`.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Blueprint:
     prefix: str = ""
     sections: Mapping[str, bytes] = field(default_factory=dict)
     values: bytes = b""
+    pipeline: str = ""
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -55,6 +57,7 @@ class Blueprint:
             functions=tuple(self.functions),
             prefix=self.prefix,
             sections=tuple(self.sections),
+            pipeline=self.pipeline,
         )
 
 

@@ -60,6 +60,7 @@ def _key(f: Definition) -> str:
         _foreign(f),
         repr(f.allow_input_downcast),
         f.output_kind,
+        str(f.pipeline),
         repr(f.updates),
         repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # a csr and a csc matrix have leaves of the same types
         f"-O{OPT_LEVEL}",

@@ -24,8 +24,9 @@ from aotensor.driver.signature import (
 from aotensor.driver.stages import IR_STAGES
 from aotensor.errors import GraphValueError
 from aotensor.graph.expression import called
-from aotensor.graph.passes import PassRecord
-from aotensor.graph.remarks import Note, Notes, listening
+from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
+from aotensor.graph.passes.remarks import Note, Notes, listening
+from aotensor.graph.passes.run import PassRecord
 from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
@@ -43,6 +44,8 @@ class Options(TypedDict, total=False):
     rebuild_strict: bool
     allow_input_downcast: bool | None
     on_unused_input: str | None
+    passes: str | None
+    disable_passes: Collection[str]
 
 
 class Definition:
@@ -64,12 +67,16 @@ class Definition:
         rebuild_strict: bool = True,
         allow_input_downcast: bool | None = None,
         on_unused_input: str | None = None,
+        passes: str | None = None,
+        disable_passes: Collection[str] = (),
     ) -> None:
         policy = "raise" if on_unused_input is None else on_unused_input
         if policy not in ("raise", "warn", "ignore"):
             raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
         if name is not None and not (name.isidentifier() and name.isascii()):
             raise GraphValueError(f"function name {name!r} is no C identifier")
+        #: the passes that run when this is compiled
+        self.pipeline = pipeline_of(passes, disable_passes)
         self.name = name or "function"
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
@@ -146,7 +153,15 @@ class Definition:
     def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
         """What each pass over the graph does, and the results after it."""
         with called(self.names):
-            return list(passes_over(list(self.results.values()), list(self.arguments.values())))
+            return list(passes_over(list(self.results.values()), list(self.arguments.values()), self.pipeline))
+
+    def under(self, pipeline: Pipeline) -> Definition:
+        """The same definition, compiled by other passes."""
+        if pipeline == self.pipeline:
+            return self
+        other = Definition.__new__(Definition)
+        vars(other).update({key: value for key, value in vars(self).items() if key != "_prepared"}, pipeline=pipeline)
+        return other
 
     def graph_text(self, stage: str) -> str:
         """The text of the stage `graph` or `graph-opt`."""

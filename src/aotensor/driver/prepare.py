@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from aotensor.graph.expansion import expanded_once
-from aotensor.graph.passes import GraphPass, PassRecord, run_passes
+from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
+from aotensor.graph.passes.run import GraphPass, PassRecord, run_passes
 from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
@@ -33,13 +34,17 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
     return found
 
 
-def passes_over(outputs: Sequence[Variable], stop: Collection[Variable]) -> Iterator[tuple[PassRecord, list[Variable]]]:
+def passes_over(
+    outputs: Sequence[Variable], stop: Collection[Variable], pipeline: Pipeline = DEFAULT
+) -> Iterator[tuple[PassRecord, list[Variable]]]:
     """What each pass did, and the outputs after it. Those for loops are left out where there are none."""
     expanded = list(outputs)
     for record, expanded in run_passes(outputs, stop, [EXPAND]):
         yield record, expanded
     if has_loops(expanded, stop):
-        yield from run_passes(expanded, stop, LOOP_PASSES)
+        by_name = {step.name: step for step in LOOP_PASSES}
+        chosen = [by_name[one.name] for one in pipeline.at("graph") if one.name in by_name]
+        yield from run_passes(expanded, stop, chosen)
 
 
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

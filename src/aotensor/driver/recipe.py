@@ -22,8 +22,9 @@ from aotensor.driver.part_store import stored_part
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
-from aotensor.graph.passes import PassRecord
-from aotensor.graph.remarks import Remark
+from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
+from aotensor.graph.passes.remarks import Remark
+from aotensor.graph.passes.run import PassRecord
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
@@ -41,6 +42,7 @@ from aotensor.passes.pipeline import (
     TENSOR_RECIPE,
     Pass,
     PassRunner,
+    chosen_passes,
     loop_recipe,
     nest_recipe,
 )
@@ -75,6 +77,7 @@ class Options:
     target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
+    pipeline: the passes that run; by default those that the functions ask for.
     """
 
     target: str | None = None
@@ -86,6 +89,7 @@ class Options:
     verify: bool = False
     check: bool = False
     facts: Target | None = None
+    pipeline: Pipeline | None = None
 
     def machine(self) -> Machine:
         return Machine.parse(self.target, self.cpu, self.features, self.opt_level)
@@ -102,6 +106,7 @@ class Lowered:
     options: Options
     runner: PassRunner
     sites: Locations
+    pipeline: Pipeline
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
@@ -132,13 +137,14 @@ def lower(functions: Sequence[Definition], options: Options, texts: bool = True,
     doubles = sorted({name for name in names if names.count(name) > 1})
     if doubles:
         raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
-    machine = options.machine()
-    runner = PassRunner(options.verify, config.dump_dir)
+    machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
+    functions = [f.under(pipeline) for f in functions]
+    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, has_locations=locations)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
     for stage in ("graph", "graph-opt") if texts or runner.dump is not None else ():
         result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
@@ -146,19 +152,28 @@ def lower(functions: Sequence[Definition], options: Options, texts: bool = True,
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
     _keep_text(result, "tensor", texts)
-    runner.run(module, TENSOR_RECIPE)
+    runner.run(module, chosen_passes(TENSOR_RECIPE, pipeline))
     _keep_text(result, "tensor-opt", texts)
     facts = options.facts or machine.facts
     if options.check:  # the checks look at one element at a time
         facts = replace(facts, has_masks=False)
-    runner.run(module, nest_recipe(facts))
+    runner.run(module, nest_recipe(facts, pipeline))
     _keep_text(result, "nest", texts)
-    runner.run(module, loop_recipe(facts))
+    runner.run(module, loop_recipe(facts, pipeline))
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)
     runner.run(module, [EXPAND_MATH])
     return result
+
+
+def _common_pipeline(functions: Sequence[Definition]) -> Pipeline:
+    """The pipeline that all functions ask for.   Raises: GraphValueError if they do not ask for the same one"""
+    found = dict.fromkeys(f.pipeline for f in functions)
+    if len(found) > 1:
+        names = ", ".join(f.name for f in functions)
+        raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
+    return next(iter(found), DEFAULT)
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -226,7 +241,15 @@ def make_library(lowered: Lowered, name: str) -> Library:
     if vectors:
         sections[VECTORS_SECTION] = vectors
     blueprint = Blueprint(
-        name, specs, lowered.machine, package_version(), lowered.options.fp, lowered.options.prefix, sections, pool.data
+        name,
+        specs,
+        lowered.machine,
+        package_version(),
+        lowered.options.fp,
+        lowered.options.prefix,
+        sections,
+        pool.data,
+        "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied
+from aotensor.graph.passes.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort

@@ -7,7 +7,7 @@ from typing import Any
 
 from aotensor.errors import AotensorError, MissingInputError
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied
+from aotensor.graph.passes.remarks import applied
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ir.location import locate_behind

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from aotensor.errors import InternalError
-from aotensor.graph.passes import PassRecord
-from aotensor.graph.remarks import Notes, listening, running
+from aotensor.errors import AotensorError, InternalError
+from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
+from aotensor.graph.passes.remarks import Notes, listening, running
+from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
@@ -57,32 +58,62 @@ TENSOR_RECIPE: Final = (
 )
 
 
-def nest_recipe(target: Target) -> tuple[Pass, ...]:
+_FACTS: Final = {
+    ("block-rows", "elements"): "block_elements",
+    ("tile-columns", "prefetch-distance"): "prefetch_distance",
+    ("jam", "by"): "jam",
+    ("vectorize", "interleave"): "interleave",
+}
+"""Options of passes that stand for a fact of the machine."""
+
+
+def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...]:
+    """Those of some passes that a pipeline has, in its order."""
+    by_name = {step.name: step for step in passes}
+    return tuple(by_name[one.name] for one in pipeline.passes if one.name in by_name)
+
+
+def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
+    """The facts that a pass goes by: those of the machine, but for its options."""
+    options: dict[str, Any] = {
+        _FACTS[name, key]: value for one in pipeline.passes if one.name == name for key, value in one.options
+    }
+    return replace(target, **options)
+
+
+def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
-    return (
+    most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
+    block, tile, sums, jams = (
+        _facts(target, pipeline, name) for name in ("block-rows", "tile-columns", "row-vectors", "jam")
+    )
+    passes = (
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
         Pass("divide-slices", divide_slices, NEST_FORM, NEST_FORM),
         Pass("interchange", interchange, NEST_FORM, NEST_FORM),
-        Pass("fuse", fuse, NEST_FORM, NEST_FORM),
+        Pass("fuse", lambda module: fuse(module, most), NEST_FORM, NEST_FORM),
         Pass("place-values", place_values, NEST_FORM, NEST_FORM),
-        Pass("block-rows", lambda module: block_rows(module, target), NEST_FORM, NEST_FORM),
-        Pass("tile-columns", lambda module: tile_columns(module, target), NEST_FORM, NEST_FORM),
+        Pass("block-rows", lambda module: block_rows(module, block), NEST_FORM, NEST_FORM),
+        Pass("tile-columns", lambda module: tile_columns(module, tile), NEST_FORM, NEST_FORM),
         Pass("assign-memory", assign_memory, NEST_FORM, NEST_FORM),
         Pass("coalesce", coalesce, NEST_FORM, NEST_FORM),
-        Pass("row-vectors", lambda module: row_vectors(module, target), NEST_FORM, NEST_FORM),
-        Pass("jam", lambda module: jam(module, target), NEST_FORM, NEST_FORM),
+        Pass("row-vectors", lambda module: row_vectors(module, sums), NEST_FORM, NEST_FORM),
+        Pass("jam", lambda module: jam(module, jams), NEST_FORM, NEST_FORM),
         Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
     )
+    return chosen_passes(passes, pipeline)
 
 
-def loop_recipe(target: Target) -> tuple[Pass, ...]:
+def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from nests to loop level."""
-    return (
+    widths = _facts(target, pipeline, "vectorize")
+    passes = (
         Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
-        Pass("vectorize", lambda module: vectorize(module, target), LOOP_FORM, LOOP_FORM),
+        Pass("vectorize", lambda module: vectorize(module, widths), LOOP_FORM, LOOP_FORM),
     )
+    return chosen_passes(passes, pipeline)
 
 
 NEST_RECIPE: Final = nest_recipe(Target())
@@ -137,7 +168,7 @@ class PassRunner:
             if self.verify:
                 step.needs.check(module, f"before {step.name}")
             before, start = size, time.perf_counter()
-            with self.noting(step.name):
+            with self.noting(step.name), _named(step.name):
                 step.run(module)
             seconds, size = time.perf_counter() - start, _size(module)
             self.records.append(PassRecord(step.name, seconds, before, size))
@@ -162,6 +193,17 @@ class PassRunner:
         self.dump.mkdir(parents=True, exist_ok=True)
         (self.dump / f"{self._number:02d}-{name}.{suffix}").write_text(text())
         self._number += 1
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """What goes wrong inside is a bug of ours, in this pass.   Raises: InternalError that says so"""
+    try:
+        yield
+    except (AotensorError, MemoryError):
+        raise
+    except Exception as error:
+        raise InternalError(f"pass {name} failed: {type(error).__name__}: {error}") from error
 
 
 def _size(module: ModuleOp) -> int:

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from aotensor.graph.remarks import Kind, Note, Notes, Size, listener
+from aotensor.graph.passes.remarks import Kind, Note, Notes, Size, listener
 from aotensor.ir.nest.ops import ProductOp, ValueOp
 
 

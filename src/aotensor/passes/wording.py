@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from aotensor.core.polynomial import Polynomial
 from aotensor.graph.expression import called, expression_of, expression_of_node
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import Note, Remark, Size
+from aotensor.graph.passes.remarks import Note, Remark, Size
 from aotensor.graph.site import Site
 from aotensor.graph.variable import Variable
 from aotensor.ir.location import Locations

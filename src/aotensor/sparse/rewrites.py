@@ -14,7 +14,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied
+from aotensor.graph.passes.remarks import applied
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort

@@ -33,10 +33,10 @@ from aotensor.passes.remarks import applied, is_heard, missed
 Axis: TypeAlias = "tuple[int, SSAValue | None]"
 
 
-def fuse(module: ModuleOp) -> None:
-    """Fuse the loops of every function."""
+def fuse(module: ModuleOp, most: int | None = None) -> None:
+    """Fuse the loops of every function.   most: statements of a loop that others join, if there is a limit"""
     for function in functions_of(module):
-        _fuse_block(function.body.block)
+        _fuse_block(function.body.block, most)
 
 
 @dataclass(eq=False)
@@ -84,9 +84,9 @@ class _Slot:
                 self.along[x].add(axis)
 
 
-def _fuse_block(block: Block) -> None:
+def _fuse_block(block: Block, most: int | None) -> None:
     is_top_level = isinstance(block.parent_op(), func.FuncOp)
-    prologue, slots = _Arrangement(is_top_level).run(_deferred(_items(block)))
+    prologue, slots = _Arrangement(is_top_level, most).run(_deferred(_items(block)))
     terminator = block.last_op if is_top_level else None
     for op in list(block.ops):
         if op is not terminator:
@@ -101,7 +101,7 @@ def _fuse_block(block: Block) -> None:
         block.insert_ops_before(ordered, terminator)
     for slot in slots:
         if slot.shared:
-            _fuse_block(slot.shared[0].body.block)
+            _fuse_block(slot.shared[0].body.block, most)
 
 
 def _items(block: Block) -> list[_Item]:
@@ -159,8 +159,8 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
 class _Arrangement:
     """The slots that items come to."""
 
-    def __init__(self, is_top_level: bool) -> None:
-        self.is_top_level = is_top_level
+    def __init__(self, is_top_level: bool, most: int | None) -> None:
+        self.is_top_level, self.most = is_top_level, most
         self.slots: list[_Slot] = []
         self.prologue: list[Operation] = []
         self.place: dict[SSAValue, int] = {}
@@ -196,6 +196,8 @@ class _Arrangement:
         if item.is_deferred:
             candidates.update(slot for loop in item.loops for slot in self.by_extent[_extent(loop)])
         for where in sorted((slot for slot in candidates if slot >= earliest), reverse=True):
+            if self.most is not None and len(self.slots[where].members) >= self.most:
+                continue
             loop = self._common_loop(item, item.statement, self.slots[where])
             if loop is not None:
                 if is_heard():
@@ -217,7 +219,9 @@ class _Arrangement:
         if not slot.members or statement is None:
             return
         reason = "an iteration would read what other iterations make"
-        if where < earliest:
+        if self.most is not None and len(slot.members) >= self.most:
+            reason = "that loop has as many statements as it may"
+        elif where < earliest:
             reason = "it needs a value that is complete only behind that loop"
         elif not slot.shared or not _candidates(item.loops, slot.shared[0]):
             reason = "no loop of equal extent may stand outside"

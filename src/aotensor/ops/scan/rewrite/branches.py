@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied, missed
+from aotensor.graph.passes.remarks import applied, missed
 from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable

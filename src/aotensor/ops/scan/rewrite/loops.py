@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied
+from aotensor.graph.passes.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort

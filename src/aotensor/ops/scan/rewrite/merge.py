@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Sequence
 from itertools import combinations, pairwise
 
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied, missed
+from aotensor.graph.passes.remarks import applied, missed
 from aotensor.graph.site import made_at
 from aotensor.graph.unify import Numbering, unify
 from aotensor.graph.variable import Variable

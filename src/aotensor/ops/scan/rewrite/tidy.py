@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from aotensor.graph.op import Apply
-from aotensor.graph.remarks import applied
+from aotensor.graph.passes.remarks import applied
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort

@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aotensor.graph.remarks import running
+from aotensor.errors import InternalError
+from aotensor.graph.passes.remarks import running
 from aotensor.graph.subgraph import all_nodes, with_bodies
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import leaves
 
 Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
 """Outputs, and the variables to stop at (the inputs) → outputs of the same types in the same order.
@@ -48,7 +50,20 @@ def run_passes(
     """What each pass did, and the outputs after it."""
     found, size = list(outputs), len(all_nodes(outputs))
     for step in passes:
-        before, start = size, time.perf_counter()
+        before, start, old = size, time.perf_counter(), found
         found = step.run(found, stop)
         seconds, size = time.perf_counter() - start, len(all_nodes(found))
+        _check(step.name, old, found, stop)
         yield PassRecord(step.name, seconds, before, size), found
+
+
+def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], stop: Collection[Variable]) -> None:
+    """Raises: InternalError naming a pass whose outputs are of other types, or need what was not needed before"""
+    types = [(x.dtype, x.ndim) for x in old], [(x.dtype, x.ndim) for x in new]
+    if types[0] != types[1]:
+        raise InternalError(f"pass {name} broke the graph: outputs are {types[1]} instead of {types[0]}")
+    if new != old:
+        known = {*stop, *leaves(old, stop=stop)}
+        strange = [x for x in leaves(new, stop=stop) if not isinstance(x, Constant) and x not in known]
+        if strange:
+            raise InternalError(f"pass {name} broke the graph: {strange[0]} is no input")

@@ -1,0 +1,196 @@
+"""Pipelines: as text, with passes left out, and in orders that cannot work; no optimisation changes a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from optimisation_programs import recurrent, vectors
+from optimisations import ROWS
+from switches import Row
+from xdsl.dialects.builtin import ModuleOp
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.driver.cache import _key
+from aotensor.driver.prepare import GRAPH_RECIPE
+from aotensor.driver.recipe import Options, lower
+from aotensor.errors import GraphTypeError, GraphValueError, InternalError
+from aotensor.graph.passes.pipeline import DEFAULT, OPTIMISATIONS, STEPS, Pipeline, pipeline_of
+from aotensor.graph.passes.run import GraphPass, run_passes
+from aotensor.ir.build import Program, build
+from aotensor.ir.forms import NEST_FORM, Form
+from aotensor.passes.pipeline import EXPAND_MATH, LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, Pass, PassRunner
+from aotensor_runtime import load
+
+NEEDED = "expand,lower-to-nest,emit-loops,plan-memory,expand-math"
+PROGRAMS = {row.switch.about[0]: row for row in ROWS if row.switch.about[0] in OPTIMISATIONS}
+
+
+def test_the_table_is_what_runs() -> None:
+    recipes = (*GRAPH_RECIPE, *TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, EXPAND_MATH)
+    assert [one.name for one in DEFAULT.passes] == [step.name for step in recipes]
+    assert {step.name for step in STEPS} == {step.name for step in recipes}
+    assert set(OPTIMISATIONS) == set(PROGRAMS)
+
+
+def test_text_comes_back() -> None:
+    assert pipeline_of(str(DEFAULT)) == pipeline_of() == DEFAULT == Pipeline()
+    text = "expand,licm,cse,licm,stabilize,lower-to-nest,fuse{max-statements=3},jam{by=2},emit-loops,plan-memory"
+    text += ",expand-math"
+    assert str(pipeline_of(text)) == text
+    assert str(pipeline_of(text.replace(",", " ,\n "), ["jam", "licm"])) == text.replace(",jam{by=2}", "").replace(
+        ",licm", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("passes", "disabled", "message", "hint"),
+    [
+        ("fuze", (), "there is no pass 'fuze'", "did you mean fuse?"),
+        (None, ["fuze"], "there is no pass 'fuze'", "did you mean fuse?"),
+        ("fuse{most=3}", (), "pass fuse has no option 'most'", "there are max-statements"),
+        ("jam{bye=3}", (), "pass jam has no option 'bye'", "did you mean by?"),
+        ("cse{by=3}", (), "pass cse has no option 'by'", "it has none"),
+        ("jam{by=two}", (), "option 'by=two' of pass jam is not understood", "name=number"),
+        ("jam{by=1}", (), "option by of pass jam is 1, not a number from 2 to 16", None),
+        ("jam{by=4", (), "the pipeline is not understood at 'jam{by=4'", "write names with commas"),
+        ("", (), "the pipeline is not understood at ''", "write names with commas"),
+        (f"{NEEDED},", (), "the pipeline is not understood", "write names with commas"),
+        ("expand,fuse", (), "the pipeline lacks pass lower-to-nest: loops are made of nests", "put it behind expand"),
+        ("fuse," + NEEDED, (), "pass expand cannot run behind fuse", "put it in front"),
+        (NEEDED.replace("emit", "fuse,interchange,emit"), (), "pass interchange cannot run behind fuse", "in front"),
+        (NEEDED.replace("emit", "fuse,fuse,emit"), (), "pass fuse stands in the pipeline twice", None),
+        (NEEDED + ",vectorize", (), "pass vectorize cannot run behind expand-math", "in front"),
+        (None, ["emit-loops"], "pass emit-loops cannot be left out: code is made of loops", "optimisations only"),
+        (None, ["plan-memory"], "pass plan-memory cannot be left out", "optimisations only"),
+    ],
+)
+def test_what_cannot_work_is_one_error(passes: Any, disabled: Any, message: str, hint: str | None) -> None:
+    (x,) = vectors("x")
+    for make in (pipeline_of, lambda *given: aot.function([x], x, passes=given[0], disable_passes=given[1])):
+        with pytest.raises(GraphValueError, match=r"pass|pipeline") as caught:
+            make(passes, disabled)
+        found = caught.value.diagnostic
+        assert message in found.title
+        assert hint is None or hint in (found.hint or "")
+
+
+@pytest.mark.parametrize(("passes", "disabled"), [(3, ()), (None, "fuse"), (None, 3), (None, [3]), (["fuse"], ())])
+def test_pipelines_are_text(passes: Any, disabled: Any) -> None:
+    (x,) = vectors("x")
+    with pytest.raises(GraphTypeError):
+        aot.function([x], x, passes=passes, disable_passes=disabled)
+
+
+def result(f: aot.Function, folder: Path, **options: Any) -> list[Any]:
+    rng = np.random.default_rng(0)
+    arrays = []
+    for x in f.inputs:
+        shape = tuple(n if isinstance(n, int) else 4 for n in x.type.shape)
+        if x.is_sparse:
+            arrays.append(scipy.sparse.random_array(shape, density=0.5, rng=1, format="csr", dtype=x.dtype))
+        elif x.dtype == "bool":
+            arrays.append(np.asarray(True))
+        else:
+            drawn = rng.uniform(0.5, 1.5, shape)
+            arrays.append((drawn + drawn.T + 4 * np.eye(4) if shape == (4, 4) else drawn).astype(x.dtype))
+    found = aot.compile(f, folder, **options).load()[f.name](*arrays)
+    return found if isinstance(found, list) else [found]
+
+
+@pytest.mark.parametrize("row", PROGRAMS.values(), ids=PROGRAMS)
+def test_no_optimisation_changes_a_result(row: Row, tmp_path: Path) -> None:
+    (name,) = row.switch.about
+    usual, without = (result(row.program(), tmp_path / key, **options) for key, options in (
+        ("usual", {}), ("without", {"disable_passes": [name]})
+    ))  # fmt: skip
+    for x, y in zip(usual, without, strict=True):
+        dense = [z.toarray() if hasattr(z, "toarray") else z for z in (x, y)]
+        np.testing.assert_allclose(*dense, rtol=1e-12 if dense[0].dtype != np.float32 else 1e-5)
+
+
+def test_without_any_optimisation() -> None:
+    x, y = at.dmatrix("x"), at.dvector("y")
+    loss = at.softplus(x @ y).sum()
+    f = aot.function([x, y], [loss, aot.grad(loss, y)], name="f", passes=NEEDED)
+    arrays = np.random.default_rng(0).normal(size=(7, 3)), np.ones(3)
+    for found, wanted in zip(f(*arrays), f.reference(*arrays), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def loops(**options: Any) -> str:
+    x, y = at.matrix("x", dtype="float64", shape=("n", "p")), at.vector("y", dtype="float64", shape=("p",))
+    z = x @ y
+    return aot.function([x, y], [at.exp(z), z, at.sin(z).sum()], name="f", **options).ir("nest")
+
+
+def test_options_reach_their_passes() -> None:
+    assert "jam 4" in loops() and "jam 2" in loops(passes=str(DEFAULT).replace("jam", "jam{by=2}"))
+    apart = loops(passes=str(DEFAULT).replace("fuse", "fuse{max-statements=1}").replace("jam", "jam{by=2}"))
+    assert apart.count("nest.for") > loops().count("nest.for")
+    (x,) = vectors("x")
+    wide = aot.function([x], at.exp(x), passes=str(DEFAULT).replace("vectorize", "vectorize{interleave=2}"))
+    assert "interleave = 2" in wide.ir("loops")
+
+
+def test_key_manifest_and_records_know_the_pipeline(tmp_path: Path) -> None:
+    (x,) = vectors("x")
+    usual, other = aot.function([x], at.exp(x).sum()), aot.function([x], at.exp(x).sum(), disable_passes=["fuse"])
+    assert _key(usual) != _key(other)
+    paths = [aot.compile(f, tmp_path / str(k)).library for k, f in enumerate((usual, other))]
+    assert load(paths[0]).manifest.pipeline == ""
+    assert load(paths[1]).manifest.pipeline == str(pipeline_of(None, ["fuse"]))
+    names = [record.name for record in lower([other], Options(), texts=False).records]
+    assert "fuse" not in names and "place-values" in names
+
+
+def test_compile_replaces_what_functions_ask_for(tmp_path: Path) -> None:
+    (x,) = vectors("x")
+    f = aot.function([x], at.exp(x).sum(), name="f", disable_passes=["fuse"])
+    g = aot.function([x], at.exp(x).sum(), name="g")
+    with pytest.raises(GraphValueError, match="f, g: functions of one library are compiled by the same passes"):
+        aot.compile([f, g], tmp_path)
+    library = aot.compile([f, g], tmp_path, disable_passes=["jam"]).load()
+    assert library.manifest.pipeline == str(pipeline_of(None, ["jam"]))
+
+
+def test_graph_passes_can_be_left_out() -> None:
+    f = recurrent()
+    assert f.under(pipeline_of(None, ["licm"])).graph_text("graph-opt") != f.graph_text("graph-opt")
+    assert f.under(pipeline_of(None, ["jam"])).graph_text("graph-opt") == f.graph_text("graph-opt")
+
+
+# --- passes that break what they work on ------------------------------------------------------------------------------
+
+
+def without_yields(module: ModuleOp) -> None:
+    for op in list(module.walk()):
+        if op.name == "nest.yield":
+            op.detach()
+
+
+def failing(module: ModuleOp) -> None:
+    raise KeyError("a loop")
+
+
+@pytest.mark.parametrize(("run", "message"), [(without_yields, "left invalid IR"), (failing, "failed: KeyError")])
+@pytest.mark.parametrize(("name", "form"), [("coalesce", NEST_FORM), ("jam", NEST_FORM)])
+def test_a_nest_pass_that_breaks_is_named(name: str, form: Form, run: Any, message: str) -> None:
+    (x,) = vectors("x")
+    module, _ = build([Program("f", (("x", x),), (("y", at.exp(x).sum()),))])
+    broken = [Pass(name, run, form, form) if step.name == name else step for step in NEST_RECIPE]
+    with pytest.raises(InternalError, match=f"pass {name} {message}"):
+        PassRunner(verify=True).run(module, (*TENSOR_RECIPE, *broken))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_graph_pass_that_breaks_is_named(dtype: str) -> None:
+    (x,) = vectors("x")
+    broken = GraphPass("cse", lambda outputs, stop: [at.vector("other", dtype=dtype) for _ in outputs])
+    reason = "other is no input" if dtype == "float64" else "outputs are"
+    with pytest.raises(InternalError, match=f"pass cse broke the graph: {reason}"):
+        list(run_passes([at.exp(x)], [x], [broken]))
