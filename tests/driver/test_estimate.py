@@ -17,7 +17,7 @@ from aotensor.passes.estimate import count_flops
 def _flops(inputs: list[Variable], output: Variable) -> str:
     f = aot.function(inputs, output, name="f")
     shapes = [x.tensor_type.shape for x in (*inputs, output)]
-    found = count_flops(lower([f], Options(), texts=False).module, "f.kernel", shapes)
+    found = count_flops(lower([f], Options(), texts=()).module, "f.kernel", shapes)
     assert found.is_exact
     return str(found)
 

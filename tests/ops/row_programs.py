@@ -83,7 +83,7 @@ class CompiledRows:
         programs = {case.id: self.programs(case) for case in cases}
         functions = [program.function for several in programs.values() for program in several]
         path = self.folder / f"{name}.so"
-        lowered = lower(functions, Options(opt_level=self.opt_level, facts=TINY), texts=False)
+        lowered = lower(functions, Options(opt_level=self.opt_level, facts=TINY), texts=())
         path.write_bytes(make_library(lowered, name).shared())
         library = art.load(path)
         for id, several in programs.items():

@@ -79,7 +79,7 @@ def _library(functions: Sequence[aot.Function], options: Options, folder: Path) 
         return aot.compile(functions, folder, name="fuzzed", **asdict(options)).load()
     given = recipe.Options(cpu=options.cpu, opt_level=options.opt_level, fp=options.fp)
     folder.mkdir(parents=True, exist_ok=True)
-    library, _ = write_library(recipe.make_library(recipe.lower(functions, given, texts=False), "fuzzed"), folder)
+    library, _ = write_library(recipe.make_library(recipe.lower(functions, given, texts=()), "fuzzed"), folder)
     return aot.load(library)
 
 

@@ -57,7 +57,7 @@ def write_sanitized(functions: Sequence[aot.Function], folder: Path, name: str, 
     Raises: subprocess.CalledProcessError if the C compiler fails.
     """
     options = recipe.Options(cpu="generic", opt_level=1)
-    library = recipe.make_library(recipe.lower(functions, options, texts=False), name)
+    library = recipe.make_library(recipe.lower(functions, options, texts=()), name)
     module = binding.parse_assembly(sanitized_text(str(library.optimised)), binding.create_context())
     module.verify()
     folder.mkdir(parents=True, exist_ok=True)

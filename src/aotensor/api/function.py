@@ -251,7 +251,7 @@ class Function(Definition):
         """
         from aotensor.driver.recipe import Options, lower
 
-        return Remarks(self.name, lower([self], Options(), texts=False).remarks)
+        return Remarks(self.name, lower([self], Options(), texts=()).remarks)
 
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:

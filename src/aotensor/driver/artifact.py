@@ -31,8 +31,11 @@ def compile_to_library(functions: Sequence[Definition], name: str | None, option
 
 
 def library_bytes(f: Definition, opt_level: int) -> bytes:
-    """A function as the bytes of a library of its own.   Raises: as `write_artifact`"""
-    return compile_to_library([f], f.name, Options(opt_level=opt_level)).shared()
+    """A function as the bytes of a library that is called by this machine only, so it explains nothing.
+
+    Raises: as `write_artifact`
+    """
+    return make_library(lower([f], Options(opt_level=opt_level), texts=()), f.name, is_shipped=False).shared()
 
 
 def write_artifact(functions: Sequence[Definition], folder: Path, name: str | None, options: Options) -> Artifact:

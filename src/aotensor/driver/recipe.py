@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -123,10 +123,12 @@ class Lowered:
         return self.runner.records
 
 
-def lower(functions: Sequence[Definition], options: Options, texts: bool = True, locations: bool = False) -> Lowered:
+def lower(
+    functions: Sequence[Definition], options: Options, texts: Collection[str] = IR_STAGES, locations: bool = False
+) -> Lowered:
     """Functions down to loop level.
 
-    texts: keep the text of every stage. locations: with the user's line behind each operation.
+    texts: the stages whose texts are kept. locations: with the user's line behind each operation.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
@@ -145,8 +147,9 @@ def lower(functions: Sequence[Definition], options: Options, texts: bool = True,
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
     result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
-    for stage in ("graph", "graph-opt") if texts or runner.dump is not None else ():
-        result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
+    for stage in ("graph", "graph-opt"):
+        if stage in texts or runner.dump is not None:
+            result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
     runner.write("tensor", "mlir", lambda: str(module) + "\n")
     if options.verify:
@@ -210,8 +213,8 @@ def _add_bounds_checks(lowered: Lowered) -> None:
     lowered.runner.run(lowered.module, [guard])
 
 
-def _keep_text(lowered: Lowered, stage: str, wanted: bool) -> None:
-    if wanted:
+def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
+    if stage in wanted:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 
 
@@ -222,8 +225,8 @@ def emit(lowered: Lowered) -> Module:
     return module
 
 
-def make_library(lowered: Lowered, name: str) -> Library:
-    """Loop level to a library in memory, with its IR texts, test vectors and a record of the passes inside.
+def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Library:
+    """Loop level to a library in memory, with its IR texts and, if it is to be shipped, test vectors inside.
 
     Raises: GraphValueError for a name that is no file name.
     """
@@ -235,9 +238,10 @@ def make_library(lowered: Lowered, name: str) -> Library:
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
-    sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
-    sections[REMARKS_SECTION] = json.dumps([x.to_row() for x in lowered.remarks], separators=(",", ":")).encode()
-    vectors = make_vectors(lowered.functions)
+    if is_shipped:
+        sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
+        sections[REMARKS_SECTION] = json.dumps([x.to_row() for x in lowered.remarks], separators=(",", ":")).encode()
+    vectors = make_vectors(lowered.functions) if is_shipped else b""
     if vectors:
         sections[VECTORS_SECTION] = vectors
     blueprint = Blueprint(
@@ -339,7 +343,7 @@ def stage_text(
     functions: Sequence[Definition], stage: str, options: Options | None = None, locations: bool = False
 ) -> str:
     """The text of one stage, tensor and below.   locations: with the user's line behind each operation"""
-    lowered = lower(functions, options or Options(), locations=locations)
+    lowered = lower(functions, options or Options(), [stage], locations)
     if stage in lowered.texts:
         return lowered.texts[stage]
     if stage == "llvm":
