@@ -37,7 +37,7 @@ def test_a_function_answers_and_filters() -> None:
 
 def test_names_are_those_of_the_arguments() -> None:
     x = at.dvector()
-    (found,) = aot.function([aot.In(x, name="given")], at.exp(x) * 2.0, name="f").remarks().about("fuse")
+    (found,) = aot.function([aot.In(x, name="given")], at.exp(x) * 2.0, name="f").remarks().about("fuse-elementwise")
     assert "`exp(given)`" in found.message
 
 

@@ -208,6 +208,27 @@ def two_buffers() -> aot.Function:
     return function([x], (x @ x) @ (x @ at.exp(x)) @ x)
 
 
+def two_products() -> aot.Function:
+    """Sums along the rows of a matrix, and down its columns of rows that are scaled by functions."""
+    X, (w,), (y,) = matrix("X"), vectors("w"), [at.vector("y", dtype="float64", shape=("m",))]
+    scale = at.exp(y)
+    return function([X, w, y], scale, X @ w, X.T @ scale)
+
+
+def kept_and_scaled() -> aot.Function:
+    """Two sums down the columns, of values of rows that are both kept for a block of them."""
+    X, (w,) = matrix("X"), vectors("w")
+    rows = X @ w
+    return function([X, w], X.T @ at.sigmoid(rows), X.T @ rows)
+
+
+def many_functions(x: Any) -> Any:
+    """So many elementary functions of one number that LLVM would take long to find vectors."""
+    for _ in range(12):
+        x = at.exp(-x * x) + at.tanh(x)
+    return x
+
+
 def narrow_sum() -> aot.Function:
     (x,) = vectors("x", "float32")
     return function([x], at.exp(x * x + 1).sum())

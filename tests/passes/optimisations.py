@@ -11,9 +11,11 @@ from optimisation_programs import (
     checked,
     factor,
     joined,
+    kept_and_scaled,
     known,
     linear_model,
     logistic,
+    many_functions,
     mixture,
     narrow_sum,
     of_matrix,
@@ -26,6 +28,7 @@ from optimisation_programs import (
     sparse_model,
     sparse_times_dense,
     two_buffers,
+    two_products,
 )
 from optimisations_of_graphs import GRAPH_ROWS
 from switches import Row, has, lacks, never, nothing, replaced, without_pass
@@ -55,9 +58,9 @@ NEST_ROWS: Final[Sequence[Row]] = (
     Row(
         "statements wait for their readers",
         replaced(f"{NEST}.fuse:_deferred", list),
-        logistic,
-        "loops",
-        has(r"scf\.for", 11),
+        two_products,
+        "nest",
+        has(r"nest\.for", 7),
     ),
     Row(
         "loops of unknown extent stand outside",
@@ -130,6 +133,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"vector\.create_mask"),
     ),
     Row(
+        "long bodies go by vectors",
+        without_pass("vectorize"),
+        of_vector(many_functions),
+        "nest",
+        has("lanes 32 parallel masked"),
+    ),
+    Row(
         "iterations that do not touch each other",
         without_pass("mark-parallel"),
         chain,
@@ -195,24 +205,24 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "loops",
         lacks(r"scope = 3"),
     ),
-    Row("vectorize", without_pass("vectorize"), of_vector(at.exp), "loops", has("interleave")),
+    Row("hint-vectors", without_pass("hint-vectors"), of_vector(at.exp), "loops", has("interleave")),
     Row(
         "the rest of a narrow loop under a mask",
-        replaced("aotensor.passes.vectorize:_split_off_rest", nothing),
+        replaced("aotensor.passes.hint_vectors:_split_off_rest", nothing),
         narrow_sum,
         "loops",
         has("masked"),
     ),
     Row(
         "long loops stay rolled",
-        replaced("aotensor.passes.vectorize:_limit_unrolling", nothing),
+        replaced("aotensor.passes.hint_vectors:_limit_unrolling", nothing),
         known,
         "loops",
         has("nounroll"),
     ),
     Row(
         "sums over few entries under a mask",
-        replaced("aotensor.passes.vectorize:_only_sums", never),
+        replaced("aotensor.passes.hint_vectors:_only_sums", never),
         of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A, axis=1)),
         "loops",
         has("short, masked"),
@@ -235,7 +245,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     Row(
         "views of the workspace are apart",
         replaced("aotensor.codegen.emit:view_scopes", lambda module, function: {}),
-        logistic,
+        kept_and_scaled,
         "llvm",
         has("alias.scope"),
     ),

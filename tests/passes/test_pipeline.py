@@ -133,7 +133,7 @@ def test_options_reach_their_passes() -> None:
     apart = loops(passes=str(DEFAULT).replace("fuse", "fuse{max-statements=1}").replace("jam", "jam{by=2}"))
     assert apart.count("nest.for") > loops().count("nest.for")
     (x,) = vectors("x")
-    wide = aot.function([x], at.exp(x), passes=str(DEFAULT).replace("vectorize", "vectorize{interleave=2}"))
+    wide = aot.function([x], at.exp(x), passes=str(DEFAULT).replace("hint-vectors", "hint-vectors{interleave=2}"))
     assert "interleave = 2" in wide.ir("loops")
 
 

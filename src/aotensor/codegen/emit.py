@@ -19,6 +19,7 @@ from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare
 from aotensor.errors import InternalError
+from aotensor.passes.scalar_math.table import is_vector_symbol
 
 SCALAR_FUNCTION_PREFIX: Final = "aot."
 
@@ -73,6 +74,8 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         function.linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
     if symbol in RARE_FUNCTIONS:
         mark_rare(function)
+    elif is_vector_symbol(symbol):
+        llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # of bodies that are long without copies
     elif scalar:
         llvm.mark_function(function, "alwaysinline")
     elif private:

@@ -77,6 +77,14 @@ def _masked_load(e: Emitter, op: vector.MaskedLoadOp) -> None:
     e.set(op.result, _masked_read(e, "masked.load", op, address))
 
 
+def _masked_store(e: Emitter, op: vector.MaskedStoreOp) -> None:
+    value, buffer = e.value(op.value_to_store), e.buffer(op.base)
+    address = e.address(buffer, _type(op.base), [e.extent(i) for i in op.indices])
+    arguments = [value, address, llvm.constant(llvm.i32, alignment(value.type)), e.value(op.mask)]
+    call = llvm.intrinsic(e.builder, "masked.store", arguments, result=llvm.void, overloads=[value.type, address.type])
+    e.tag(call, buffer)
+
+
 def _gather(e: Emitter, op: GatherOp) -> None:
     """Elements counted from the one at the indices; they exist where the mask says so."""
     kind = _type(op.base)
@@ -160,6 +168,7 @@ HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     vector.TransferWriteOp: _transfer_write,
     vector.CreateMaskOp: _create_mask,
     vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
     GatherOp: _gather,
     vector.BroadcastOp: _broadcast,
     vector.FMAOp: _fma,

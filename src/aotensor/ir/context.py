@@ -18,7 +18,7 @@ from aotensor.ir.upstream import GatherOp, PrefetchOp, RemfOp
 _UPSTREAM: Final = ("builtin", "func", "scf", "arith", "math", "linalg", "tensor", "memref", "vector")
 # `} -> (tensor<…>, tensor<…>)`: xDSL 0.74 prints several results of a linalg.generic in parentheses, as MLIR does, but
 # reads them only without
-_SEVERAL_RESULTS: Final = re.compile(r"^(\s*\} -> )\((tensor<[^()]*>)\)$", re.MULTILINE)
+_SEVERAL_RESULTS: Final = re.compile(r"^(\s*\} -> )\((tensor<[^()]*>)\)(?=$| loc\()", re.MULTILINE)
 
 
 def make_context() -> Context:

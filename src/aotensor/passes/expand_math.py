@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from xdsl.dialects import func, math
-from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
+from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp, VectorType
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from aotensor.passes.scalar_math.table import define
+from aotensor.passes.scalar_math.table import define, vector_symbol
 
 # operations of the math dialect that LLVM has no instruction for; the others stay
 _EXPANDED: Final[dict[type[Operation], str]] = {
@@ -31,6 +31,20 @@ _SUFFIXES: Final[dict[type, str]] = {Float32Type: "f32", Float64Type: "f64"}
 _PREFIX: Final = "aot."
 
 
+def function_of(op: Operation) -> str | None:
+    """The function `@aot.*` that an operation calls, or will call when it is expanded; None if there is none."""
+    if isinstance(op, func.CallOp):
+        symbol = op.callee.root_reference.data
+        return symbol if symbol.startswith(_PREFIX) else None
+    name = _EXPANDED.get(type(op))
+    if name is None:
+        return None
+    kind = op.results[0].type
+    element = kind.element_type if isinstance(kind, VectorType) else kind
+    scalar = f"{_PREFIX}{name}.{_SUFFIXES[type(element)]}"
+    return vector_symbol(scalar, kind.get_shape()[0]) if isinstance(kind, VectorType) else scalar
+
+
 def expand_math(module: ModuleOp) -> None:
     """Replace math operations by calls of `@aot.*` functions, and define all of those that are called.
 
@@ -41,10 +55,8 @@ def expand_math(module: ModuleOp) -> None:
     Raises: InternalError if a function is called that the library does not have.
     """
     for op in list(module.walk()):
-        if name := _EXPANDED.get(type(op)):
-            kind = op.results[0].type
-            call = func.CallOp(f"aot.{name}.{_SUFFIXES[type(kind)]}", op.operands, [kind])
-            Rewriter.replace_op(op, call)
+        if type(op) in _EXPANDED and (symbol := function_of(op)) is not None:
+            Rewriter.replace_op(op, func.CallOp(symbol, op.operands, [op.results[0].type]))
     present = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     defined = {symbol for symbol, op in present.items() if op.body.blocks}
     wanted = _called_functions(module)

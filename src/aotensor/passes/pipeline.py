@@ -20,7 +20,9 @@ from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
+from aotensor.passes.fuse_elementwise import fuse_elementwise
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
+from aotensor.passes.hint_vectors import hint_vectors
 from aotensor.passes.nest.assign_memory import assign_memory
 from aotensor.passes.nest.block import block_rows
 from aotensor.passes.nest.coalesce import coalesce
@@ -34,11 +36,11 @@ from aotensor.passes.nest.place_values import place_values
 from aotensor.passes.nest.rematerialize import rematerialize
 from aotensor.passes.nest.row_vectors import row_vectors
 from aotensor.passes.nest.tile_columns import tile_columns
+from aotensor.passes.nest.vectorize import vectorize
 from aotensor.passes.nest.verify import verify_nests
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
-from aotensor.passes.vectorize import vectorize
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ TENSOR_RECIPE: Final = (
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
+    Pass("fuse-elementwise", fuse_elementwise, TENSOR_FORM, TENSOR_FORM),
 )
 
 
@@ -63,6 +66,7 @@ _FACTS: Final = {
     ("tile-columns", "prefetch-distance"): "prefetch_distance",
     ("jam", "by"): "jam",
     ("vectorize", "interleave"): "interleave",
+    ("hint-vectors", "interleave"): "interleave",
 }
 """Options of passes that stand for a fact of the machine."""
 
@@ -84,8 +88,8 @@ def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
     most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
-    block, tile, sums, jams = (
-        _facts(target, pipeline, name) for name in ("block-rows", "tile-columns", "row-vectors", "jam")
+    block, tile, sums, jams, lanes = (
+        _facts(target, pipeline, name) for name in ("block-rows", "tile-columns", "row-vectors", "jam", "vectorize")
     )
     passes = (
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
@@ -101,17 +105,18 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("row-vectors", lambda module: row_vectors(module, sums), NEST_FORM, NEST_FORM),
         Pass("jam", lambda module: jam(module, jams), NEST_FORM, NEST_FORM),
         Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
+        Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
     )
     return chosen_passes(passes, pipeline)
 
 
 def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from nests to loop level."""
-    widths = _facts(target, pipeline, "vectorize")
+    widths = _facts(target, pipeline, "hint-vectors")
     passes = (
         Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
-        Pass("vectorize", lambda module: vectorize(module, widths), LOOP_FORM, LOOP_FORM),
+        Pass("hint-vectors", lambda module: hint_vectors(module, widths), LOOP_FORM, LOOP_FORM),
     )
     return chosen_passes(passes, pipeline)
 

@@ -45,6 +45,7 @@ STEPS: Final = (
     Step("sink-into-branches", "graph"),
     Step("canonicalize", "tensor", is_free=True),
     Step("stabilize", "tensor", is_free=True),
+    Step("fuse-elementwise", "tensor", is_free=True),
     Step("lower-to-nest", "nest", needed="loops are made of nests"),
     Step("rematerialize", "nest"),
     Step("divide-slices", "nest"),
@@ -58,9 +59,10 @@ STEPS: Final = (
     Step("row-vectors", "nest"),
     Step("jam", "nest", options={"by": (2, 16)}),
     Step("mark-parallel", "nest"),
+    Step("vectorize", "nest", options={"interleave": (2, 16)}),
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),
-    Step("vectorize", "loops", options={"interleave": (1, 16)}),
+    Step("hint-vectors", "loops", options={"interleave": (1, 16)}),
     Step("expand-math", "loops", needed="elementary functions get their bodies there"),
 )
 """Every pass, in the order in which those that are not free run."""
@@ -83,7 +85,7 @@ class Chosen:
 
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
-_TENSOR: Final = ("canonicalize", "stabilize", "canonicalize")
+_TENSOR: Final = ("canonicalize", "stabilize", "canonicalize", "fuse-elementwise")
 _DEFAULT: Final = (
     "expand", *_LOOPS, "sink-into-branches", *_TENSOR,
     *(step.name for step in STEPS if step.level in ("nest", "loops")),

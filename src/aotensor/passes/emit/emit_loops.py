@@ -28,6 +28,7 @@ from xdsl.rewriter import InsertPoint
 from aotensor.ir.context import functions_of
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
+from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.passes.emit.function import FunctionEmitter, Outside, returned_values
 from aotensor.passes.target import Target
@@ -44,6 +45,7 @@ def emit_loops(module: ModuleOp, target: Target) -> None:
     for function in functions:
         function.detach()
         function.erase()
+    declare_special_functions(module)  # those of vectors
 
 
 def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.FuncOp], target: Target) -> func.FuncOp:

@@ -31,6 +31,8 @@ class Frame:
     values: dict[SSAValue, SSAValue] = field(default_factory=dict)
     registers: dict[SSAValue, SSAValue | None] = field(default_factory=dict)
     lanes: Lanes | None = None
+    vectors: dict[tuple[SSAValue, int], SSAValue] = field(default_factory=dict)
+    """Numbers that were made vectors of equal lanes here."""
 
     def inside(self, values: dict[SSAValue, SSAValue], lanes: Lanes | None = None) -> Frame:
         """A frame for what stands in a loop."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from xdsl.dialects import arith, tensor, vector
-from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.dialects import arith, func, tensor, vector
+from xdsl.dialects.builtin import IndexType, VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp
@@ -27,6 +27,7 @@ from aotensor.passes.emit.frame import Frame, Lanes
 from aotensor.passes.emit.row_sums import emit_row_sums
 from aotensor.passes.nest.strides import stride_along
 from aotensor.passes.nest.tree import is_register
+from aotensor.passes.scalar_math.table import vector_symbol
 
 
 class Memory(Protocol):
@@ -73,7 +74,7 @@ class TreeEmitter:
         if is_register(op.result):
             init = None if op.init is None else frame.value(op.init)
             if init is not None and op.lanes is not None:
-                init = self._spread(init, op.lanes.value.data)
+                init = self._spread(init, op.lanes.value.data, frame)
             frame.registers[op.result] = init
         else:
             self.memory.declare(op, frame)
@@ -93,6 +94,9 @@ class TreeEmitter:
             self._range(loop, frames, whole, high, 1)
             return
         jam, lanes = loop.number("jam"), loop.number("lanes")
+        if lanes > 1 and loop.masked is not None:
+            self._masked(loop, frames, low, high, lanes)
+            return
         if lanes > 1:
             assert low == 0 and high == lanes, "a loop of several vectors"
             zero = self.b.index(0).ssa
@@ -152,6 +156,32 @@ class TreeEmitter:
         for (holder, x), old, value in zip(carried, before, results, strict=True):
             holder.registers[x] = value.ssa if vectors is None else self.b.add_lanes(value.ssa, old.ssa)
 
+    def _masked(self, loop: LoopOp, frames: Sequence[Frame], low: Extent, high: Extent, lanes: int) -> None:
+        """All iterations as vectors, under a mask for those that are there; sums keep the lanes that are not."""
+        (frame,) = frames
+        carried = _updated(loop)
+        holders = [frame.holder(x) for x in carried]
+        before = [_held(holder, x) for holder, x in zip(holders, carried, strict=True)]
+
+        def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
+            count = self.b.sub(self.b.index(high), counter)
+            mask = self.b.emit(vector.CreateMaskOp([count.ssa], VectorType(i1, [lanes])), "raw").ssa
+            for holder, x, value in zip(holders, carried, values, strict=True):
+                holder.registers[x] = value.ssa
+            self.emit(
+                loop.body.block.ops, [frame.inside({loop.counter: counter.ssa}, Lanes(loop.counter, lanes, mask))]
+            )
+            after = [_held(holder, x) for holder, x in zip(holders, carried, strict=True)]
+            kept = [arith.SelectOp(mask, new.ssa, old.ssa) for new, old in zip(after, values, strict=True)]
+            return [self.b.emit(op, "raw") for op in kept]
+
+        initial = [Scalar(self.b.zero_vector(VectorType(x.ssa.type, [lanes])), "raw") for x in before]
+        results = self.b.loop(
+            low, high, initial, body, lanes, is_vectorisable=False, is_parallel=loop.parallel is not None
+        )
+        for holder, x, old, value in zip(holders, carried, before, results, strict=True):
+            holder.registers[x] = self.b.add_lanes(value.ssa, old.ssa)
+
     # --- statements ----------------------------------------------------------------------------------------------
 
     def _statement(self, op: DoOp, frame: Frame) -> None:
@@ -194,7 +224,7 @@ class TreeEmitter:
     def _write(self, x: SSAValue, subscripts: Sequence[Subscript], value: SSAValue, frame: Frame) -> None:
         if is_register(x):
             assert isinstance(x.owner, ValueOp)
-            wide = value if x.owner.lanes is None else self._spread(value, x.owner.lanes.value.data)
+            wide = value if x.owner.lanes is None else self._spread(value, x.owner.lanes.value.data, frame)
             frame.holder(x).registers[x] = wide
             return
         buffer, where, is_vector = self._place(x, subscripts, frame)
@@ -202,7 +232,7 @@ class TreeEmitter:
             self.b.store(Scalar(value, "raw"), buffer, where)
             return
         assert frame.lanes is not None
-        self.b.store_vector(self._spread(value, frame.lanes.count), buffer, where, frame.lanes.mask)
+        self.b.store_vector(self._spread(value, frame.lanes.count, frame), buffer, where, frame.lanes.mask)
 
     def _gather(self, op: tensor.ExtractOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
         """An element at places that a body computes."""
@@ -219,6 +249,7 @@ class TreeEmitter:
         """A scalar operation, on what stands for its operands; on vectors if one of them is one."""
         operands = [_value(x, values, frame) for x in op.operands]
         kind = next((x.type for x in operands if isinstance(x.type, VectorType)), None)
+        copy: Operation
         if kind is None:
             copy = op.clone(dict(zip(op.operands, operands, strict=True)))
         else:
@@ -226,18 +257,25 @@ class TreeEmitter:
             if isinstance(op, arith.ExtSIOp | arith.IndexCastOp):
                 values[op.results[0]] = operands[0]  # a gather takes positions of any integer type
                 return
-            wide = [self._spread(x, lanes) for x in operands]
-            copy = op.clone(dict(zip(op.operands, wide, strict=True)))
+            wide = [self._spread(x, lanes, frame) for x in operands]
+            if isinstance(op, func.CallOp):
+                symbol = vector_symbol(op.callee.root_reference.data, lanes)
+                copy = func.CallOp(symbol, wide, [VectorType(x.type, [lanes]) for x in op.results])
+                copy.location = op.location
+            else:
+                copy = op.clone(dict(zip(op.operands, wide, strict=True)))
             for result, old in zip(copy.results, op.results, strict=True):
                 result._type = VectorType(old.type, [lanes])
         self.b.builder.insert(copy)
         values.update(zip(op.results, copy.results, strict=True))
 
-    def _spread(self, x: SSAValue, lanes: int) -> SSAValue:
+    def _spread(self, x: SSAValue, lanes: int, frame: Frame) -> SSAValue:
         """A vector of equal lanes, of what is none yet."""
         if isinstance(x.type, VectorType):
             return x
-        return self.b.emit(vector.BroadcastOp(x, VectorType(x.type, [lanes])), "raw").ssa
+        if (x, lanes) not in frame.vectors:
+            frame.vectors[x, lanes] = self.b.emit(vector.BroadcastOp(x, VectorType(x.type, [lanes])), "raw").ssa
+        return frame.vectors[x, lanes]
 
 
 def _held(holder: Frame, x: SSAValue) -> Scalar:

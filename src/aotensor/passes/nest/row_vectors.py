@@ -75,14 +75,14 @@ def _is_plain(statement: DoOp, loop: ForOp) -> bool:
             return False
     for x, subscripts in statement.writes:
         is_sum = isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
-        if is_sum and not _adds(statement):
+        if is_sum and not adds(statement):
             return False
         if not is_register(x) and not any(stride_along(i, loop.counter) for i in subscripts):
             return False
     return all(isinstance(op, (*_BILINEAR, arith.DivfOp, arith.ConstantOp, YieldOp)) for op in statement.body.block.ops)
 
 
-def _adds(statement: DoOp) -> bool:
+def adds(statement: DoOp) -> bool:
     """Does a statement add to what it writes, in any order?"""
     last, held = statement.body.block.last_op, statement.body.block.args[-1]
     assert isinstance(last, YieldOp)
@@ -142,7 +142,7 @@ class _Terms:
         held = s.body.block.args[-1]
         self.by_entry[held] = True
         is_inside = isinstance(x.owner, ValueOp) and x.owner.parent is self.rows.body.block
-        return isinstance(held.type, Float64Type) and _adds(s) and is_inside
+        return isinstance(held.type, Float64Type) and adds(s) and is_inside
 
     def _is_known(self, op: Operation) -> bool:
         found = [self._of(x) for x in op.operands]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from xdsl.builder import Builder
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
@@ -58,10 +61,13 @@ _DTYPES: Final = {"f32": "float32", "f64": "float64"}
 
 
 def define(symbol: str) -> func.FuncOp:
-    """The private function `@aot.<name>.<f32|f64>` with its body.
+    """The private function `@aot.<name>.<f32|f64>` with its body, or `@aot.<name>.<f32|f64>.x<lanes>` on vectors.
 
     Raises: InternalError if there is no such function.
     """
+    scalar, lanes = _split(symbol)
+    if lanes is not None:
+        return _widened(define(scalar), symbol, lanes)
     prefix, _, rest = symbol.partition(".")
     name, _, suffix = rest.rpartition(".")
     function, dtype = FUNCTIONS.get(name), _DTYPES.get(suffix)
@@ -73,3 +79,49 @@ def define(symbol: str) -> func.FuncOp:
     result = function.formula(*(Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args))
     builder.builder.insert(func.ReturnOp(result.scalar.ssa))
     return op
+
+
+@cache
+def is_straight(symbol: str) -> bool:
+    """Is a function arithmetic without branches and calls, so that there is one of vectors too?"""
+    return all(op.name.startswith(("arith.", "math.", "func.return")) for op in define(symbol).body.block.ops)
+
+
+def vector_symbol(symbol: str, lanes: int) -> str:
+    """What the function of vectors is called: `aot.exp.f64.x8`."""
+    return f"{symbol}.x{lanes}"
+
+
+def is_vector_symbol(symbol: str) -> bool:
+    """Is it the name of a function of vectors?"""
+    return _split(symbol)[1] is not None
+
+
+def _split(symbol: str) -> tuple[str, int | None]:
+    """The function of scalars, and the lanes if it is one of vectors."""
+    scalar, _, count = symbol.rpartition(".x")
+    return (scalar, int(count)) if scalar and count.isdigit() else (symbol, None)
+
+
+def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
+    """A straight function on vectors: the same operations on wider types."""
+
+    def wide(kind: Attribute) -> VectorType[Attribute]:
+        return VectorType(kind, [lanes])
+
+    signature = function.function_type
+    made = func.FuncOp(
+        symbol, ([wide(x) for x in signature.inputs], [wide(x) for x in signature.outputs]), visibility="private"
+    )
+    values: dict[SSAValue, SSAValue] = dict(zip(function.body.block.args, made.body.block.args, strict=True))
+    for op in function.body.block.ops:
+        copy = op.clone(values)
+        for result in copy.results:
+            result._type = wide(result.type)
+        if isinstance(copy, arith.ConstantOp) and isinstance(op, arith.ConstantOp):
+            assert isinstance(op.value, FloatAttr | IntegerAttr)
+            kind: Any = copy.result.type
+            copy.properties["value"] = DenseIntOrFPElementsAttr.from_list(kind, [op.value.value.data])
+        made.body.block.add_op(copy)
+        values.update(zip(op.results, copy.results, strict=True))
+    return made

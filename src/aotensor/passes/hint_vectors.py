@@ -33,7 +33,7 @@ LARGEST_UNROLLED: Final = 64  # iterations of a nest
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
 
 
-def vectorize(module: ModuleOp, target: Target) -> None:
+def hint_vectors(module: ModuleOp, target: Target) -> None:
     """Annotate the loops of every kernel."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):

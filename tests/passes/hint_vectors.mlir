@@ -1,4 +1,4 @@
-// RUN: vectorize
+// RUN: hint-vectors
 
 // A loop with an elementary function is interleaved; one without is LLVM's business.
 // CHECK-LABEL: func.func @long.kernel

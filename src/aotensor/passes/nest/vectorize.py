@@ -1,0 +1,104 @@
+"""Write innermost loops of much arithmetic in vectors, the last one under a mask.
+
+    nest.for %i in %n parallel {                      nest.for %i in %n lanes 8 parallel masked {
+      nest.do(%x = %X[%i]) -> (%y[%i]) { … }    →       nest.do(%x = %X[%i]) -> (%y[%i]) { … }
+
+LLVM finds the vectors of a short body by itself, and how many of them should advance together. What that costs grows
+faster than the body, though: half of the time for a loop of 2000 operations. Elementary functions are called here,
+one vector at a time, where LLVM would have a copy of each in the loop.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.nest.loops import ForOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.passes.expand_math import function_of
+from aotensor.passes.nest.jam import known_extent
+from aotensor.passes.nest.row_vectors import adds
+from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.tree import is_register
+from aotensor.passes.remarks import applied
+from aotensor.passes.scalar_math.table import is_straight
+from aotensor.passes.target import Target
+
+SMALLEST_BODY: Final = 600  # operations, from where on LLVM takes longer to find vectors than to compile them
+FUNCTION_SIZE: Final = 30  # operations of an elementary function
+_PLAIN: Final = (
+    arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp, arith.MinimumfOp,
+    arith.CmpfOp, arith.SelectOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ConstantOp, math.AbsFOp, math.SqrtOp,
+    math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, YieldOp,
+)  # fmt: skip
+
+
+def vectorize(module: ModuleOp, target: Target) -> None:
+    """Mark the loops of every function that go so, for a machine that reads and writes vectors under masks."""
+    if not target.has_masks:
+        return
+    for function in functions_of(module):
+        for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
+            kind = _kind(loop)
+            if kind is not None:
+                _schedule(loop, kind, target)
+
+
+def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> None:
+    """Several vectors advance together: functions are chains of operations that depend on each other."""
+    held = [op for statement in loop.body.block.ops if isinstance(statement, DoOp) for op in statement.body.block.ops]
+    functions = sum(not isinstance(op, _PLAIN) for op in held)
+    if len(held) + FUNCTION_SIZE * functions >= SMALLEST_BODY:
+        vectors = target.interleave if functions else target.interleave // 2
+        lanes = vectors * target.lanes(kind.bitwidth)
+        loop.schedule(lanes=lanes, masked=True)
+        applied("the loop of {} goes {} elements at a time, the last ones under a mask", loop, lanes)
+
+
+def _kind(loop: ForOp) -> Float32Type | Float64Type | None:
+    """What the lanes of a loop are; None for a loop that does not run on vectors as it is."""
+    held = list(loop.body.block.ops)
+    if not loop.is_whole or loop.parallel is None or known_extent(loop) is not None:
+        return None
+    if any(loop.number(name) > 1 for name in ("jam", "rows", "lanes")):
+        return None
+    if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held):
+        return None
+    statements = [op for op in held if isinstance(op, DoOp)]
+    kinds: set[Attribute] = {x.type for op in statements for x in op.body.block.args}
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    fits = isinstance(kind, Float32Type | Float64Type) and all(_goes_by_vectors(op, loop) for op in statements)
+    return kind if fits else None  # type: ignore[return-value]
+
+
+def _goes_by_vectors(statement: DoOp, loop: ForOp) -> bool:
+    """Are elements neighbours in all that a statement touches, or all the same, and its body arithmetic?"""
+    if statement.scatter is not None:
+        return False
+    for _, subscripts in (*statement.reads, *statement.writes):
+        strides = [stride_along(i, loop.counter) for i in subscripts]
+        if any(strides) and (any(strides[:-1]) or strides[-1] != 1):
+            return False
+    for x, subscripts in statement.writes:
+        is_sum = is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
+        if is_sum and not adds(statement):
+            return False
+        if not is_register(x) and stride_along(subscripts[-1], loop.counter) != 1:
+            return False
+    return all(_is_vector_operation(op, loop) for op in statement.body.block.ops)
+
+
+def _is_vector_operation(op: Operation, loop: ForOp) -> bool:
+    """Is there an operation on vectors, or a function of vectors, that does the same?"""
+    if any(x is loop.counter for x in op.operands):
+        return False
+    if isinstance(op, _PLAIN):
+        return True
+    symbol = function_of(op)
+    return symbol is not None and is_straight(symbol)
