@@ -47,6 +47,7 @@ class Source:
     def where(self) -> str:
         return str(self.path.relative_to(ROOT))
 
+    @cache  # noqa: B019  (sources live as long as the process)
     def imports(self) -> list[Import]:
         return list(_imports(self.tree, self.module, is_late=False, is_for_types=False))
 

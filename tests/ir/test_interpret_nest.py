@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,18 +35,24 @@ def check(module: ModuleOp, program: Program, extents: Mapping[str, int]) -> Non
         np.testing.assert_allclose(found, y, rtol=rtol, atol=atol)
 
 
-def lowered(program: Program) -> ModuleOp:
-    """A module at tensor level, as nests are made of it."""
+def lowered(make: Callable[[], Program]) -> tuple[Program, ModuleOp]:
+    """A program, and a module of its own at tensor level, as nests are made of it."""
+    program, module = _lowered(make)
+    return program, module.clone()
+
+
+@cache
+def _lowered(make: Callable[[], Program]) -> tuple[Program, ModuleOp]:
+    program = make()
     module, _ = build([program])
     PassRunner().run(module, TENSOR_RECIPE)
-    return module
+    return program, module
 
 
 @pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 def test_agrees_with_the_references(make: Callable[[], Program]) -> None:
     """The schedule that loops are made of."""
-    program = make()
-    module = lowered(program)
+    program, module = lowered(make)
     PassRunner(verify=True).run(module, RECIPE)
     check(module, program, SMALL)
     if program.name not in NEEDS_ELEMENTS:
@@ -55,8 +62,7 @@ def test_agrees_with_the_references(make: Callable[[], Program]) -> None:
 @pytest.mark.again
 @pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 def test_every_pass_agrees(make: Callable[[], Program]) -> None:
-    program = make()
-    module = lowered(program)
+    program, module = lowered(make)
     for step in RECIPE:
         PassRunner(verify=True).run(module, [step])
         check(module, program, EXTENTS["usual"])
@@ -65,18 +71,18 @@ def test_every_pass_agrees(make: Callable[[], Program]) -> None:
 @pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("omitted", OPTIONAL)
 def test_no_pass_changes_a_result(omitted: str, name: str) -> None:
-    _check_without(omitted, CORPUS[name]())
+    _check_without(omitted, CORPUS[name])
 
 
 @pytest.mark.again
 @pytest.mark.parametrize("make", [make for name, make in CORPUS.items() if name not in MIXED])
 @pytest.mark.parametrize("omitted", OPTIONAL)
 def test_no_pass_changes_a_result_of_the_corpus(omitted: str, make: Callable[[], Program]) -> None:
-    _check_without(omitted, make())
+    _check_without(omitted, make)
 
 
-def _check_without(omitted: str, program: Program) -> None:
-    module = lowered(program)
+def _check_without(omitted: str, make: Callable[[], Program]) -> None:
+    program, module = lowered(make)
     PassRunner(verify=True).run(module, [step for step in RECIPE if step.name != omitted])
     check(module, program, SMALL)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.core.types import Array
+from aotensor.driver.recipe import Options, lower, make_library
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
@@ -75,17 +76,14 @@ def _vectors_of(p: Parts) -> list[Variable]:
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Call]]:
-    """Each function as reference and as library."""
+    """Each function as reference, as tensor IR, printed and parsed again, and as the library."""
     functions = [make(dtype) for make in (_one, _two, _product) for dtype in ("int32", "int64")]
-    folder: Path = tmp_path_factory.mktemp("patterns")
-    library = aot.compile(functions, folder, name="patterns", check=True, opt_level=1).load()
-    return {f.name: [f.reference, _interpreted(f), getattr(library, f.name)] for f in functions}
-
-
-def _interpreted(f: aot.Function) -> Call:
-    """The function as tensor IR, printed and parsed again."""
-    module = parse_module(f.ir("tensor-opt"))
-    return lambda *arrays: interpret(module, f.name, *arrays)
+    lowered = lower(functions, Options(check=True, opt_level=0))
+    module = parse_module(lowered.texts["tensor-opt"])
+    path = tmp_path_factory.mktemp("patterns") / "libpatterns.so"
+    path.write_bytes(make_library(lowered, "patterns").shared())
+    library = aot.load(path)
+    return {f.name: [f.reference, partial(interpret, module, f.name), getattr(library, f.name)] for f in functions}
 
 
 @st.composite
