@@ -1,4 +1,4 @@
-"""Upstream's opinion on the modules of a file of tests, asked for once: a process for each takes as long as the test."""
+"""Upstream's opinion on the modules of a file of tests, asked for once: a process for each takes as long as a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emit_harness import MLIR_OPT, PARSED, rejected
 
 @pytest.fixture(autouse=True, scope="module")
 def accepted_upstream() -> Iterator[None]:
-    """What the tests of this file parse, mlir-opt accepts; else the texts, and the tests that parsed them, are named."""
+    """What the tests of this file parse, mlir-opt accepts; else texts, and the tests that parsed them, are named."""
     PARSED.clear()
     yield
     if MLIR_OPT is not None and rejected([*PARSED]):

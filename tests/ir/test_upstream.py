@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from corpus import CORPUS, EXTENTS, draw, expected
+from levels import levels
 from upstream import MLIR_OPT, MLIR_RUNNER, count_mismatches, printed, rejected
 
-from aotensor.ir.build import Program, build
+from aotensor.ir.build import Program
 from aotensor.ir.context import parse_module
-from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, PassRunner, library_recipe
 
 WHERE = "Debian has it in mlir-22-tools, `.ci/run` installs it"
 SAMPLE = (
@@ -21,16 +21,10 @@ SAMPLE = (
 )  # fmt: skip
 
 
-def loop_module(program: Program) -> str:
-    module, _ = build([program])
-    PassRunner(verify=True).run(module, (*TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE, *library_recipe(256)))
-    return str(module)
-
-
 @pytest.mark.skipif(MLIR_OPT is None, reason=f"mlir-opt is missing: {WHERE}")
 @pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 def test_mlir_opt_accepts_every_module(make: Callable[[], Program]) -> None:
-    assert rejected(loop_module(make())) == ""
+    assert rejected(levels(make)["library"]) == ""
 
 
 @pytest.mark.slow
@@ -38,7 +32,7 @@ def test_mlir_opt_accepts_every_module(make: Callable[[], Program]) -> None:
 @pytest.mark.parametrize("name", SAMPLE)
 def test_mlir_runner_agrees(name: str) -> None:
     program = CORPUS[name]()
-    text = loop_module(program)
+    text = levels(CORPUS[name])["library"]
     for size in ("usual", "large"):
         arrays = draw([x for _, x in program.inputs], EXTENTS[size])
         assert count_mismatches(text, program, arrays, expected(program, arrays)) == 0, size
@@ -50,11 +44,12 @@ def test_the_comparison_sees_a_difference() -> None:
     arrays = draw([x for _, x in program.inputs], EXTENTS["usual"])
     wanted = expected(program, arrays)
     wanted[1] = wanted[1] * 1.001
-    assert count_mismatches(loop_module(program), program, arrays, wanted) == 1
+    text = levels(CORPUS["scalars_only"])["library"]
+    assert count_mismatches(text, program, arrays, wanted) == 1
 
 
 @pytest.mark.skipif(MLIR_OPT is None, reason=f"mlir-opt is missing: {WHERE}")
 @pytest.mark.parametrize("name", ["chain_and_sum", "logistic", "sorting"])
 def test_what_mlir_opt_prints_is_read_back(name: str) -> None:
     """The other way round: a module in upstream's own style parses here."""
-    parse_module(printed(loop_module(CORPUS[name]()))).verify()
+    parse_module(printed(levels(CORPUS[name])["library"])).verify()
