@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ def test_the_table_is_what_runs() -> None:
     assert [one.name for one in DEFAULT.passes] == [step.name for step in recipes]
     assert {step.name for step in STEPS} == {step.name for step in recipes}
     assert set(OPTIMISATIONS) == set(PROGRAMS)
+
+
+def test_the_options_are_described() -> None:
+    text = (Path(__file__).parents[2] / "docs/ir.md").read_text()
+    options = {f"{step.name}{{{option}=N}}" for step in STEPS for option in step.options}
+    assert set(re.findall(r"^\| `([\w-]+\{[\w-]+=N\})`", text, re.MULTILINE)) == options
+    for option in options:
+        assert (
+            pipeline_of(str(DEFAULT).replace(f",{option.split('{')[0]},", f",{option.replace('N', '4')},")) != DEFAULT
+        )
 
 
 def test_text_comes_back() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from optimisation_programs import function, of_matrix, of_sparse, of_vector, product, small_product, vectors
+from optimisation_programs import (
+    eigenvalues,
+    function,
+    of_matrix,
+    of_sparse,
+    of_vector,
+    product,
+    small_product,
+    vectors,
+)
 from optimisations import LOWERINGS, ROWS
 from switches import OPTIONS, Row
 
@@ -116,3 +125,21 @@ def test_passes_run_without_a_listener() -> None:
     assert listener() is None
     lower_to_nest(module)
     fuse(module)
+
+
+def test_kernels_of_others_are_named() -> None:
+    (found,) = (x for x in remarks(eigenvalues()) if x.kind == "analysis")
+    assert found.pass_name == "emit-loops" and found.message.endswith("is computed by LAPACK, kind eigvalsh")
+    assert found.value == "eigh(x)"
+
+
+def test_what_leaves_a_loop_is_named() -> None:
+    x, h = at.matrix("x", dtype="float64", shape=("t", "k")), at.vector("h", dtype="float64", shape=("m",))
+    U, W = at.matrix("U", dtype="float64", shape=("k", "m")), at.matrix("W", dtype="float64", shape=("m", "m"))
+    states = aot.scan(
+        lambda row, old, U, W: at.tanh(row @ U + old @ W), x, h, non_sequences=[U, W], return_updates=False
+    )
+    found = remarks(function([x, h, U, W], states))
+    (moved,) = (r for r in found if r.pass_name == "licm" and r.kind == "applied")
+    assert "`x[t] @ U` in front of the loop" in moved.message
+    assert not any("<" in r.message or "d0" in r.bytes for r in found)

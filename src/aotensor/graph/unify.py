@@ -22,9 +22,9 @@ def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Varia
         inputs = [known.get(x, x) for x in node.inputs]
         key = (node.op, *inputs)
         made = seen.get(key)
-        if made is not None:
+        if made is not None and not all(isinstance(x, Constant) for x in inputs):
             applied("{} is computed once: it equals {}", node, made[0])
-        elif any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
+        if made is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
             with made_at(node.outputs[0].site):
                 made = node.op.apply(*inputs).outputs
         made = seen[key] = node.outputs if made is None else made

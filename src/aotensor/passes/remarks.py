@@ -172,7 +172,9 @@ def _dim(x: SSAValue, axis: int) -> tuple[str, ...] | None:
 def _argument_dim(function: func.FuncOp | None, place: tuple[int, int]) -> tuple[str, ...] | None:
     """The name of a dim by (number of the argument, axis)."""
     number, axis = place
-    table = None if function is None else function.attributes.get("dims")
+    if function is None or function.sym_visibility is not None:  # the body of a loop has names of its own for dims
+        return None
+    table = function.attributes.get("dims")
     if not isinstance(table, ArrayAttr) or number >= len(table.data):
         return None
     name = table.data[number].data[axis]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ir.location import Locations
 
 LONGEST: Final = 40  # characters of an expression
+_NAMELESS: Final = re.compile(r"<\w+(\[[^\]]*\])?>")
 
 
 def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]) -> list[Remark]:
@@ -63,13 +65,13 @@ class _Writer:
 
     def _expression(self, x: Any) -> str:
         if isinstance(x, Variable):
-            return f"`{expression_of(x, LONGEST)}`"
+            return _quoted(expression_of(x, LONGEST))
         node = x if isinstance(x, Apply) else self.locations.node(x)
         if node is None:
             return "what is made"
         site = node.outputs[0].site
         written = node if site is None or site.node is None else site.node
-        return f"`{expression_of_node(written, LONGEST)}`"
+        return _quoted(expression_of_node(written, LONGEST))
 
     def where(self, x: Any) -> tuple[str, int] | None:
         """The file and the line of a subject, if it has some."""
@@ -86,6 +88,11 @@ class _Writer:
         """Where a subject is written, if not where the remark is anyway."""
         found = self.where(x)
         return "" if found in (None, here) else f" ({found[0]}:{found[1]})"
+
+
+def _quoted(expression: str) -> str:
+    """An expression; what passes have made, and nobody named, is left out of it."""
+    return f"`{_NAMELESS.sub('...', expression)}`"
 
 
 def _is_plain(x: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.rewrite.draft import Draft
-from aotensor.ops.scan.rewrite.hoist import body_nodes, cut, hoist
+from aotensor.ops.scan.rewrite.hoist import body_nodes, cut, depends_only_on, hoist
 from aotensor.ops.scan.rewrite.sink import Sinking
 from aotensor.ops.scan.rewrite.tidy import tidy
 from aotensor.ops.shape.axes import shape_padleft
@@ -55,10 +56,11 @@ def _each_loop(outputs: Sequence[Variable], stop: Collection[Variable], change: 
 
 def _hoisted(draft: Draft) -> list[Variable]:
     before = body_nodes(draft)
+    could = depends_only_on(before, [*draft.slots.sequences, *draft.slots.constants])
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
     draft.join_inputs()
     hoist(draft)
-    _report("moved {} in front of the loop, and {} more operations", before, draft)
+    _report("moved {} in front of the loop, and {} more operations", before, draft, could)
     mapped, copied = list(draft.made.mapped), dict[Variable, Variable]()
     if draft.made.last is None and not draft.op.is_frugal:
         copied = {x: rows for x in mapped if (rows := _all_rows(draft, x)) is not None}
@@ -74,19 +76,21 @@ def _sunk(draft: Draft) -> list[Variable] | None:
     if draft.op.is_frugal:
         return None
     before = body_nodes(draft)
+    could = {x for node in before for x in node.outputs}
     behind = Sinking(draft)
-    _report("moved {} behind the loop, for all steps at once, and {} more operations", before, draft)
+    _report("moved {} behind the loop, for all steps at once, and {} more operations", before, draft, could)
     results = _finished(draft)
     return behind.finished(results, dict(zip(draft.made.mapped, results.mapped, strict=True))).flat()
 
 
-def _report(message: str, before: Sequence[Apply], draft: Draft) -> None:
-    """Say of the largest operation that a loop does not have any more where it went."""
-    after = {node.op for node in body_nodes(draft)}
-    gone = [node for node in before if node.op not in after]
-    moved = len(before) - len(body_nodes(draft))
-    if moved > 0:
-        applied(message, (gone or before)[-1], moved - 1)
+def _report(message: str, before: Sequence[Apply], draft: Draft, could: Collection[Variable]) -> None:
+    """Say which operation a loop has lost, of those whose results could go.   before: the operations that it had"""
+    after = body_nodes(draft)
+    rest = Counter(node.op for node in after)
+    rest.subtract(node.op for node in before)
+    moved = [node for node in before if rest[node.op] < 0 and node.outputs[0] in could]
+    if moved and len(before) > len(after):
+        applied(message, moved[-1], len(before) - len(after) - 1)
 
 
 def _finished(draft: Draft) -> Results[Variable]:
