@@ -45,13 +45,18 @@ def spawn() -> Call:
 
 
 @pytest.fixture
-def call(capfd: pytest.CaptureFixture[str]) -> Call:
+def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
     """The command line in this process, which saves the time of its imports."""
 
-    def call(*arguments: object) -> Answer:
-        capfd.readouterr()
-        code = run([*map(str, arguments)])
-        out, err = capfd.readouterr()
+    def call(*arguments: object, cwd: Path | None = None, **environment: str) -> Answer:
+        with monkeypatch.context() as patch:
+            if cwd is not None:
+                patch.chdir(cwd)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            capfd.readouterr()
+            code = run([*map(str, arguments)])
+            out, err = capfd.readouterr()
         return Answer(code, out, err)
 
     return call

@@ -160,19 +160,19 @@ def test_gradient_of_a_vector_is_refused(call: Call, model: Path, tmp_path: Path
     assert "error: --grad: the first output of doubled must be a floating scalar, out is float64[p]" in answer.err
 
 
-def test_missing_linker_is_4_and_leaves_nothing(spawn: Call, model: Path, tmp_path: Path) -> None:
-    answer = spawn("compile", model, "-o", tmp_path / "out", PATH="")
+def test_missing_linker_is_4_and_leaves_nothing(call: Call, model: Path, tmp_path: Path) -> None:
+    answer = call("compile", model, "-o", tmp_path / "out", PATH="")
     assert (answer.code, answer.out) == (4, "")
     error, hint = answer.err.splitlines()[-2:]
     assert error.startswith("error: no linker for ") and hint.startswith("hint: install a C compiler")
     assert os.listdir(tmp_path) == []
 
 
-def test_failing_linker_is_4(spawn: Call, model: Path, tmp_path: Path) -> None:
+def test_failing_linker_is_4(call: Call, model: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "cc").write_text("#!/bin/sh\necho no room >&2\nexit 1\n")
     (tmp_path / "bin" / "cc").chmod(0o755)
-    answer = spawn("compile", model, "-o", tmp_path / "out", PATH=str(tmp_path / "bin"))
+    answer = call("compile", model, "-o", tmp_path / "out", PATH=str(tmp_path / "bin"))
     assert answer.code == 4
     assert answer.err.splitlines()[-2:] == ["  no room", "error: the linker cc failed"]
     assert not (tmp_path / "out").exists()

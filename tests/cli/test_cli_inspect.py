@@ -66,13 +66,13 @@ def test_a_stage_with_the_lines_of_the_model(call: Call, model: Path, library: P
         assert (answer.code, answer.out) == (2, "") and reason in answer.err
 
 
-def test_remarks_by_line_of_the_model(spawn: Call, model: Path, library: Path) -> None:
-    of_model, of_library = spawn("inspect", model, "--remarks"), spawn("inspect", library, "--remarks")
+def test_remarks_by_line_of_the_model(call: Call, model: Path, library: Path) -> None:
+    of_model, of_library = call("inspect", model, "--remarks"), call("inspect", library, "--remarks")
     for answer in (of_model, of_library):
         assert answer.code == 0
         assert re.search(r"^logistic$", answer.out, re.MULTILINE)
         assert re.search(r"^model\.py:\d+ +applied +\S+ ", answer.out, re.MULTILINE)
-    one = spawn("inspect", f"{library}:doubled", "--remarks").out
+    one = call("inspect", f"{library}:doubled", "--remarks").out
     assert one.startswith("doubled\n") and "logistic" not in one
 
 
@@ -124,8 +124,8 @@ def test_graph_for_graphviz(call: Call, model: Path, library: Path) -> None:
     assert call("inspect", library, "--format", "dot").code == 2
 
 
-def test_model_without_linker_is_still_inspected(spawn: Call, model: Path) -> None:
-    answer = spawn("inspect", f"{model}:twice", PATH="")
+def test_model_without_linker_is_still_inspected(call: Call, model: Path) -> None:
+    answer = call("inspect", f"{model}:twice", PATH="")
     assert answer.code == 0
     assert "not linked" in answer.out
     assert "warning: no linker" in answer.err

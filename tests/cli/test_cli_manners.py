@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import LOGISTIC, SMALL, Call
+from command_line import LOGISTIC, SMALL, Answer, Call
 
 from aotensor_cli.terminal.plain import printable
 from aotensor_cli.terminal.remarks import without_remarks
@@ -35,21 +35,25 @@ PYTHON = [sys.executable, "-m", "aotensor_cli"]
         ("import sys; sys.exit('why')", 3, "the model ends the process with exit('why')"),
         ("raise KeyboardInterrupt", 130, "interrupted"),
         ("raise GeneratorExit", 3, "small.py:1: GeneratorExit"),
-        ("import sys; sys.stderr.close(); raise ValueError('x')", 3, "small.py:1: ValueError: x"),
-        pytest.param(
-            "import sys; sys.stdout.close(); raise ValueError('x')",
-            3,
-            "small.py:1: ValueError: x",
-            marks=pytest.mark.again,
-        ),
     ],
 )
-def test_models_that_end_in_odd_ways(spawn: Call, tmp_path: Path, code: str, exit_code: int, title: str) -> None:
+def test_models_that_end_in_odd_ways(call: Call, tmp_path: Path, code: str, exit_code: int, title: str) -> None:
     (tmp_path / "small.py").write_text(code + "\n")
+    answer = call("compile", "small.py", cwd=tmp_path)
+    _check_end(answer, tmp_path, exit_code, title)
+
+
+@pytest.mark.parametrize("stream", ["stderr", pytest.param("stdout", marks=pytest.mark.again)])
+def test_models_that_close_a_stream_and_fail(spawn: Call, tmp_path: Path, stream: str) -> None:
+    (tmp_path / "small.py").write_text(f"import sys; sys.{stream}.close(); raise ValueError('x')\n")
     answer = spawn("compile", "small.py", cwd=tmp_path)
+    _check_end(answer, tmp_path, 3, "small.py:1: ValueError: x")
+
+
+def _check_end(answer: Answer, folder: Path, exit_code: int, title: str) -> None:
     assert (answer.code, answer.out) == (exit_code, "")
     assert title in answer.err and "Traceback" not in answer.err
-    assert os.listdir(tmp_path) == ["small.py"]
+    assert os.listdir(folder) == ["small.py"]
 
 
 def test_a_model_that_changes_the_process(spawn: Call, small: Path) -> None:
@@ -64,14 +68,14 @@ def test_a_model_that_changes_the_process(spawn: Call, small: Path) -> None:
     assert all(word in answer.err for word in ("child", "printed", "written"))
 
 
-def test_long_names_are_refused(spawn: Call, tmp_path: Path) -> None:
+def test_long_names_are_refused(call: Call, tmp_path: Path) -> None:
     name = "n" * 10_000
     for place in (f"name='{name}'", f"on_unused_input='{name}'"):
         (tmp_path / "small.py").write_text(SMALL.replace("name='f'", place))
-        answer = spawn("compile", "small.py", cwd=tmp_path)
+        answer = call("compile", "small.py", cwd=tmp_path)
         assert answer.code == 3 and len(answer.err) < 2000, answer.err[:300]
     (tmp_path / "small.py").write_text(SMALL.replace("at.vector('x'", f"at.vector('{name}'"))
-    answer = spawn("compile", "small.py", cwd=tmp_path)
+    answer = call("compile", "small.py", cwd=tmp_path)
     assert answer.code == 3 and "is too long: 10000 characters" in answer.err and len(answer.err) < 2000
 
 
