@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from aotensor.codegen.entry.verbs import NULL, Code, number, status
+from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer
 from aotensor.codegen.machine import Machine

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from entry_harness import Body, Handmade
 
-from aotensor.codegen.entry.verbs import number
+from aotensor.codegen.entry.code import number
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import Value, constant, f32, f64, i32, i64
 from aotensor_runtime.manifest import SPARSE_PARTS, ArgumentSpec, Default, FunctionSpec, OutputSpec, SparseSpec

@@ -99,7 +99,7 @@ def test_undefined_symbols_are_refused(tmp_path: Path) -> None:
     if not find_linkers(TRIPLE):
         pytest.skip("no linker")
     h = small()
-    from aotensor.codegen.entry.verbs import Code
+    from aotensor.codegen.entry.code import Code
     from aotensor.codegen.llvm import function, i32
 
     code = Code(h.module, "user", i32, [], exported=True)

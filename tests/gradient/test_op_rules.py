@@ -350,7 +350,7 @@ def test_infer_type_and_reference_must_be_given() -> None:
 
 
 class Scaled(Op):
-    """c·x, lowered with the verbs of the compiler; c is state that the text of the graph does not show."""
+    """c·x, lowered with the builder of the compiler; c is state that the text of the graph does not show."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor

@@ -10,7 +10,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import Array
-from aotensor.ops.random.array_verbs import ArrayVerbs
+from aotensor.ops.random.array_builder import ArrayBuilder
 from aotensor.ops.random.draw import Draw
 from aotensor.ops.random.noise import Noise
 from aotensor.ops.random.philox import Philox, block, whole
@@ -104,7 +104,7 @@ def test_every_element_has_its_own_block() -> None:
 def test_a_later_attempt_is_another_block() -> None:
     """Bits 16 and on of the second word count the attempts of an element."""
     place = tuple(np.asarray(x, "uint64") for x in (*STATE.tolist(), 2**33 + 5))
-    found = block(ArrayVerbs(), place, np.asarray(9, "uint64"))  # type: ignore[arg-type]
+    found = block(ArrayBuilder(), place, np.asarray(9, "uint64"))  # type: ignore[arg-type]
     key, draw = STATE.tolist()
     counter = [5, 2 + (9 << 16), draw % 2**32, draw // 2**32]
     assert [int(x) for x in found] == by_hand(counter, [key % 2**32, key // 2**32])
@@ -156,13 +156,13 @@ def test_a_shape_does_not_change_the_elements() -> None:
 
 def test_whole_numbers_are_scaled_bits_where_nothing_is_rejected() -> None:
     """The high 64 bits of bits·span, by Python's integers."""
-    verbs = ArrayVerbs()
+    builder = ArrayBuilder()
     elements = np.arange(20, dtype=np.uint64)
     place = (np.uint64(7), np.uint64(1), elements)
-    bits = whole(verbs, *block(verbs, place, np.uint64(0))[:2]).tolist()  # type: ignore[arg-type]
+    bits = whole(builder, *block(builder, place, np.uint64(0))[:2]).tolist()  # type: ignore[arg-type]
     for span in (1, 3, 10**6 + 3, 2**32 + 1, 2**63 - 25):
         threshold = np.uint64(2**64 % span)
-        found = integers(verbs, place, np.uint64(span), threshold).tolist()  # type: ignore[arg-type]
+        found = integers(builder, place, np.uint64(span), threshold).tolist()  # type: ignore[arg-type]
         accepted = [one * span % 2**64 >= 2**64 % span for one in bits]
         expected = [one * span // 2**64 for one in bits]
         assert [a == b for a, b, good in zip(found, expected, accepted, strict=True) if good].count(False) == 0

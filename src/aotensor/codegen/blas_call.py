@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer, void
 from aotensor.passes.gemm.dispatch import BLAS_PREFIX
 from aotensor_runtime.abi import Blas

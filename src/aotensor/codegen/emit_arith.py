@@ -56,8 +56,8 @@ def _constant(e: Emitter, op: arith.ConstantOp) -> None:
 
 
 def _float_binary(e: Emitter, op: Any) -> None:
-    verb = getattr(e.builder, _FLOAT_BINARY[type(op)])
-    e.set(op.result, verb(e.value(op.lhs), e.value(op.rhs), flags=fast_math(op.fastmath)))
+    build = getattr(e.builder, _FLOAT_BINARY[type(op)])
+    e.set(op.result, build(e.value(op.lhs), e.value(op.rhs), flags=fast_math(op.fastmath)))
 
 
 def _negf(e: Emitter, op: arith.NegfOp) -> None:
@@ -66,8 +66,8 @@ def _negf(e: Emitter, op: arith.NegfOp) -> None:
 
 def _wrapping_binary(e: Emitter, op: Any) -> None:
     overflow = {flag.value for flag in op.overflow_flags.data} if op.overflow_flags is not None else set()
-    verb = getattr(e.builder, _WRAPPING_BINARY[type(op)])
-    e.set(op.result, verb(e.value(op.lhs), e.value(op.rhs), flags=tuple(sorted(overflow))))
+    build = getattr(e.builder, _WRAPPING_BINARY[type(op)])
+    e.set(op.result, build(e.value(op.lhs), e.value(op.rhs), flags=tuple(sorted(overflow))))
 
 
 def _int_binary(e: Emitter, op: Any) -> None:
@@ -142,8 +142,8 @@ def _unexpanded(e: Emitter, op: Operation) -> None:
 
 
 def _cast(e: Emitter, op: Operation) -> None:
-    verb = getattr(e.builder, _CASTS[type(op)])
-    e.set(op.results[0], verb(e.value(op.operands[0]), register_type(op.results[0].type)))
+    build = getattr(e.builder, _CASTS[type(op)])
+    e.set(op.results[0], build(e.value(op.operands[0]), register_type(op.results[0].type)))
 
 
 def _index_cast(e: Emitter, op: arith.IndexCastOp) -> None:

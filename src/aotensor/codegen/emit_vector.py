@@ -16,14 +16,14 @@ from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import GatherOp
 
-# kind of reduction: intrinsic that reduces the lanes, how one more value joins (a builder's verb or an intrinsic)
+# kind of reduction: intrinsic that reduces the lanes, how one more value joins (a builder's method or an intrinsic)
 _REDUCTIONS: Final = {
     "add": ("add", "add"), "mul": ("mul", "mul"), "and": ("and", "and_"), "or": ("or", "or_"), "xor": ("xor", "xor"),
     "minsi": ("smin", "smin"), "maxsi": ("smax", "smax"), "minui": ("umin", "umin"), "maxui": ("umax", "umax"),
     "minimumf": ("fminimum", "minimum"), "maximumf": ("fmaximum", "maximum"),
     "minnumf": ("fmin", "minnum"), "maxnumf": ("fmax", "maxnum"),
 }  # fmt: skip
-_VERBS: Final = ("add", "mul", "and_", "or_", "xor")
+_INSTRUCTIONS: Final = ("add", "mul", "and_", "or_", "xor")
 _FLOAT_NEUTRAL: Final = {"add": -0.0, "mul": 1.0}
 
 
@@ -149,7 +149,7 @@ def _reduction(e: Emitter, op: vector.ReductionOp) -> None:
     total = llvm.intrinsic(
         e.builder, f"vector.reduce.{reduce}", [lanes], result=element, overloads=[lanes.type], flags=flags
     )
-    if start is not None and join in _VERBS:
+    if start is not None and join in _INSTRUCTIONS:
         total = getattr(e.builder, join)(total, start)
     elif start is not None:
         total = llvm.intrinsic(e.builder, join, [total, start], flags=flags)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i8, i32, i64, ir, pointer, void
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES, TOO_LARGE, function_name
 from aotensor_runtime.abi import Blas

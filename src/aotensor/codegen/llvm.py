@@ -1,4 +1,4 @@
-"""The only door to llvmlite, which carries no types: names for annotations, and the few verbs that it lacks.
+"""The only door to llvmlite, which carries no types: names for annotations, and the few functions that it lacks.
 
 `ir` builds LLVM IR as text, `binding` is the C++ side. To mypy everything that comes from them is `Any`; the aliases
 `Module`, `Function`, `Builder`, `Value` and `Type` say in a signature which of their objects is meant.
@@ -113,7 +113,7 @@ def hidden(builder: Builder, value: Value) -> Value:
     if isinstance(value, ir.Constant):
         return value
     frozen = ir.Instruction(builder.block, value.type, "freeze", [value])
-    builder._insert(frozen)  # llvmlite has no verb for it
+    builder._insert(frozen)  # llvmlite has no method for it
     return frozen
 
 

@@ -1,1 +1,1 @@
-"""Facts that need no graph: dtypes, tensor types, the verbs that ops lower with."""
+"""Facts that need no graph: dtypes, tensor types, the builders that ops lower with."""

@@ -1,4 +1,4 @@
-"""The verbs that ops lower with, as protocols: no IR library is visible from an op.
+"""The builders that ops lower with, as protocols: no IR library is visible from an op.
 
 `Scalar` and `Tensor` are opaque handles. An extent is an int where it is known at compile time, else an index scalar.
 """
@@ -27,13 +27,13 @@ class Tensor(Protocol):
 
 Extent: TypeAlias = "int | Scalar"
 ScalarFunction: TypeAlias = "Callable[..., Any]"
-"""(verbs, *scalars) → a Scalar, or a tuple of them where several results are asked for."""
+"""(builder, *scalars) → a Scalar, or a tuple of them where several results are asked for."""
 
 
-class ScalarVerbs(Protocol):
+class ScalarBuilder(Protocol):
     """Scalar operations at one insertion point: the body of an elementwise operation, or the function itself.
 
-    Operands of one verb have one dtype; `cast` converts. Comparisons give bool.
+    Operands of one operation have one dtype; `cast` converts. Comparisons give bool.
     """
 
     def constant(self, value: bool | int | float, dtype: str) -> Scalar: ...
@@ -69,7 +69,7 @@ class ScalarVerbs(Protocol):
     def cast(self, x: Any, dtype: str) -> Scalar: ...
 
     def iterate(self, start: Sequence[Any], fixed: Sequence[Any], goes_on: ScalarFunction, step: ScalarFunction) -> Any:
-        """values = step(verbs, *values, *fixed) as long as goes_on(verbs, *values, *fixed); a list of the last values.
+        """values = step(builder, *values, *fixed) as long as goes_on(builder, *values, *fixed): the last values.
 
         start: the first values. fixed: what the two read besides, which does not change; they use nothing else.
         """
@@ -89,10 +89,10 @@ class ScalarVerbs(Protocol):
 
 
 class TensorBuilder(Protocol):
-    """Tensor operations. `scalars` are the verbs at function level, for extents and rank-0 values."""
+    """Tensor operations. `scalars` builds at function level, for extents and rank-0 values."""
 
     @property
-    def scalars(self) -> ScalarVerbs: ...
+    def scalars(self) -> ScalarBuilder: ...
 
     def constant(self, value: Any, dtype: str) -> Tensor:
         """A tensor from a NumPy array or a number."""
@@ -107,14 +107,14 @@ class TensorBuilder(Protocol):
         ...
 
     def map(self, fn: ScalarFunction, *xs: Tensor, dtype: str | tuple[str, ...]) -> Any:
-        """out[…] = fn(verbs, x[…], y[…], …) with broadcasting along extents that are the int 1.
+        """out[…] = fn(builder, x[…], y[…], …) with broadcasting along extents that are the int 1.
 
         A tuple of dtypes means that fn returns as many scalars; the result is then a list of tensors.
         """
         ...
 
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: ScalarFunction) -> Tensor:
-        """out[i, j, …] = fn(verbs, i, j, …): gathers, slices, patterns. Reads go through `verbs.load`."""
+        """out[i, j, …] = fn(builder, i, j, …): gathers, slices, patterns. Reads go through `builder.load`."""
         ...
 
     def reduce(self, kind: str, x: Tensor, axes: Sequence[int], dtype: str | None = None) -> Tensor:

@@ -25,12 +25,12 @@ from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.extents import depends_on_arguments_only, extents_function, follow_from_arguments
 from aotensor.ir.import_graph import import_graph
+from aotensor.ir.index_builder import Extent, Tensor
 from aotensor.ir.location import Locations, locate_behind
 from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import value_type
-from aotensor.ir.verbs import Extent, Tensor
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
+from aotensor.ir.index_builder import Tensor
 from aotensor.ir.location import locate_behind
 from aotensor.ir.tensor_builder import TensorBuilder
-from aotensor.ir.verbs import Tensor
 
 
 def import_graph(
@@ -67,8 +67,8 @@ class _Importer:
         outside, self.builder.where = self.builder.where, node
         last = self.builder.block.last_op
         try:
-            verbs: Any = self.builder  # the protocol says Tensor, the builder wants its own
-            lowered: Any = node.op.lower(verbs, *operands)
+            builder: Any = self.builder  # the protocol says Tensor, the builder wants its own
+            lowered: Any = node.op.lower(builder, *operands)
         except AotensorError as error:
             found = error.diagnostic
             lines = [*found.lines, *(x.describe() for x in node.inputs)]

@@ -1,4 +1,4 @@
-"""The loop verbs: scf and memref on top of the scalar verbs."""
+"""The builder of loops: scf and memref on top of scalar operations."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import GatherOp, PrefetchOp
-from aotensor.ir.verbs import Extent, Verbs
 
 
-class LoopBuilder(Verbs):
+class LoopBuilder(IndexBuilder):
     """Builds loop IR; the insertion point moves into a loop while its body is built."""
 
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:

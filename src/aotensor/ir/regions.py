@@ -25,11 +25,11 @@ from aotensor.ir.dialect import CheckOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.extents import sources
 from aotensor.ir.import_graph import import_graph
+from aotensor.ir.index_builder import Extent, Tensor, dynamic, same_extent, static
 from aotensor.ir.location import locate_behind
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import element_type, value_type
-from aotensor.ir.verbs import Extent, Tensor, dynamic, same_extent, static
 from aotensor.ops.scan.branch import Branch
 from aotensor.ops.scan.layout import Operands
 from aotensor.ops.scan.op import Scan

@@ -1,7 +1,7 @@
-"""The verbs on scalars: arith and math, chosen by dtype.
+"""The builder of scalar operations: arith and math, chosen by dtype.
 
 One vocabulary serves the bodies of `linalg.generic`, index arithmetic and the polynomial expansions of math functions.
-Every verb inserts its operation at the builder's insertion point and returns the result.
+Every method inserts its operation at the builder's insertion point and returns the result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Scalar:
 
 
 class ScalarBuilder:
-    """Emit scalar operations. Operands of one verb have one dtype; `cast` converts.
+    """Emit scalar operations. Operands of one operation have one dtype; `cast` converts.
 
     fastmath: the flags that add, sub, mul, div and neg of floats carry.
     """

@@ -19,8 +19,8 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS
 from aotensor.errors import GraphValueError
+from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent, Verbs
 
 TOO_LARGE: Final = "{found} elements or more are too many: an array has at most {expected}"
 _Shape: TypeAlias = "tuple[int, Counter[SSAValue]]"
@@ -135,7 +135,7 @@ def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, 
             return _ANYTHING
 
 
-def has_fitting_count(v: Verbs, extents: Sequence[Extent]) -> tuple[Scalar, Scalar]:
+def has_fitting_count(v: IndexBuilder, extents: Sequence[Extent]) -> tuple[Scalar, Scalar]:
     """Is the number of elements of a shape at most MAX_ELEMENTS?  And that number, or 2^62 for more.
 
     It is taken as a float64, which is right to a few units of 2^-53 and never wraps.

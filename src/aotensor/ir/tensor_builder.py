@@ -1,4 +1,4 @@
-"""The tensor verbs that ops lower with, in linalg.generic, tensor and arith."""
+"""The tensor builder that ops lower with, in linalg.generic, tensor and arith."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.expression import placed
 from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
-from aotensor.ir.library_verbs import LibraryVerbs
+from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, dynamic, same_extent, static
+from aotensor.ir.library_builder import LibraryBuilder
 from aotensor.ir.location import Locations
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.sizes import TOO_LARGE, Sizes, has_fitting_count
 from aotensor.ir.types import element_type, tensor_type
-from aotensor.ir.verbs import BodyVerbs, Extent, Tensor, Verbs, dynamic, same_extent, static
 
 if TYPE_CHECKING:
     from aotensor.ir.regions import Regions
@@ -48,7 +48,7 @@ FP_POLICIES: Final = {
 }
 
 
-class TensorBuilder(LibraryVerbs):
+class TensorBuilder(LibraryBuilder):
     """Builds tensor IR at one insertion point.
 
     where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: of its
@@ -61,7 +61,7 @@ class TensorBuilder(LibraryVerbs):
         self._regions = regions
         self.locations = Locations()
         self._fastmath, self.reassociate = FP_POLICIES[fp]
-        self.scalars = Verbs(builder, self._fastmath)
+        self.scalars = IndexBuilder(builder, self._fastmath)
         self.where: Apply | None = None
         self.dim_names: dict[SSAValue, str] = {}
         self.checks: list[tuple[str, str]] = []
@@ -160,7 +160,7 @@ class TensorBuilder(LibraryVerbs):
         worst = self.scalars.constant(dtypes.neutral_element(kind, x.dtype), x.dtype)
         zero = self.scalars.constant(0, "int64")
 
-        def step(s: BodyVerbs, outs: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+        def step(s: BodyBuilder, outs: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
             best, position = outs
             value = s.load(x, *s.indices)
             better = s.compare("gt" if kind == "maximum" else "lt", value, best)
@@ -184,7 +184,7 @@ class TensorBuilder(LibraryVerbs):
         kinds = [PARALLEL if c in result else REDUCTION for c in order]
         is_product = REDUCTION not in kinds
 
-        def step(s: BodyVerbs, outs: Sequence[Scalar]) -> Scalar:
+        def step(s: BodyBuilder, outs: Sequence[Scalar]) -> Scalar:
             counters = dict(zip(order, s.indices, strict=True))
             a, b = (s.load(t, *(counters[c] for c in axes)) for t, axes in ((x, x_axes), (y, y_axes)))
             return s.mul(a, b) if is_product else self._combine(s, "add", outs[0], s.mul(a, b))
@@ -201,7 +201,7 @@ class TensorBuilder(LibraryVerbs):
             return x
         extents = [1 if axis is None else x.extents[axis] for axis in pattern]
 
-        def fetch(s: BodyVerbs, *counters: Scalar) -> Scalar:
+        def fetch(s: BodyBuilder, *counters: Scalar) -> Scalar:
             where: list[Extent] = [0] * x.rank
             for counter, axis in zip(counters, pattern, strict=True):
                 if axis is not None:
@@ -349,22 +349,22 @@ class TensorBuilder(LibraryVerbs):
         extents: Sequence[Extent],
         iterators: Sequence[IteratorTypeAttr],
         outputs: Sequence[tuple[str, Sequence[int], Scalar | None]],
-        fn: Callable[[BodyVerbs, Sequence[Scalar]], Any],
+        fn: Callable[[BodyBuilder, Sequence[Scalar]], Any],
     ) -> list[Tensor]:
         """linalg.generic over `extents`. outputs: (dtype, dims of the iteration space that index it, start value)."""
         extents = tuple(self.canonical(n) for n in extents)
         rank = len(extents)
         starts = [self._initial([extents[d] for d in dims], dtype, start) for dtype, dims, start in outputs]
         block = Block(arg_types=[element_type(dtype) for dtype, _, _ in outputs])
-        verbs = BodyVerbs(block, self._fastmath, extents, self.canonical)
-        results = fn(verbs, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
+        body = BodyBuilder(block, self._fastmath, extents, self.canonical)
+        results = fn(body, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
         results = results if isinstance(results, tuple | list) else (results,)
         block.add_op(linalg.YieldOp(*(r.ssa for r in results)))
-        verbs.drop_unused_indices()
-        maps = [AffineMap(rank, 0, where) for _, where in verbs.reads]
+        body.drop_unused_indices()
+        maps = [AffineMap(rank, 0, where) for _, where in body.reads]
         maps += [AffineMap(rank, 0, tuple(AffineExpr.dimension(d) for d in dims)) for _, dims, _ in outputs]
         op = linalg.GenericOp(
-            [x.ssa for x, _ in verbs.reads], [x.ssa for x in starts], Region(block),
+            [x.ssa for x, _ in body.reads], [x.ssa for x in starts], Region(block),
             [AffineMapAttr(m) for m in maps], list(iterators), [x.ssa.type for x in starts],
         )  # fmt: skip
         self._builder.insert(op)
@@ -375,10 +375,10 @@ class TensorBuilder(LibraryVerbs):
         """The scalar of a reduction to rank 0."""
         return Tensor(self.insert_op(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
 
-    def _combine(self, s: Verbs, kind: str, x: Scalar, y: Scalar) -> Scalar:
+    def _combine(self, s: IndexBuilder, kind: str, x: Scalar, y: Scalar) -> Scalar:
         elementwise, s.fastmath = s.fastmath, self.reassociate
-        verbs = {"add": s.add, "mul": s.mul, "maximum": s.maximum, "minimum": s.minimum, "and": s.and_, "or": s.or_}
-        result = verbs[kind](x, y)
+        methods = {"add": s.add, "mul": s.mul, "maximum": s.maximum, "minimum": s.minimum, "and": s.and_, "or": s.or_}
+        result = methods[kind](x, y)
         s.fastmath = elementwise
         return result
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
@@ -74,7 +74,7 @@ class AdvancedSubtensor(LinearOp):
         batch = _lowered_batch(b, self.axes, x, indices)
         start = _first(self.axes)
 
-        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             counters, others = at[start : start + len(batch)], [*at[:start], *at[start + len(batch) :]]
             found = [_load(v, i, counters, x.extents[axis]) for axis, i in zip(self.axes, indices, strict=True)]
             return v.load(x, *_merged(self.axes, found, others))
@@ -326,7 +326,7 @@ def _check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -
     b.check(v.compare("lt", highest, v.index(extent)), message, found=highest, expected=extent, kind="index")
 
 
-def _load(v: ScalarVerbs, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:
+def _load(v: ScalarBuilder, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:
     """One of the indices, counted from the start; they broadcast along extents of 1."""
     own = counters[len(counters) - len(indices.extents) :]
     at = [0 if n == 1 else counter for n, counter in zip(indices.extents, own, strict=True)]

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis, within_reach
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -50,13 +50,13 @@ class Band(ConstantOp):
         return node.outputs
 
     def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:
-        def element(s: ScalarVerbs, i: Scalar, j: Scalar) -> Scalar:
+        def element(s: ScalarBuilder, i: Scalar, j: Scalar) -> Scalar:
             return s.cast(_band(s, self.predicate, self.offset, i, j), self.dtype)
 
         return b.tabulate(lowered_extents(b, self.dims, extents), self.dtype, element)
 
 
-def _band(s: ScalarVerbs, predicate: str, offset: int, i: Extent, j: Extent) -> Scalar:
+def _band(s: ScalarBuilder, predicate: str, offset: int, i: Extent, j: Extent) -> Scalar:
     """j against i + offset, without a negative number."""
     return s.compare(predicate, s.index(s.iadd(j, max(-offset, 0))), s.index(s.iadd(i, max(offset, 0))))
 
@@ -117,7 +117,7 @@ class Triangle(TrailingOp, LinearOp):
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         predicate = "le" if self.is_lower else "ge"
 
-        def element(s: ScalarVerbs, *indices: Scalar) -> Scalar:
+        def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
             keeps = _band(s, predicate, self.offset, *indices[-2:])
             return s.select(keeps, s.load(x, *indices), s.constant(0, x.dtype))
 
@@ -185,7 +185,7 @@ class ExtractDiagonal(TrailingOp, LinearOp):
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         length = _diagonal_length(b, self.offset, *x.extents[-2:])
 
-        def element(s: ScalarVerbs, *indices: Scalar) -> Scalar:
+        def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
             *batch, p = indices
             return s.load(x, *batch, s.iadd(p, max(-self.offset, 0)), s.iadd(p, max(self.offset, 0)))
 
@@ -241,7 +241,7 @@ class PlaceDiagonal(TrailingOp, LinearOp):
         zero = b.broadcast(b.constant(0, d.dtype), [*d.extents[:-1], 1])
         padded = b.concatenate([d, zero], len(d.extents) - 1)
 
-        def element(s: ScalarVerbs, *indices: Scalar) -> Scalar:
+        def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
             """d on the diagonal, the zero behind it elsewhere: no read is out of bounds, even where d is empty."""
             *batch, i, j = indices
             place = s.index(s.isub(i, max(-self.offset, 0)))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -64,14 +64,14 @@ class PermuteRowElements(LinearOp):
         y, last = b.cast(y, "int64"), len(x.extents) - 1
         ordered, inverse = b.sort(y, last)
 
-        def is_in_place(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        def is_in_place(v: ScalarBuilder, *at: Scalar) -> Scalar:
             return v.compare("eq", v.load(ordered, *at), v.cast(at[last], "int64"))
 
         fits = b.tabulate(y.extents, "bool", is_in_place)
         b.check(b.item(b.reduce("and", fits, range(last + 1))), _NO_PERMUTATION)
         places = inverse if self.inverse else y
 
-        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             return v.load(x, *at[:last], v.cast(v.load(places, *at), dtypes.INDEX))
 
         return b.tabulate(x.extents, x.dtype, element)

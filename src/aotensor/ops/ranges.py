@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -90,7 +90,7 @@ class Arange(Op):
         emit_length = _emit_float_length if dtypes.is_float(wide) else _emit_whole_length
         length: Extent = self.dim if isinstance(self.dim, int) else emit_length(b, first, end, stride)
 
-        def element(s: ScalarVerbs, i: Scalar) -> Scalar:
+        def element(s: ScalarBuilder, i: Scalar) -> Scalar:
             return s.cast(s.add(first, s.mul(s.cast(i, wide), stride)), self.dtype)
 
         return b.tabulate([length], self.dtype, element)

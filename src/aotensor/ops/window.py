@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 
@@ -245,7 +245,7 @@ def mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[Extent]) -> Tensor:
 def gather(b: TensorBuilder, x: Tensor, lines: Sequence[Line]) -> Tensor:
     """The window of x: out[i, …] = x[start + i·step, …]."""
 
-    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+    def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         pending = iter(at)
         indices = [
             line.start if line.extent is None else v.iadd(line.start, v.imul(next(pending), line.step))

@@ -31,10 +31,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import dce
 
 from aotensor.errors import InternalError
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import index
-from aotensor.ir.verbs import Extent
 from aotensor.passes.remarks import applied, missed
 
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
@@ -123,7 +123,7 @@ class TakeAt(CompressedOp):
         return sum_at(cotangent, indices, extent_of(x, 0), x.tensor_type.shape[0])
 
     def lower(self, b: TensorBuilder, x: Tensor, indices: Tensor) -> Tensor:
-        def element(v: ScalarVerbs, p: Scalar, *rest: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, p: Scalar, *rest: Scalar) -> Scalar:
             return v.load(x, v.cast(v.load(indices, p), dtypes.INDEX), *rest)
 
         return b.tabulate([*indices.extents, *x.extents[1:]], x.dtype, element)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.entry.verbs import Code, number
+from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Function, Module, Value, constant, function, i1, i64, integer, pointer, void
 from aotensor_runtime.abi import Array
 

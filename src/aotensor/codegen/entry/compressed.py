@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.entry.verbs import Code, Slot, number
+from aotensor.codegen.entry.code import Code, Slot, number
 from aotensor.codegen.llvm import (
     Function,
     Module,

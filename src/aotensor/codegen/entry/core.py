@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from aotensor.codegen.entry import steps as steps
 from aotensor.codegen.entry import text as say
+from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import ALLOCATED, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
-from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
 from aotensor_runtime.abi import Array, Context, Status
 

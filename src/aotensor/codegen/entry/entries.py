@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols
 from aotensor.codegen.entry.tables import Constants, function_table, raw_bytes
 from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
-from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Module, Type, Value, i32, i64, pointer
 from aotensor.errors import InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT

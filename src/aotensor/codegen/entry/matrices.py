@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from aotensor.codegen.entry import text as say
+from aotensor.codegen.entry.code import NULL, Slot, number, status
 from aotensor.codegen.entry.compressed import INVALID, UNSORTED, Compressed, define_compressed, define_gather
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import (
@@ -24,7 +25,6 @@ from aotensor.codegen.entry.tables import (
     Constants,
     Matrix,
 )
-from aotensor.codegen.entry.verbs import NULL, Slot, number, status
 from aotensor.codegen.llvm import Function, Type, Value, i32, i64, ir, pointer
 from aotensor_runtime.abi import CANONICAL, Context, Sparse, Status
 

@@ -6,8 +6,8 @@ plain NumPy array of the right dtype (or a float for a float64 scalar) gives NOT
 
 from __future__ import annotations
 
+from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.tables import Constants
-from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Value, i32, i64, ir, pointer
 from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Array, BoundCall, PythonCall, PythonLayout, Status
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
+from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.tables import PATTERN, Argument, Constants, Frame, Table
-from aotensor.codegen.entry.verbs import NULL, Code, number, status
 from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
 from aotensor_runtime.abi import DTYPE_CODES, WORKSPACE_ALIGNMENT, Array, Blas, Context, Status
 

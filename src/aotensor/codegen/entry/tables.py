@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.entry.verbs import NULL, constant_struct, number
+from aotensor.codegen.entry.code import NULL, constant_struct, number
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, ir, pointer
 from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseSpec

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from aotensor.codegen.entry.code import NULL, Code, number
 from aotensor.codegen.entry.tables import Constants
-from aotensor.codegen.entry.verbs import NULL, Code, number
 from aotensor.codegen.llvm import Function, Module, Value, constant, i8, i32, i64, ir, pointer
 from aotensor_runtime.abi import DTYPE_NAMES, Context, Status
 from aotensor_runtime.manifest import Check, FunctionSpec

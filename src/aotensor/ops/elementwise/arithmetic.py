@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Routes, elementwise, routed
@@ -111,7 +111,7 @@ square = sqr
 # --- integer division ------------------------------------------------------------------------------------------------
 
 
-def _safe_divisor(s: ScalarVerbs, y: Any) -> Scalar:
+def _safe_divisor(s: ScalarBuilder, y: Any) -> Scalar:
     """y, but 1 for the divisors 0 and −1, for which the machine's division may trap."""
     one = s.constant(1, y.dtype)
     trap = s.compare("eq", y, s.constant(0, y.dtype))
@@ -120,12 +120,12 @@ def _safe_divisor(s: ScalarVerbs, y: Any) -> Scalar:
     return s.select(trap, one, y)
 
 
-def _signs_differ(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _signs_differ(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     zero = s.constant(0, x.dtype)
     return s.xor(s.compare("lt", x, zero), s.compare("lt", y, zero))
 
 
-def _emit_mod(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_mod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """x − y·⌊x/y⌋, with the sign of y: the truncating remainder, moved by y where its sign is wrong."""
     zero = s.constant(0, x.dtype)
     is_float = dtypes.is_float(x.dtype)
@@ -137,7 +137,7 @@ def _emit_mod(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
     return s.select(s.compare("eq", y, zero), zero, rest)
 
 
-def _emit_whole_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_whole_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """⌊x/y⌋ of integers; 0 for y = 0, and the wrapped −x for y = −1."""
     zero, one = s.constant(0, x.dtype), s.constant(1, x.dtype)
     safe = _safe_divisor(s, y)
@@ -150,7 +150,7 @@ def _emit_whole_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
     return s.select(s.compare("eq", y, zero), zero, result)
 
 
-def _emit_float_int_div(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_float_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """⌊x/y⌋ from the exact remainder, as NumPy defines it; ±inf or nan for y = 0."""
     zero, one, half = (s.constant(value, x.dtype) for value in (0.0, 1.0, 0.5))
     rest = s.rem(x, y)
@@ -185,7 +185,7 @@ mod = elementwise(
 # --- signs and extrema -----------------------------------------------------------------------------------------------
 
 
-def _emit_sign(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_sign(s: ScalarBuilder, x: Any) -> Scalar:
     zero, one, minus = s.constant(0, x.dtype), s.constant(1, x.dtype), s.neg(s.constant(1, x.dtype))
     negative = s.select(s.compare("lt", x, zero), minus, s.select(s.compare("eq", x, zero), zero, x))
     return s.select(s.compare("gt", x, zero), one, negative)
@@ -247,7 +247,7 @@ def relu(x: Any) -> Variable:
     return maximum(x, 0)
 
 
-def _emit_hypot(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_hypot(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """m·√(1 + (n/m)²) with m the larger and n the smaller of |x|, |y|; inf if one is infinite, even beside nan."""
     one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
     wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
@@ -50,7 +50,7 @@ class Row:
     """One scalar function. Rows are equal if name and parameters are.
 
     reference: NumPy on operands that have the dtypes that `signature` asks for.
-    emit: (verbs, *scalars) → scalar, of the same dtypes.
+    emit: (builder, *scalars) → scalar, of the same dtypes.
     partials: one per operand; for a variadic row a function (g, position, inputs, y).
     guard: (builder, *tensors): checks at run time that come before the loop.
     weak_from: position of the first operand that decides the dtype of Python literals.
@@ -199,7 +199,7 @@ class Elementwise(Op):
         if self.row.guard is not None:
             self.row.guard(b, *inputs)
 
-        def body(s: ScalarVerbs, *scalars: Scalar) -> Scalar:
+        def body(s: ScalarBuilder, *scalars: Scalar) -> Scalar:
             return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
 
         return b.map(body, *inputs, dtype=result)  # type: ignore[no-any-return]

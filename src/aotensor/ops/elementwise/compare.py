@@ -9,7 +9,7 @@ import numpy as np
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.operations import sparse
@@ -93,7 +93,7 @@ ge = _comparison("ge", "ge", "≥")
 equal, not_equal, less, less_equal, greater, greater_equal = eq, neq, lt, le, gt, ge
 
 
-def _emit_is_finite(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_is_finite(s: ScalarBuilder, x: Any) -> Scalar:
     return s.not_(s.or_(s.is_nan(x), s.is_inf(x)))
 
 
@@ -206,7 +206,7 @@ trunc = _rounding("trunc", "x without its fraction.", np.trunc)
 rint = _rounding("rint", "The nearest integer, the even one of two.", np.rint)
 
 
-def _emit_half_away(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_half_away(s: ScalarBuilder, x: Any) -> Scalar:
     """The magnitude's floor, plus one where the fraction, which is exact, is at least a half."""
     size = s.abs(x)
     whole = s.math("floor", size)

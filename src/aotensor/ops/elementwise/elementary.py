@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, gt, lt, neq, or_, switch
@@ -85,7 +85,7 @@ arctan2 = elementwise(
 
 
 def _scaled(factor: float) -> Callable[..., Scalar]:
-    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+    def emit(s: ScalarBuilder, x: Any) -> Scalar:
         return s.mul(x, s.constant(factor, x.dtype))
 
     return emit

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -34,7 +34,7 @@ def _reference(n: Array, x: Array) -> Array:
 def _of_order(n: int) -> Elementwise:
     """x ↦ ψ⁽ⁿ⁾(x) for a known n ≥ 2."""
 
-    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+    def emit(s: ScalarBuilder, x: Any) -> Scalar:
         if n <= _LARGEST_UNROLLED:
             return s.special(f"polygamma_{n}", x)
         return _emit(s, s.constant(n, "int64"), x)
@@ -62,7 +62,7 @@ def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
     return ("int64", common), common
 
 
-def _emit(s: ScalarVerbs, n: Any, x: Any) -> Scalar:
+def _emit(s: ScalarBuilder, n: Any, x: Any) -> Scalar:
     """(−1)ⁿ⁺¹·n!·ζ(n + 1, x): terms up to an argument above 10 + 2n, then Euler and Maclaurin; ψ for n = 0.
 
     Takes as many steps as x is below that bound.
@@ -72,12 +72,12 @@ def _emit(s: ScalarVerbs, n: Any, x: Any) -> Scalar:
     exponent = s.neg(s.add(order, one))
     bound = s.add(s.constant(10.0, "float64"), s.mul(two, order))
 
-    def goes_on(v: ScalarVerbs, a: Any, total: Any, exponent: Any, bound: Any) -> Scalar:
+    def goes_on(v: ScalarBuilder, a: Any, total: Any, exponent: Any, bound: Any) -> Scalar:
         is_pole = v.compare("eq", a, v.math("floor", a))
         is_pole = v.and_(is_pole, v.compare("le", a, v.constant(0.0, "float64")))
         return v.and_(v.compare("lt", a, bound), v.not_(is_pole))
 
-    def step(v: ScalarVerbs, a: Any, total: Any, exponent: Any, bound: Any) -> list[Any]:
+    def step(v: ScalarBuilder, a: Any, total: Any, exponent: Any, bound: Any) -> list[Any]:
         return [v.add(a, v.constant(1.0, "float64")), v.add(total, v.math2("pow", a, exponent))]
 
     start = [wide, s.constant(0.0, "float64")]

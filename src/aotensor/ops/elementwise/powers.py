@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -38,7 +38,7 @@ def _check_exponents(b: TensorBuilder, x: Tensor, y: Tensor) -> None:
     b.check(b.item(b.reduce("and", fine, range(len(y.extents)))), "an integer to a negative integer power")
 
 
-def _emit_pow(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_pow(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """xʸ; of integers by squaring, one step per bit of the exponent, so that the result wraps."""
     if dtypes.is_float(x.dtype):
         return s.math2("pow", x, y)
@@ -88,7 +88,7 @@ _pow = Elementwise(
 def _integer_power(exponent: int) -> Elementwise:
     """xⁿ for a literal n, by multiplications."""
 
-    def emit(s: ScalarVerbs, x: Any) -> Scalar:
+    def emit(s: ScalarBuilder, x: Any) -> Scalar:
         power = reduce(lambda low, bit: _times(s, s.mul(low, low), x, bit), f"{max(exponent, -exponent):b}"[1:], x)
         return power if exponent > 0 else s.div(s.constant(1, x.dtype), power)
 
@@ -109,7 +109,7 @@ def _integer_power(exponent: int) -> Elementwise:
 MAKERS["int_pow"] = _integer_power
 
 
-def _times(s: ScalarVerbs, x: Any, y: Any, bit: str) -> Scalar:
+def _times(s: ScalarBuilder, x: Any, y: Any, bit: str) -> Scalar:
     return s.mul(x, y) if bit == "1" else x
 
 

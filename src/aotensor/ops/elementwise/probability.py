@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.ops.elementwise.base import elementwise
 from aotensor.ops.elementwise.elementary import exp
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -38,7 +38,7 @@ _FAR_TAIL = (
 )  # fmt: skip
 
 
-def _polynomial(s: ScalarVerbs, coefficients: Sequence[float], x: Any) -> Scalar:
+def _polynomial(s: ScalarBuilder, coefficients: Sequence[float], x: Any) -> Scalar:
     """Horner's rule, lowest power first."""
     result = s.constant(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
@@ -46,12 +46,12 @@ def _polynomial(s: ScalarVerbs, coefficients: Sequence[float], x: Any) -> Scalar
     return result
 
 
-def _quotient(s: ScalarVerbs, table: tuple[Sequence[float], Sequence[float]], x: Any, shift: float) -> Scalar:
+def _quotient(s: ScalarBuilder, table: tuple[Sequence[float], Sequence[float]], x: Any, shift: float) -> Scalar:
     moved = s.sub(x, s.constant(shift, x.dtype))
     return s.div(_polynomial(s, table[0], moved), _polynomial(s, table[1], moved))
 
 
-def _normal_quantile(s: ScalarVerbs, q: Any, r: Any) -> Scalar:
+def _normal_quantile(s: ScalarBuilder, q: Any, r: Any) -> Scalar:
     """The z ≥ 0 with Φ(z) = 1/2 + q, where q ≥ 0 and the tail r = 1/2 − q are both given exactly."""
     bound = s.constant(0.425, q.dtype)
     centre = s.mul(q, _quotient(s, _CENTRE, s.sub(s.mul(bound, bound), s.mul(q, q)), 0.0))
@@ -63,7 +63,7 @@ def _normal_quantile(s: ScalarVerbs, q: Any, r: Any) -> Scalar:
     return s.select(s.compare("le", q, bound), centre, tail)
 
 
-def _emit_erfinv(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_erfinv(s: ScalarBuilder, x: Any) -> Scalar:
     """±z/√2 with q = |x|/2 and r = (1 − |x|)/2; the logarithm makes it nan outside."""
     half, size = s.constant(0.5, x.dtype), s.abs(x)
     tail = s.mul(half, s.sub(s.constant(1.0, x.dtype), size))
@@ -71,7 +71,7 @@ def _emit_erfinv(s: ScalarVerbs, x: Any) -> Scalar:
     return s.math2("copysign", s.mul(z, s.constant(sqrt(0.5), x.dtype)), x)
 
 
-def _emit_erfcinv(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_erfcinv(s: ScalarBuilder, x: Any) -> Scalar:
     """±z/√2 with q = |1 − x|/2 and the smaller one of x/2 and 1 − x/2 as tail."""
     half, one = s.constant(0.5, x.dtype), s.constant(1.0, x.dtype)
     centred = s.mul(half, s.sub(one, x))
@@ -100,7 +100,7 @@ _FRACTION_TERMS = 20
 """Terms of Laplace's continued fraction of erfcx that leave no error beyond rounding from 4 on."""
 
 
-def _emit_erfcx(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_erfcx(s: ScalarBuilder, x: Any) -> Scalar:
     """e^{x²}·erfc x up to 4, beyond that 1/√π/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))).   Source: DLMF 7.9.1."""
     product = s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))
     fraction = x
@@ -119,14 +119,14 @@ erfcx = elementwise(
 )
 
 
-def _is_gamma_negative(s: ScalarVerbs, x: Any) -> Scalar:
+def _is_gamma_negative(s: ScalarBuilder, x: Any) -> Scalar:
     """Γ(x) < 0: below 0 where ⌊x⌋ is odd."""
     halved = s.mul(s.constant(0.5, x.dtype), s.math("floor", x))
     is_odd = s.compare("ne", halved, s.math("floor", halved))
     return s.and_(s.compare("lt", x, s.constant(0.0, x.dtype)), is_odd)
 
 
-def _emit_gamma(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_gamma(s: ScalarBuilder, x: Any) -> Scalar:
     """±e^{ln |Γ(x)|}; nan at negative integers and −inf, ±inf at ±0."""
     zero, one = s.constant(0.0, x.dtype), s.constant(1.0, x.dtype)
     size = s.math("exp", s.special("gammaln", x))
@@ -145,12 +145,12 @@ gamma = elementwise(
 )
 
 
-def _emit_betaln(s: ScalarVerbs, a: Any, b: Any) -> Scalar:
+def _emit_betaln(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
     separate = s.add(s.special("gammaln", a), s.special("gammaln", b))
     return s.sub(separate, s.special("gammaln", s.add(a, b)))
 
 
-def _emit_beta(s: ScalarVerbs, a: Any, b: Any) -> Scalar:
+def _emit_beta(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
     size = s.math("exp", _emit_betaln(s, a, b))
     numerator = s.xor(_is_gamma_negative(s, a), _is_gamma_negative(s, b))
     return s.select(s.xor(numerator, _is_gamma_negative(s, s.add(a, b))), s.neg(size), size)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs
+from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
 from aotensor.graph.operations import dense
 from aotensor.graph.variable import Variable
@@ -37,7 +37,7 @@ sigmoid = elementwise(
 expit = sigmoid
 
 
-def _emit_logit(s: ScalarVerbs, x: Any) -> Scalar:
+def _emit_logit(s: ScalarBuilder, x: Any) -> Scalar:
     """2·artanh(2x − 1) in the middle, where 2x − 1 is exact; ln(x/(1 − x)) elsewhere."""
     one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
     middle = s.mul(two, s.math("arctanh", s.sub(s.mul(two, x), one)))
@@ -99,7 +99,7 @@ log1mexp = elementwise(
 )
 
 
-def _emit_logaddexp(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_logaddexp(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """m + ln(1 + e^{−|x − y|}) with m the larger one, and m + ln 2 for x = y, where infinities cancel to nan."""
     top = s.maximum(x, y)
     rest = s.math("log1p", s.math("exp", s.neg(s.abs(s.sub(x, y)))))
@@ -121,7 +121,7 @@ logaddexp = elementwise(
 )
 
 
-def _product_with_log(s: ScalarVerbs, name: str, x: Any, y: Any) -> Scalar:
+def _product_with_log(s: ScalarBuilder, name: str, x: Any, y: Any) -> Scalar:
     """x·name(y), and 0 for x = 0 unless y is nan."""
     zero = s.constant(0.0, x.dtype)
     is_zero = s.and_(s.compare("eq", x, zero), s.not_(s.is_nan(y)))

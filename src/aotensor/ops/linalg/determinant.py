@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
@@ -40,9 +40,9 @@ def _signed_pivots(factors: Array, exchanges: Array) -> Array:
 
 
 def _lowered_pivots(b: TensorBuilder, factors: Tensor, exchanges: Tensor, part: Any = None) -> Tensor:
-    """The same in tensor IR, or `part` (verbs, pivot) of each."""
+    """The same in tensor IR, or `part` (builder, pivot) of each."""
 
-    def pivot(v: ScalarVerbs, *at: Scalar) -> Scalar:
+    def pivot(v: ScalarBuilder, *at: Scalar) -> Scalar:
         k: Extent = at[-1]
         value = v.load(factors, *at, k)
         place = v.cast(v.load(exchanges, *at), "index")
@@ -243,7 +243,7 @@ class SignLogDeterminant(FactoredOp):
         axis = len(exchanges.extents) - 1
         dtype = factors.dtype
 
-        def sign(v: ScalarVerbs, pivot: Any) -> Scalar:
+        def sign(v: ScalarBuilder, pivot: Any) -> Scalar:
             zero, one = v.constant(0, dtype), v.constant(1, dtype)
             size = v.select(v.compare("lt", pivot, zero), v.constant(-1, dtype), v.select(v.is_nan(pivot), pivot, one))
             return v.select(v.compare("eq", pivot, zero), zero, size)

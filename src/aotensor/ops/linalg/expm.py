@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
@@ -95,7 +95,7 @@ def _scaled(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
     columns = b.reduce("add", b.map(lambda v, x: v.abs(x), x, dtype=x.dtype), [rank - 2])
     norm = b.permute(b.reduce("maximum", columns, [rank - 2]), [*range(rank - 2), None])
 
-    def exponent(v: ScalarVerbs, norm: Scalar) -> Scalar:
+    def exponent(v: ScalarBuilder, norm: Scalar) -> Scalar:
         radius = v.constant(_RADIUS, norm.dtype)
         is_large = v.and_(v.compare("gt", norm, radius), v.not_(v.is_inf(norm)))
         return v.select(is_large, v.math("ceil", v.math("log2", v.div(norm, radius))), v.constant(0, norm.dtype))
@@ -118,7 +118,7 @@ def _approximant(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
         product = lowered_product(b, "ik,kj->ij", sixth, high)
         low = _combination(_PADE[first + 2 : first + 8 : 2])
 
-        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             known = [v.load(power, *at) for power in powers]
             one = v.cast(v.compare("eq", at[-2], at[-1]), x.dtype)
             constant = v.mul(v.constant(_PADE[first], x.dtype), one)
@@ -132,9 +132,9 @@ def _approximant(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _combination(factors: Sequence[float]) -> Callable[..., Scalar]:
-    """(verbs, x, y, z) ↦ factors[0]·x + factors[1]·y + factors[2]·z"""
+    """(builder, x, y, z) ↦ factors[0]·x + factors[1]·y + factors[2]·z"""
 
-    def element(v: ScalarVerbs, *xs: Scalar) -> Scalar:
+    def element(v: ScalarBuilder, *xs: Scalar) -> Scalar:
         terms = [v.mul(x, v.constant(factor, x.dtype)) for x, factor in zip(xs, factors, strict=True)]
         return v.add(terms[0], v.add(terms[1], terms[2]))
 

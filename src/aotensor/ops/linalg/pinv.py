@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -70,7 +70,7 @@ class Pinv(TrailingOp):
         axis = len(s.extents) - 1
         largest = b.permute(b.reduce("maximum", s, [axis]), [*range(axis), None])
 
-        def inverse(v: ScalarVerbs, s: Scalar, most: Scalar) -> Scalar:
+        def inverse(v: ScalarBuilder, s: Scalar, most: Scalar) -> Scalar:
             is_kept = v.compare("gt", s, v.mul(most, v.constant(self.rcond, s.dtype)))
             zero, one = v.constant(0, s.dtype), v.constant(1, s.dtype)
             return v.select(is_kept, v.div(one, s), zero)

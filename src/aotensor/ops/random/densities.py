@@ -1,11 +1,11 @@
-"""Logarithms of densities in scalar verbs, written so that large terms do not cancel."""
+"""Logarithms of densities in scalar operations, written so that large terms do not cancel."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, Final
 
-from aotensor.core.builders import ScalarVerbs
+from aotensor.core.builders import ScalarBuilder
 
 _STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 """log Γ(z) − (z − ½)·log z + z − ½·log 2π in powers of 1/z: 1/z, 1/z³, …   Source: DLMF 5.11.1."""
@@ -13,7 +13,7 @@ _SHIFT: Final = 8
 """Where the series starts to be exact to 2**-37: smaller z are raised by so much."""
 
 
-def log_poisson(v: ScalarVerbs, k: Any, mean: Any) -> Any:
+def log_poisson(v: ScalarBuilder, k: Any, mean: Any) -> Any:
     """k·log m − m − log k!, without cancellation for large m: its error grows as 2**-53·√m, not as m·log m.
 
     For z = k + 1 = m·(1 + y) it is −m·((1 + y)·log(1 + y) − y) + log(1 + y) − ½·log z − ½·log 2π − S(z).
@@ -37,7 +37,7 @@ def log_poisson(v: ScalarVerbs, k: Any, mean: Any) -> Any:
     return v.sub(v.add(v.sub(log_ratio, main), rest), constant)
 
 
-def log_binomial(v: ScalarVerbs, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
+def log_binomial(v: ScalarBuilder, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
     """log of the density at k over that at the mode, for the means n·p and n·q.
 
     Binomial(k; n, p) = Poisson(k; np)·Poisson(n − k; nq) / Poisson(n; n)
@@ -46,7 +46,7 @@ def log_binomial(v: ScalarVerbs, k: Any, mode: Any, n: Any, mean: Any, other: An
     return v.sub(here, there)
 
 
-def log_gap(v: ScalarVerbs, passed: Any, left: Any, picks: Any) -> Any:
+def log_gap(v: ScalarBuilder, passed: Any, left: Any, picks: Any) -> Any:
     """log of the density of `passed` elements before the next of `picks` among `left`, without its factor picks/left.
 
     C(left − passed − 1, picks − 1)/C(left, picks), by binomial densities for one probability p = picks/left. At least

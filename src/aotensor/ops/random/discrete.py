@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -50,7 +50,7 @@ def _spans(name: str, doc: str, predicate: str, more: int) -> Elementwise:
             raise GraphValueError(text)
         return np.asarray((high - low).astype(np.uint64) + np.uint64(more))
 
-    def emit(s: ScalarVerbs, low: Any, high: Any) -> Any:
+    def emit(s: ScalarBuilder, low: Any, high: Any) -> Any:
         return s.add(s.cast(s.sub(high, low), "uint64"), s.constant(more, "uint64"))
 
     def guard(b: TensorBuilder, low: Tensor, high: Tensor) -> None:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.random import samplers
-from aotensor.ops.random.array_verbs import ArrayVerbs
+from aotensor.ops.random.array_builder import ArrayBuilder
 from aotensor.ops.random.philox import Place
 from aotensor.ops.random.places import array_places, check_state, tabulate_draw
 
@@ -25,7 +25,7 @@ NOT_REPARAMETERISED: Final = "a rejected proposal makes the draw jump in it; onl
 
 @dataclass(frozen=True)
 class Sampler:
-    """sample(verbs, place, *parameters) → a scalar of `result`; the parameters have the dtypes `operands`.
+    """sample(builder, place, *parameters) → a scalar of `result`; the parameters have the dtypes `operands`.
 
     why: the reason why there is no derivative with respect to the parameters.
     """
@@ -80,10 +80,10 @@ class Draw(Op):
         shape, count = parameters[0].shape, state.ndim - 1
         if any(x.shape != shape for x in parameters) or shape[:count] != state.shape[:-1]:
             raise GraphValueError(f"draw: {self.kind}: the parameters differ in shape")
-        verbs: Any = ArrayVerbs()
+        builder: Any = ArrayBuilder()
         place = array_places(state, shape[count:])
         with np.errstate(all="ignore"):
-            return np.array(np.broadcast_to(self.sampler.sample(verbs, place, *parameters), shape))
+            return np.array(np.broadcast_to(self.sampler.sample(builder, place, *parameters), shape))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -120,7 +120,7 @@ class Draw(Op):
             for own, others in zip(leading, zip(*(x.extents for x in parameters), strict=True), strict=True)
         ]
 
-        def element(v: ScalarVerbs, place: Place, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, place: Place, *at: Scalar) -> Scalar:
             return self.sampler.sample(v, place, *(v.load(x, *at) for x in parameters))  # type: ignore[no-any-return]
 
         return tabulate_draw(b, state, extents[count:], self.sampler.result, element)

@@ -10,26 +10,26 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import known_extents, lowered_extents
 from aotensor.ops.linear import ConstantOp
-from aotensor.ops.random.array_verbs import ArrayVerbs
+from aotensor.ops.random.array_builder import ArrayBuilder
 from aotensor.ops.random.philox import Place, Words, block, whole
 from aotensor.ops.random.places import array_places, check_state, tabulate_draw
 
 
-def uniform(v: ScalarVerbs, high: Any, low: Any, dtype: str) -> Any:
+def uniform(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """A multiple of 2**-53 (float32: 2**-24) in [0, 1)."""
     if dtype == "float32":
         return v.mul(_top(v, high, 24, dtype), v.constant(2.0**-24, dtype))
     return v.mul(_joined(v, _top(v, high, 27, dtype), _top(v, low, 26, dtype), 26), v.constant(2.0**-53, dtype))
 
 
-def inner(v: ScalarVerbs, high: Any, low: Any, dtype: str) -> Any:
+def inner(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """An odd multiple of 2**-53 (float32: 2**-24) in (0, 1), symmetric about ½."""
     if dtype == "float32":
         scaled, unit = _top(v, high, 23, dtype), 2.0**-23
@@ -38,7 +38,7 @@ def inner(v: ScalarVerbs, high: Any, low: Any, dtype: str) -> Any:
     return v.mul(v.add(scaled, v.constant(0.5, dtype)), v.constant(unit, dtype))
 
 
-def exponential(v: ScalarVerbs, high: Any, low: Any, dtype: str) -> Any:
+def exponential(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """−log u for u in (0, 1]; in float32 u is as fine as 2**-32 where it is small, for a tail up to 22."""
     if dtype == "float32":
         scaled = v.add(_top(v, high, 31, dtype), v.constant(0.5, dtype))
@@ -46,30 +46,30 @@ def exponential(v: ScalarVerbs, high: Any, low: Any, dtype: str) -> Any:
     return v.neg(v.math("log", inner(v, high, low, dtype)))
 
 
-def normal(v: ScalarVerbs, words: Words, dtype: str) -> Any:
+def normal(v: ScalarBuilder, words: Words, dtype: str) -> Any:
     """√(−2 log u)·cos 2πw.   Source: Box & Muller, "A note on the generation of random normal deviates" (1958)."""
     radius = v.math("sqrt", v.mul(v.constant(2.0, dtype), exponential(v, words[0], words[1], dtype)))
     angle = v.mul(v.constant(2.0 * math.pi, dtype), uniform(v, words[2], words[3], dtype))
     return v.mul(radius, v.math("cos", angle))
 
 
-def _top(v: ScalarVerbs, word: Any, bits: int, dtype: str) -> Any:
+def _top(v: ScalarBuilder, word: Any, bits: int, dtype: str) -> Any:
     """The highest bits of a word as a float; they go by int32, which converts exactly and in vectors."""
     return v.cast(v.cast(v.shift_right(word, v.constant(32 - bits, "uint64")), "int32"), dtype)
 
 
-def _joined(v: ScalarVerbs, high: Any, low: Any, bits: int) -> Any:
+def _joined(v: ScalarBuilder, high: Any, low: Any, bits: int) -> Any:
     return v.add(v.mul(high, v.constant(2.0**bits, "float64")), low)
 
 
-KINDS: Final[Mapping[str, Callable[[ScalarVerbs, Words, str], Any]]] = {
+KINDS: Final[Mapping[str, Callable[[ScalarBuilder, Words, str], Any]]] = {
     "bits": lambda v, words, dtype: whole(v, words[0], words[1]),
     "uniform": lambda v, words, dtype: uniform(v, words[0], words[1], dtype),
     "inner": lambda v, words, dtype: inner(v, words[0], words[1], dtype),
     "exponential": lambda v, words, dtype: exponential(v, words[0], words[1], dtype),
     "normal": normal,
 }
-"""Kind of noise → (verbs, the words of an element, dtype) → the element."""
+"""Kind of noise → (builder, the words of an element, dtype) → the element."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class Noise(ConstantOp):
     def reference(self, state: Array, *extents: Array) -> Array:
         shape = known_extents(self.name, self.dims, extents)
         place = array_places(state, shape)
-        verbs: Any = ArrayVerbs()
+        builder: Any = ArrayBuilder()
         with np.errstate(all="ignore"):
-            drawn = KINDS[self.kind](verbs, block(verbs, place), self.dtype)
+            drawn = KINDS[self.kind](builder, block(builder, place), self.dtype)
         return np.array(np.broadcast_to(drawn, (*state.shape[:-1], *shape)))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -104,7 +104,7 @@ class Noise(ConstantOp):
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, state: Tensor, *extents: Tensor) -> Tensor:
-        def element(v: ScalarVerbs, place: Place, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, place: Place, *at: Scalar) -> Scalar:
             return KINDS[self.kind](v, block(v, place), self.dtype)  # type: ignore[no-any-return]
 
         return tabulate_draw(b, state, lowered_extents(b, self.dims, extents), self.dtype, element)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
@@ -65,7 +65,7 @@ class Parameter(LinearOp):
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        def is_good(v: ScalarVerbs, element: Scalar) -> Scalar:
+        def is_good(v: ScalarBuilder, element: Scalar) -> Scalar:
             wide = v.cast(element, "float64")
             above = v.compare("gt" if self.is_open else "ge", wide, v.constant(self.low, "float64"))
             return v.and_(above, v.compare("le", wide, v.constant(self.high, "float64")))

@@ -20,14 +20,14 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import aligned
 from aotensor.ops.linear import DiscreteOp
-from aotensor.ops.random.array_verbs import ArrayVerbs
+from aotensor.ops.random.array_builder import ArrayBuilder
 
 ROUNDS: Final = 10
 _MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
@@ -40,7 +40,7 @@ Place: TypeAlias = tuple[Any, Any, Any]
 """(key, draw, element), scalars of dtype uint64."""
 
 
-def philox(v: ScalarVerbs, counter: Words, key: tuple[Any, Any]) -> Words:
+def philox(v: ScalarBuilder, counter: Words, key: tuple[Any, Any]) -> Words:
     """The block of a counter under a key, both as 32-bit words in uint64."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
@@ -56,7 +56,7 @@ def philox(v: ScalarVerbs, counter: Words, key: tuple[Any, Any]) -> Words:
     return c0, c1, c2, c3
 
 
-def block(v: ScalarVerbs, place: Place, attempt: Any = None) -> Words:
+def block(v: ScalarBuilder, place: Place, attempt: Any = None) -> Words:
     """The random words of one element in one draw; `attempt` counts the blocks that it takes, 0 by default."""
     key, draw, element = place
     second = _high(v, element)
@@ -66,16 +66,16 @@ def block(v: ScalarVerbs, place: Place, attempt: Any = None) -> Words:
     return philox(v, counter, (_low(v, key), _high(v, key)))
 
 
-def whole(v: ScalarVerbs, high: Any, low: Any) -> Any:
+def whole(v: ScalarBuilder, high: Any, low: Any) -> Any:
     """The 64 bits of two words."""
     return v.or_(v.shift_left(high, v.constant(32, "uint64")), low)
 
 
-def _low(v: ScalarVerbs, x: Any) -> Any:
+def _low(v: ScalarBuilder, x: Any) -> Any:
     return v.and_(x, v.constant(_LOW, "uint64"))
 
 
-def _high(v: ScalarVerbs, x: Any) -> Any:
+def _high(v: ScalarBuilder, x: Any) -> Any:
     return v.shift_right(x, v.constant(32, "uint64"))
 
 
@@ -100,8 +100,8 @@ class Philox(DiscreteOp):
                 f"philox: {counter.shape[-1]} words of counter and {key.shape[-1]} of key, not 4 and 2"
             )
         words, keys = (tuple(np.moveaxis(x.astype(np.uint64), -1, 0)) for x in (counter, key))
-        verbs: Any = ArrayVerbs()
-        return np.stack(np.broadcast_arrays(*philox(verbs, words, keys)), -1).astype(np.uint32)
+        builder: Any = ArrayBuilder()
+        return np.stack(np.broadcast_arrays(*philox(builder, words, keys)), -1).astype(np.uint32)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         rank = node.outputs[0].ndim
@@ -112,7 +112,7 @@ class Philox(DiscreteOp):
             b.same_extent([x.extents[-1], count], "numbers of words")
         words, keys = _columns(b, counter, 4), _columns(b, key, 2)
 
-        def element(v: ScalarVerbs, *xs: Scalar) -> tuple[Scalar, ...]:
+        def element(v: ScalarBuilder, *xs: Scalar) -> tuple[Scalar, ...]:
             wide = [v.cast(x, "uint64") for x in xs]
             made = philox(v, (wide[0], wide[1], wide[2], wide[3]), (wide[4], wide[5]))
             return tuple(v.cast(x, "uint32") for x in made)

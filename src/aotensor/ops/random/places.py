@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.ops.random.philox import Place
@@ -38,13 +38,13 @@ def array_places(state: Array, extents: Sequence[int]) -> Place:
 
 
 def tabulate_draw(b: TensorBuilder, state: Tensor, extents: Sequence[Extent], dtype: str, fn: Any) -> Tensor:
-    """out[…] = fn(verbs, place, *counters) for a draw of `extents`, behind the leading axes of its state."""
+    """out[…] = fn(builder, place, *counters) for a draw of `extents`, behind the leading axes of its state."""
     b.same_extent([state.extents[-1], WORDS], "numbers of a state")
     leading = state.extents[:-1]
     shape = [*leading, *extents]
     shared = None if leading else [b.scalars.load(state, number) for number in range(WORDS)]
 
-    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+    def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         own = at[: len(leading)]
         key, draw = shared or [v.load(state, *own, number) for number in range(WORDS)]
         number: Extent = 0

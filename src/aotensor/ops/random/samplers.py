@@ -1,4 +1,4 @@
-"""Samplers in scalar verbs: from the random words of an element to one draw, by loops that are exact and bounded.
+"""Samplers in scalar operations: from the random words of an element to one draw, by loops that are exact and bounded.
 
 All compute in float64. Each loop reads a block of the generator per round, so the draw of an element depends on its own
 place alone. Every method here accepts a round with a probability of ½ or more, so that its rounds come to an end long
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from aotensor.core.builders import ScalarVerbs
+from aotensor.core.builders import ScalarBuilder
 from aotensor.ops.random.densities import log_binomial, log_gap, log_poisson
 from aotensor.ops.random.noise import inner, normal, uniform
 from aotensor.ops.random.philox import Place, block, whole
@@ -24,13 +24,13 @@ LARGEST_SEARCHED: Final = 200.0
 """No count of a mean below `SMALL_MEAN` exceeds it with a probability of 2**-53."""
 
 
-def bernoulli(v: ScalarVerbs, place: Place, p: Any) -> Any:
+def bernoulli(v: ScalarBuilder, place: Place, p: Any) -> Any:
     """True with probability p."""
     words = block(v, place)
     return v.compare("lt", uniform(v, words[0], words[1], "float64"), p)
 
 
-def geometric(v: ScalarVerbs, place: Place, p: Any) -> Any:
+def geometric(v: ScalarBuilder, place: Place, p: Any) -> Any:
     """Trials up to the first success: ⌈log u / log(1 − p)⌉, at least 1.   Source: Devroye (1986), X.2."""
     words = block(v, place)
     failures = v.math("log1p", v.neg(p))
@@ -38,14 +38,14 @@ def geometric(v: ScalarVerbs, place: Place, p: Any) -> Any:
     return v.cast(v.maximum(count, v.constant(1.0, "float64")), "int64")
 
 
-def integers(v: ScalarVerbs, place: Place, span: Any, threshold: Any) -> Any:
+def integers(v: ScalarBuilder, place: Place, span: Any, threshold: Any) -> Any:
     """0 … span − 1, all equally likely; a span of 0 is 2**64. threshold: 2**64 mod span.
 
     The high half of a product of 64 random bits and span, drawn again where the low half is below the threshold.
     Source: Lemire, "Fast random integer generation in an interval" (2019).
     """
 
-    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+    def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, span, threshold = fixed
         words = block(v, (where[0], where[1], where[2]), attempt)
         bits = whole(v, words[0], words[1])
@@ -61,7 +61,7 @@ def integers(v: ScalarVerbs, place: Place, span: Any, threshold: Any) -> Any:
     return v.iterate(start, [*place, span, threshold], _is_open, step)[2]
 
 
-def gamma(v: ScalarVerbs, place: Place, shape: Any) -> Any:
+def gamma(v: ScalarBuilder, place: Place, shape: Any) -> Any:
     """Gamma of scale 1.
 
     Source: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000). A shape a below 1 goes by
@@ -72,7 +72,7 @@ def gamma(v: ScalarVerbs, place: Place, shape: Any) -> Any:
     d = v.sub(v.select(is_small, v.add(shape, one), shape), v.constant(1 / 3, "float64"))
     c = v.div(one, v.math("sqrt", v.mul(v.constant(9.0, "float64"), d)))
 
-    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+    def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, d, c = fixed
         place, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
         x = normal(v, block(v, place, attempt), "float64")
@@ -96,7 +96,7 @@ def gamma(v: ScalarVerbs, place: Place, shape: Any) -> Any:
     return v.mul(found, v.select(is_small, v.math("exp", power), one))
 
 
-def poisson(v: ScalarVerbs, place: Place, mean: Any) -> Any:
+def poisson(v: ScalarBuilder, place: Place, mean: Any) -> Any:
     """Poisson counts: searched for one after the other below a mean of 10, by transformed rejection above.
 
     Sources: Devroye, "Non-uniform random variate generation" (1986), X.3; Hörmann, "The transformed rejection method
@@ -104,7 +104,7 @@ def poisson(v: ScalarVerbs, place: Place, mean: Any) -> Any:
     """
     is_small = v.compare("lt", mean, v.constant(SMALL_MEAN, "float64"))
 
-    def ratio(v: ScalarVerbs, k: Any, mean: Any) -> Any:
+    def ratio(v: ScalarBuilder, k: Any, mean: Any) -> Any:
         return v.div(mean, k)
 
     first = v.math("exp", v.neg(mean))
@@ -120,7 +120,7 @@ def poisson(v: ScalarVerbs, place: Place, mean: Any) -> Any:
     return v.cast(v.select(is_small, few, many), "int64")
 
 
-def binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
+def binomial(v: ScalarBuilder, place: Place, count: Any, p: Any) -> Any:
     """Successes in `count` trials: searched for one after the other below a mean of 10, by transformed rejection above.
 
     Sources: Kachitvichyanukul & Schmeiser, "Binomial random variate generation" (1988), algorithm BINV; Hörmann, "The
@@ -129,12 +129,12 @@ def binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
     return _binomial(v, place, count, p, is_positive=False)
 
 
-def positive_binomial(v: ScalarVerbs, place: Place, count: Any, p: Any) -> Any:
+def positive_binomial(v: ScalarBuilder, place: Place, count: Any, p: Any) -> Any:
     """The same on condition that there is a success; `count` and p are above 0."""
     return _binomial(v, place, count, p, is_positive=True)
 
 
-def _binomial(v: ScalarVerbs, place: Place, count: Any, p: Any, is_positive: bool) -> Any:
+def _binomial(v: ScalarBuilder, place: Place, count: Any, p: Any, is_positive: bool) -> Any:
     n, one, half, none = v.cast(count, "float64"), *(v.constant(x, "float64") for x in (1.0, 0.5, 0.0))
     is_flipped = v.compare("gt", p, half)
     p = v.select(is_flipped, v.sub(one, p), p)
@@ -148,7 +148,7 @@ def _binomial(v: ScalarVerbs, place: Place, count: Any, p: Any, is_positive: boo
         first = v.div(v.select(is_flipped, first, v.mul(v.mul(n, odds), first)), some)
         least, most = v.select(is_flipped, none, one), v.select(is_flipped, v.sub(n, one), n)
 
-    def ratio(v: ScalarVerbs, k: Any, top: Any, odds: Any) -> Any:
+    def ratio(v: ScalarBuilder, k: Any, top: Any, odds: Any) -> Any:
         return v.sub(v.div(top, k), odds)
 
     bounds = least, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
@@ -165,7 +165,7 @@ def _binomial(v: ScalarVerbs, place: Place, count: Any, p: Any, is_positive: boo
     return v.cast(v.select(is_flipped, v.sub(n, found), found), "int64")
 
 
-def gap(v: ScalarVerbs, place: Place, left: Any, picks: Any) -> Any:
+def gap(v: ScalarBuilder, place: Place, left: Any, picks: Any) -> Any:
     """How many of `left` elements are passed over before the first of `picks` that are chosen among them, 1 … left.
 
     Source: Vitter, "An efficient algorithm for sequential random sampling" (1987): algorithm A, a search, where more
@@ -176,12 +176,12 @@ def gap(v: ScalarVerbs, place: Place, left: Any, picks: Any) -> Any:
     others = v.sub(n, m)
     is_dense = v.compare("gt", v.mul(v.constant(13.0, "float64"), m), n)
 
-    def ratio(v: ScalarVerbs, k: Any, n: Any, others: Any) -> Any:
+    def ratio(v: ScalarBuilder, k: Any, n: Any, others: Any) -> Any:
         return v.div(v.add(v.sub(others, k), v.constant(1.0, "float64")), v.sub(n, k))
 
     few = _searched(v, place, is_dense, v.div(m, n), (none, others), [n, others], ratio)
 
-    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+    def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, n, m = fixed
         words = block(v, (where[0], where[1], where[2]), attempt)
         one = v.constant(1.0, "float64")
@@ -200,13 +200,13 @@ def gap(v: ScalarVerbs, place: Place, left: Any, picks: Any) -> Any:
 # --- loops -----------------------------------------------------------------------------------------------------------
 
 
-def _is_open(v: ScalarVerbs, attempt: Any, done: Any, *others: Any) -> Any:
+def _is_open(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
     """Goes on until a round has accepted."""
     return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(LIMIT, "uint64")))
 
 
 def _searched(
-    v: ScalarVerbs,
+    v: ScalarBuilder,
     place: Place,
     is_wanted: Any,
     first: Any,
@@ -221,10 +221,10 @@ def _searched(
     words = block(v, place)
     u = uniform(v, words[0], words[1], "float64")
 
-    def goes_on(v: ScalarVerbs, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> Any:
+    def goes_on(v: ScalarBuilder, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> Any:
         return v.and_(v.and_(is_wanted, v.compare("ge", u, share)), v.compare("lt", k, most))
 
-    def step(v: ScalarVerbs, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> list[Any]:
+    def step(v: ScalarBuilder, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> list[Any]:
         following = v.add(k, v.constant(1.0, "float64"))
         return [following, v.sub(u, share), v.mul(share, ratio(v, following, *fixed))]
 
@@ -233,7 +233,7 @@ def _searched(
 
 
 def _transformed(
-    v: ScalarVerbs,
+    v: ScalarBuilder,
     place: Place,
     is_done: Any,
     shape: tuple[Any, Any, Any, Any, Any],
@@ -250,7 +250,7 @@ def _transformed(
     the height holds.
     """
 
-    def step(v: ScalarVerbs, attempt: Any, done: Any, found: Any, *others: Any) -> list[Any]:
+    def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *others: Any) -> list[Any]:
         key, draw, element, a, b, centre, height, quick, least, most, *fixed = others
         words = block(v, (key, draw, element), attempt)
         half = v.constant(0.5, "float64")
@@ -263,7 +263,7 @@ def _transformed(
         is_inside = v.and_(v.compare("ge", k, least), v.compare("le", k, most))
         is_open = v.and_(is_inside, v.not_(stands))
 
-        def test(v: ScalarVerbs, is_open: Any, stands: Any, k: Any, w: Any, s: Any, *given: Any) -> list[Any]:
+        def test(v: ScalarBuilder, is_open: Any, stands: Any, k: Any, w: Any, s: Any, *given: Any) -> list[Any]:
             a, b, height, *fixed = given
             bound = v.math("log", v.div(v.mul(w, height), v.add(v.div(a, v.mul(s, s)), b)))
             return [v.constant(False, "bool"), v.compare("le", bound, log_density(v, k, *fixed))]
@@ -275,7 +275,7 @@ def _transformed(
     return v.iterate(start, [*place, *shape, *bounds, *fixed], _is_open, step)[2]
 
 
-def _product(v: ScalarVerbs, x: Any, y: Any) -> tuple[Any, Any]:
+def _product(v: ScalarBuilder, x: Any, y: Any) -> tuple[Any, Any]:
     """The high and the low 64 bits of a product of two uint64."""
     shift, mask = v.constant(32, "uint64"), v.constant(0xFFFFFFFF, "uint64")
     (a, b), (c, d) = ((v.shift_right(one, shift), v.and_(one, mask)) for one in (x, y))
@@ -285,9 +285,9 @@ def _product(v: ScalarVerbs, x: Any, y: Any) -> tuple[Any, Any]:
     return v.add(high, v.shift_right(middle, shift)), v.mul(x, y)
 
 
-def _linear(v: ScalarVerbs, slope: float, x: Any, offset: float) -> Any:
+def _linear(v: ScalarBuilder, slope: float, x: Any, offset: float) -> Any:
     return v.add(v.mul(v.constant(slope, "float64"), x), v.constant(offset, "float64"))
 
 
-def _over(v: ScalarVerbs, value: float, x: Any) -> Any:
+def _over(v: ScalarBuilder, value: float, x: Any) -> Any:
     return v.div(v.constant(value, "float64"), x)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -28,7 +28,7 @@ from aotensor.ops.shape.reshape import ravel, reshape
 def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
     """x moved by one along the axis, with a 1 in front."""
 
-    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+    def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         before = v.imax(v.isub(at[axis], 1), 0)
         value = v.load(x, *at[:axis], before, *at[axis + 1 :])
         return v.select(v.compare("eq", at[axis], v.index(0)), v.constant(1, x.dtype), value)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -24,8 +24,8 @@ from aotensor.ops.shape.axes import reexpand, transpose
 from aotensor.ops.shape.extents import extents_of, product
 from aotensor.ops.shape.reshape import reshape
 
-_VERB: Final = {"max": "maximum", "min": "minimum", "argmax": "maximum", "argmin": "minimum"}
-_BOOL_VERB: Final = {"max": "or", "min": "and"}
+_REDUCTION: Final = {"max": "maximum", "min": "minimum", "argmax": "maximum", "argmin": "minimum"}
+_BOOL_KIND: Final = {"max": "or", "min": "and"}
 
 
 def _empty(kind: str, axis: int) -> str:
@@ -93,7 +93,7 @@ class Extremum(AxisOp):
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         _lower_check(b, self.kind, self.axes, x)
-        return b.reduce((_BOOL_VERB if x.dtype == "bool" else _VERB)[self.kind], x, self.axes)
+        return b.reduce((_BOOL_KIND if x.dtype == "bool" else _REDUCTION)[self.kind], x, self.axes)
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,17 @@ class ExtremumMask(AxisOp, DiscreteOp):
         place = b.tabulate(x.extents, "int64", lambda v, *at: self._place(v, x.extents, at))
         last = np.iinfo(np.int64).max
 
-        def if_nan(v: ScalarVerbs, element: Scalar, at: Scalar) -> Scalar:
+        def if_nan(v: ScalarBuilder, element: Scalar, at: Scalar) -> Scalar:
             return v.select(v.is_nan(element), at, v.constant(last, "int64"))
 
-        def belongs(v: ScalarVerbs, element: Scalar, best: Scalar, at: Scalar, first: Scalar) -> Scalar:
+        def belongs(v: ScalarBuilder, element: Scalar, best: Scalar, at: Scalar, first: Scalar) -> Scalar:
             return v.select(v.is_nan(element), v.compare("eq", at, first), v.compare("eq", element, best))
 
         first_nan = b.reduce("minimum", b.map(if_nan, x, place, dtype="int64"), self.axes)
         best, first = (self._expanded(b, value, rank) for value in (y, first_nan))
         return b.map(belongs, x, best, place, first, dtype="bool")  # type: ignore[no-any-return]
 
-    def _place(self, v: ScalarVerbs, extents: Sequence[Extent], at: Sequence[Scalar]) -> Scalar:
+    def _place(self, v: ScalarBuilder, extents: Sequence[Extent], at: Sequence[Scalar]) -> Scalar:
         """Number of an element among those that are reduced together, in C order."""
         place: Extent = 0
         for axis in self.axes:
@@ -163,7 +163,7 @@ class ArgExtremum(AxisOp, ConstantOp):
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         _lower_check(b, self.kind, [self.axis], x)
         comparable = b.cast(x, "int8") if x.dtype == "bool" else x
-        return b.arg_reduce(_VERB[self.kind], comparable, self.axis)[1]
+        return b.arg_reduce(_REDUCTION[self.kind], comparable, self.axis)[1]
 
 
 @coerced

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -81,7 +81,7 @@ class SquaredDeviations(AxisOp):
         total = b.permute(b.reduce("add", x, self.axes, dtype="float64"), pattern)
         size = b.from_scalar(v.cast(v.index(number), "float64"))
 
-        def element(v: ScalarVerbs, x: Scalar, total: Scalar, size: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, x: Scalar, total: Scalar, size: Scalar) -> Scalar:
             deviation = v.sub(v.cast(x, "float64"), v.div(total, size))
             return v.mul(deviation, deviation)
 

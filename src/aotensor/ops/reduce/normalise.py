@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -38,12 +38,12 @@ def _lower_reduced(b: TensorBuilder, kind: str, x: Tensor, axes: Sequence[int]) 
     return b.permute(b.reduce(kind, x, axes), [None if axis in axes else next(kept) for axis in range(len(x.extents))])
 
 
-def _finite(v: ScalarVerbs, m: Scalar) -> Scalar:
+def _finite(v: ScalarBuilder, m: Scalar) -> Scalar:
     """m, or 0 where it is infinite or nan: a shift that turns no difference into nan."""
     return v.select(v.or_(v.is_inf(m), v.is_nan(m)), v.constant(0.0, m.dtype), m)
 
 
-def _exp_shifted(v: ScalarVerbs, x: Scalar, m: Scalar) -> Scalar:
+def _exp_shifted(v: ScalarBuilder, x: Scalar, m: Scalar) -> Scalar:
     return v.math("exp", v.sub(x, m))
 
 
@@ -93,11 +93,11 @@ class Softmax(AxisOp):
         total = _lower_reduced(b, "add", weights, self.axes)
         return b.map(self._share, weights, total, m, dtype=x.dtype)  # type: ignore[no-any-return]
 
-    def _weight(self, v: ScalarVerbs, x: Scalar, m: Scalar) -> Scalar:
+    def _weight(self, v: ScalarBuilder, x: Scalar, m: Scalar) -> Scalar:
         weight = _exp_shifted(v, x, m)
         return v.select(v.compare("eq", x, m), v.constant(1.0, x.dtype), weight) if self.at_limits else weight
 
-    def _share(self, v: ScalarVerbs, weight: Scalar, total: Scalar, m: Scalar) -> Scalar:
+    def _share(self, v: ScalarBuilder, weight: Scalar, total: Scalar, m: Scalar) -> Scalar:
         share = v.div(weight, total)
         if not self.at_limits:
             return share
@@ -139,7 +139,7 @@ class LogSoftmax(AxisOp):
         m = _lower_reduced(b, "maximum", x, self.axes)
         total = _lower_reduced(b, "add", b.map(_exp_shifted, x, m, dtype=x.dtype), self.axes)
 
-        def element(v: ScalarVerbs, x: Scalar, m: Scalar, total: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, x: Scalar, m: Scalar, total: Scalar) -> Scalar:
             return v.sub(v.sub(x, m), v.math("log", total))
 
         return b.map(element, x, m, total, dtype=x.dtype)  # type: ignore[no-any-return]
@@ -184,7 +184,7 @@ class LogSumExp(AxisOp):
         total = b.reduce("add", b.map(_exp_shifted, x, m, dtype=x.dtype), self.axes)
         shift = b.permute(m, [axis for axis in range(rank) if axis not in self.axes])
 
-        def element(v: ScalarVerbs, total: Scalar, shift: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, total: Scalar, shift: Scalar) -> Scalar:
             return v.add(v.math("log", total), shift)
 
         return b.map(element, total, shift, dtype=x.dtype)  # type: ignore[no-any-return]

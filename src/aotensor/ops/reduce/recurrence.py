@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
@@ -44,7 +44,7 @@ class Shift(AxisOp, LinearOp):
         return Shift(self.axis, not self.back)(cotangent)  # type: ignore[no-any-return]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             k, last = at[self.axis], v.isub(x.extents[self.axis], 1)
             source = v.imin(v.iadd(k, 1), last) if self.back else v.imax(v.isub(k, 1), 0)
             value = v.load(x, *at[: self.axis], source, *at[self.axis + 1 :])
@@ -113,7 +113,7 @@ class LinearRecurrence(AxisOp):
 def mirror(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
     """x in reverse order along an axis."""
 
-    def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+    def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         mirrored = v.isub(v.isub(x.extents[axis], 1), at[axis])
         return v.load(x, *at[:axis], mirrored, *at[axis + 1 :])
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected, is_disconnected
@@ -84,7 +84,7 @@ class Permute(AxisOp, LinearOp):
         return Permute(self.axis)(cotangent, inverse)  # type: ignore[no-any-return]
 
     def lower(self, b: TensorBuilder, x: Tensor, p: Tensor) -> Tensor:
-        def element(v: ScalarVerbs, *at: Scalar) -> Scalar:
+        def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             source = v.cast(v.load(p, *at), dtypes.INDEX)
             return v.load(x, *at[: self.axis], source, *at[self.axis + 1 :])
 

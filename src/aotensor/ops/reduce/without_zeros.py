@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Scalar, ScalarVerbs, Tensor, TensorBuilder
+from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, constant
@@ -23,12 +23,12 @@ from aotensor.ops.reduce.sums import spread, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
 
 
-def _emit_mul(s: ScalarVerbs, x: Any, y: Any) -> Scalar:
+def _emit_mul(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     product = s.select(_is_zero(s, y), x, s.mul(x, y))
     return s.select(_is_zero(s, x), y, product)
 
 
-def _is_zero(s: ScalarVerbs, x: Any) -> Scalar:
+def _is_zero(s: ScalarBuilder, x: Any) -> Scalar:
     return s.compare("eq", x, s.constant(0, x.dtype))
 
 
@@ -92,7 +92,7 @@ class ProdWithoutZeros(AxisOp):
         return [sum_over(tx * self._derivatives(x), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        def factor(s: ScalarVerbs, value: Scalar) -> Scalar:
+        def factor(s: ScalarBuilder, value: Scalar) -> Scalar:
             return s.select(_is_zero(s, value), s.constant(1, x.dtype), value)
 
         factors = b.map(factor, x, dtype=x.dtype)

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from xdsl.ir import SSAValue
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.passes.nest.extents import ExtentKey
 
 

@@ -13,11 +13,11 @@ from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurO
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.extents import follow_from_arguments
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas

@@ -22,9 +22,9 @@ from xdsl.ir import SSAValue
 
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.nest.extents import ExtentKey
 

@@ -18,10 +18,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp, SortOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.buffers import Buffers
 
 LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
@@ -253,7 +253,7 @@ def _less(b: LoopBuilder, x: Scalar, y: Scalar) -> Scalar:
 
 
 def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
-    """The dtype by which the verbs pick their operations, from an element type that has lost its sign."""
+    """The dtype by which the builder picks its operations, from an element type that has lost its sign."""
     assert isinstance(x.type, TensorType)
     match x.type.element_type:
         case Float32Type() | Float64Type() as kind:

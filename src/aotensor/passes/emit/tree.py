@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import IndexType, VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.frame import Frame, Lanes
 from aotensor.passes.emit.row_sums import emit_row_sums
 from aotensor.passes.nest.strides import stride_along

@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from aotensor.core import dtypes
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.ir.verbs import Extent
 from aotensor.passes.gemm.pack import pack_symbol
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define
 

@@ -12,10 +12,10 @@ from typing import Final
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.ir.verbs import Extent
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define, view_type
 
 _NARROW: Final = 4  # columns of a tile of few rows if there is no room for all: such products are small

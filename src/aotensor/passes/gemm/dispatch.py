@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
-from aotensor.ir.verbs import Extent
 from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_tile
 from aotensor.passes.gemm.direct import define_direct, direct_symbol
 from aotensor.passes.gemm.pack import define_pack

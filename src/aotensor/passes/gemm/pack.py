@@ -12,10 +12,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.ir.verbs import Extent
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 
 _BLOCK: Final = 4  # lanes of the vectors that are transposed in registers

@@ -1,4 +1,4 @@
-"""Tiles of a matrix product in registers: their shapes, the verbs on vectors, and the loop over k that fills them."""
+"""Tiles of a matrix product in registers: their shapes, operations on vectors, and the loop over k that fills them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
-from aotensor.ir.verbs import Extent
 
 # Rows of a packed tile by bytes of a vector register, two registers wide. With two rows of B and one element of A that
 # leaves 1 of the 16 registers of SSE and AVX for the product where there is no FMA, and 5 of the 32 of AVX-512.
@@ -62,7 +62,7 @@ class Tile:
 
 
 class KernelBuilder(LoopBuilder):
-    """The loop verbs, and verbs on vectors of one dtype. A vector of one lane is a scalar."""
+    """The builder of loops, with operations on vectors of one dtype. A vector of one lane is a scalar."""
 
     def __init__(self, builder: Builder, dtype: str) -> None:
         super().__init__(builder)

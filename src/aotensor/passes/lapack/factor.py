@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.triangle import call_triangular, first_on_diagonal
 

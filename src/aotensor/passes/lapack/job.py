@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import Float32Type, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from aotensor.ir.dialect import LapackOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i32
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES
 
@@ -51,7 +51,7 @@ class Matrix:
 
 
 class Job:
-    """The verbs that the rules are written with. `entry` is the number of the matrix in its batch."""
+    """What the rules are written with. `entry` is the number of the matrix in its batch."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, blas: SSAValue) -> None:
         self.b, self.op = b, op

@@ -20,9 +20,9 @@ from xdsl.ir import SSAValue
 
 from aotensor.core import dtypes
 from aotensor.ir.dialect import LapackOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve

@@ -16,8 +16,8 @@ from typing import Final
 
 import numpy as np
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.verbs import Extent
 from aotensor.ops.linalg.signs import NOT_SMALL
 from aotensor.passes.lapack.job import Job, Matrix
 

@@ -58,7 +58,7 @@ FORMATS: Final = {
 
 
 class FormulaBuilder(ScalarBuilder):
-    """Plain IEEE verbs for the body of one function; a constant that is used twice is emitted once."""
+    """Plain IEEE operations for the body of one function; a constant that is used twice is emitted once."""
 
     def __init__(self, builder: Builder) -> None:
         super().__init__(builder, NO_FAST_MATH)

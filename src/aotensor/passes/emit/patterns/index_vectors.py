@@ -7,10 +7,10 @@ from typing import Final
 
 from xdsl.ir import SSAValue
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.buffers import Buffers
 
 AHEAD: Final = 16

@@ -13,10 +13,10 @@ from typing import Final
 from xdsl.dialects import math
 
 from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
-from aotensor.ir.verbs import Extent
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_rows import Row, each_term, lower_product_count, write_indptr

@@ -1,4 +1,4 @@
-"""Structured verbs on an LLVM builder, for the fixed functions that every library carries.
+"""Structured code with an LLVM builder, for the fixed functions that every library carries.
 
 Locals are stack slots that LLVM turns into registers; structs are those of `aotensor_runtime.abi`, whose ctypes offsets
 are the only layout. Numbers are 64-bit unless a field says otherwise.

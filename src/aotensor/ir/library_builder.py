@@ -1,4 +1,4 @@
-"""Tensor verbs that become one operation of the `aot` dialect: what linalg cannot say."""
+"""Tensor functions that become one operation of the `aot` dialect: what linalg cannot say."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.core import dtypes
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.index_builder import Extent, IndexBuilder, Tensor, dynamic, static
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.sizes import Sizes
 from aotensor.ir.types import tensor_type
-from aotensor.ir.verbs import Extent, Tensor, Verbs, dynamic, static
 
 if TYPE_CHECKING:
     from aotensor.ir.regions import Regions
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
 
 
-class LibraryVerbs(ABC):
-    """The part of the tensor builder that inserts operations of our own, on top of a few verbs of the other part."""
+class LibraryBuilder(ABC):
+    """The part of the tensor builder that inserts operations of our own, on top of a few of the other part."""
 
-    scalars: Verbs
+    scalars: IndexBuilder
     sizes: Sizes
     reassociate: FastMathFlagsAttr
     """The flags of sums, which may be taken in any order unless all is strict."""

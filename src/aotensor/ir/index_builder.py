@@ -1,4 +1,4 @@
-"""Scalar verbs inside a tensor program: index arithmetic that folds what is known, and reads of tensor elements."""
+"""Scalar operations in a tensor program: index arithmetic that folds what is known, and reads of tensor elements."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
     return [n.ssa for n in extents if isinstance(n, Scalar)]
 
 
-class Verbs(ScalarBuilder):
-    """Scalar verbs at function level. Equal index computations give the same value, so extents compare by identity."""
+class IndexBuilder(ScalarBuilder):
+    """Scalars at function level. Equal index computations give the same value, so extents compare by identity."""
 
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr) -> None:
         super().__init__(builder, fastmath)
@@ -124,7 +124,7 @@ class Verbs(ScalarBuilder):
         goes_on: Callable[..., Scalar],
         step: Callable[..., Sequence[Scalar]],
     ) -> list[Scalar]:
-        """values = step(verbs, *values, *fixed) as long as goes_on(verbs, *values, *fixed): an scf.while of scalars.
+        """values = step(builder, *values, *fixed) as long as goes_on(builder, *values, *fixed): an scf.while.
 
         Whatever the two read is an operand, so that the operation can be copied like one without regions.
         """
@@ -139,10 +139,10 @@ class Verbs(ScalarBuilder):
         self.builder.insert(op)
         return [Scalar(result, x.dtype) for result, x in zip(op.results, start, strict=False)]
 
-    def _inside(self, block: Block, operands: Sequence[Scalar]) -> tuple[Verbs, *tuple[Scalar, ...]]:
-        """Verbs at the end of a block, and its arguments as scalars."""
+    def _inside(self, block: Block, operands: Sequence[Scalar]) -> tuple[IndexBuilder, *tuple[Scalar, ...]]:
+        """A builder at the end of a block, and its arguments as scalars."""
         arguments = (Scalar(argument, x.dtype) for argument, x in zip(block.args, operands, strict=True))
-        return Verbs(Builder(InsertPoint.at_end(block)), self.fastmath), *arguments
+        return IndexBuilder(Builder(InsertPoint.at_end(block)), self.fastmath), *arguments
 
     def _fold(self, on_ints: Callable[[int, int], int], op: Callable[..., Operation], x: Extent, y: Extent) -> Extent:
         if isinstance(x, int) and isinstance(y, int):
@@ -157,8 +157,8 @@ class Verbs(ScalarBuilder):
         return found
 
 
-class BodyVerbs(Verbs):
-    """Scalar verbs in the body of a linalg.generic under construction.
+class BodyBuilder(IndexBuilder):
+    """Scalar operations in the body of a linalg.generic under construction.
 
     A read at plain loop counters becomes an operand of the generic with an affine map; any other read is a
     tensor.extract, whose address the loop computes.

@@ -1,4 +1,4 @@
-"""The scalar verbs on NumPy arrays, as far as samplers use them: one description serves reference and compiled code."""
+"""Scalar operations on NumPy arrays, as far as samplers use them: one text serves reference and compiled code."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PREDICATES: Final[dict[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-class ArrayVerbs:
-    """`core.builders.ScalarVerbs` where a scalar is an array: all elements at once, those that are done stand still."""
+class ArrayBuilder:
+    """`core.builders.ScalarBuilder` where a scalar is an array: all elements at once, those that are done rest."""
 
     add = staticmethod(np.add)
     sub = staticmethod(np.subtract)
@@ -56,7 +56,7 @@ class ArrayVerbs:
         goes_on: Callable[..., Array],
         step: Callable[..., Sequence[Array]],
     ) -> list[Array]:
-        """values = step(verbs, *values, *fixed) for the elements for which goes_on(verbs, *values, *fixed)."""
+        """values = step(builder, *values, *fixed) for the elements for which goes_on(builder, *values, *fixed)."""
         shape = np.broadcast_shapes(*(np.shape(x) for x in (*start, *fixed)))
         operands = [np.array(np.broadcast_to(x, shape)).ravel() for x in (*start, *fixed)]
         active = np.arange(operands[0].size)
