@@ -25,22 +25,22 @@ def graph_dot(functions: Sequence[Function]) -> str:
 def _function(f: Function, prefix: str) -> Iterator[str]:
     names: dict[Variable, str] = {}
     arguments, targets = list(f.arguments.items()), list(f.results.values())
-    for place, (name, x) in enumerate(arguments):
-        names[x] = f"{prefix}i{place}"
+    for position, (name, x) in enumerate(arguments):
+        names[x] = f"{prefix}i{position}"
         yield f"    {names[x]} [label={_quoted(f'{name}: {x.type}')}];"
     inputs = list(f.arguments.values())
     constants = [x for x in leaves(targets, stop=inputs) if isinstance(x, Constant) and x not in names]
-    for place, x in enumerate(constants):
-        names[x] = f"{prefix}c{place}"
+    for position, x in enumerate(constants):
+        names[x] = f"{prefix}c{position}"
         yield f"    {names[x]} [label={_quoted(str(x))}, shape=plaintext];"
-    for place, node in enumerate(toposort(targets, stop=inputs)):
-        here = f"{prefix}n{place}"
+    for position, node in enumerate(toposort(targets, stop=inputs)):
+        here = f"{prefix}n{position}"
         yield f"    {here} [label={_quoted(str(node.op))}, shape=box];"
         yield from (f"    {names[x]} -> {here} [label={_quoted(str(x.type))}];" for x in node.inputs)
         names.update(dict.fromkeys(node.outputs, here))
-    for place, (name, x) in enumerate(f.results.items()):
-        yield f"    {prefix}o{place} [label={_quoted(f'{name}: {x.type}')}, style=bold];"
-        yield f"    {names[x]} -> {prefix}o{place} [label={_quoted(str(x.type))}];"
+    for position, (name, x) in enumerate(f.results.items()):
+        yield f"    {prefix}o{position} [label={_quoted(f'{name}: {x.type}')}, style=bold];"
+        yield f"    {names[x]} -> {prefix}o{position} [label={_quoted(str(x.type))}];"
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ DATA = np.array([1.0, 2.0, 3.0, 0.5, -0.0])
 INDICES, INDPTR = [2, 0, 1, 1, 2], [0, 1, 3, 3, 5]
 """csr of 4×3 with an unsorted row, an empty one, and a stored zero; csc of 3×4."""
 DOUBLE = ([1, 1, 0], [0, 2, 3], (2, 3))
-"""2×3 with two entries for one place."""
+"""2×3 with duplicate entries."""
 
 
 def csr(data: Variable, indices: Any = INDICES, indptr: Any = INDPTR, shape: Any = (4, 3)) -> Variable:

@@ -172,7 +172,7 @@ def test_wrong_indices_at_the_call() -> None:
         with pytest.raises(error):
             f.reference(M, *arguments)
     for run in (f, f.reference):
-        with pytest.raises(IndexError, match="lengths of vectors of places"):
+        with pytest.raises(IndexError, match="lengths of vectors of indices"):
             run(M, 0, [0, 1], [0])
 
 

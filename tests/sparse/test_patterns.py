@@ -126,7 +126,7 @@ def _summed(m: scipy.sparse.csr_matrix) -> scipy.sparse.csr_matrix:
 
 
 def _pattern(m: Any) -> Any:
-    """Ones at all stored places."""
+    """Ones at all stored entries."""
     return type(m)((np.ones(len(m.data)), m.indices, m.indptr), m.shape)
 
 

@@ -1,4 +1,4 @@
-"""Every sparse program on entries in any order, some of them for one place, against its formula on the dense matrix.
+"""Every sparse program on entries in any order, some of them duplicates, against its formula on the dense matrix.
 
 Value, gradients, forward derivatives and the gradients' own ones. The formulas are NumPy's, derived by the complex
 step: no sparse code has a part in what is expected.

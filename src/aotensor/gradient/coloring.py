@@ -1,4 +1,4 @@
-"""Groups of columns that one sweep evaluates together, because no row tells them apart.
+"""Groups of columns that one sweep evaluates together: structurally orthogonal ones, of which no row meets two.
 
 Columns that share no row may have one colour (Curtis, Powell & Reid 1974): their sum shows each of their entries alone.
 A symmetric matrix needs fewer colours where an entry may be read from its row or from its column; a star colouring

@@ -35,7 +35,7 @@ from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import extents_of
-from aotensor.sparse.convert import as_dense, beneath, everywhere_as
+from aotensor.sparse.convert import as_dense, dense_origin, everywhere_as
 from aotensor.sparse.reformat import in_format
 
 
@@ -124,7 +124,7 @@ def _choice(
     """
     if not guard.is_whole:
         return switch(guard.condition, *(0 if side is None else side for side in (then, otherwise)))
-    then, otherwise = (None if side is None else beneath(side) for side in (then, otherwise))
+    then, otherwise = (None if side is None else dense_origin(side) for side in (then, otherwise))
     sides = [side for side in (then, otherwise) if side is not None]
     if not all(side.is_sparse for side in sides):
         sides = [as_dense(side) for side in sides]
@@ -152,14 +152,14 @@ def pull_choice(node: Apply, given: Sequence[Guarded]) -> list[Guarded]:
     count, (condition, *values) = node.op.count, node.inputs
     is_live = any(not is_disconnected(one.term) for one in given)
     found = [Guarded((), zero_gradient(condition) if is_live else disconnected())]
-    for place, value in enumerate(values):
-        one, y = given[place % count], node.outputs[place % count]
+    for position, value in enumerate(values):
+        one, y = given[position % count], node.outputs[position % count]
         if is_disconnected(one.term) or is_null(one.term):
             found.append(one)
         elif dtypes.is_discrete(y.dtype):
             found.append(Guarded(one.guards, zero_gradient(value)))
         else:
-            guard = Guard(condition, place < count, True)
+            guard = Guard(condition, position < count, True)
             term = one.term if _has_extents_of(value, y) else _choice(guard, *_on_side(one.term, guard), value, False)
             found.append(Guarded((*one.guards, guard), term))
     return found

@@ -27,7 +27,7 @@ from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.scan.branch import IfElse
-from aotensor.sparse.convert import beneath, everywhere_as
+from aotensor.sparse.convert import dense_origin, everywhere_as
 
 
 class Sweep:
@@ -175,11 +175,11 @@ class Sweep:
     def _pullback(
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
-        cotangents = [beneath(x) if on else disconnected() for x, on in zip(given, live, strict=True)]
+        cotangents = [dense_origin(x) if on else disconnected() for x, on in zip(given, live, strict=True)]
         found = _found_terms(node, cotangents)
         terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
-        if not any(on and beneath(x) is not x for x, on in zip(given, live, strict=True)):
+        if not any(on and dense_origin(x) is not x for x, on in zip(given, live, strict=True)):
             return terms
         return [everywhere_as(x, term) for x, term in zip(node.inputs, terms, strict=True)]
 

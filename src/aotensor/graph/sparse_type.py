@@ -91,7 +91,7 @@ class SparseTensorType(TensorType):
         )
 
     def unsorted(self) -> SparseTensorType:
-        """The type of matrices whose entries may come in any order, several times for one place."""
+        """The type of matrices whose entries may come in any order, with duplicates."""
         return SparseTensorType(self.format, self.dtype, self.shape, index_dtype=self.index_dtype, is_canonical=False)
 
     def __call__(self, name: str | None = None) -> SparseVariable:
@@ -192,7 +192,7 @@ def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[
 
 
 def is_canonical_structure(indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str) -> bool:
-    """True for a valid structure with sorted indices and no place twice."""
+    """True for a valid structure with sorted indices and no duplicates."""
     try:
         check_structure(indices, indices, indptr, shape, format)
     except GraphValueError:

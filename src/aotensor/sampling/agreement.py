@@ -70,12 +70,12 @@ def disagreements(
 
     nearby: gives the expected values with other roundings. ignore_nan: do not look where nan is expected.
     """
-    for place, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
+    for position, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
         if ignore_nan and x.shape == y.shape and y.dtype.kind == "f":
             x = np.where(np.isnan(y), y, x)
         problem = disagreement(x, y, absolute_tolerance(y, rtol))
         if problem is not None and rtol is None and x.dtype == y.dtype and x.shape == y.shape:
-            problem = disagreement(x, y, conditioned_tolerance(y, nearby()[place]))
+            problem = disagreement(x, y, conditioned_tolerance(y, nearby()[position]))
         if problem is not None:
             return f"{name}: {problem}"
     return None

@@ -114,7 +114,7 @@ class Sampler:
         return True
 
     def _sizes_in_order(self, extents: Sequence[int]) -> dict[str, int]:
-        return {key: extents[place % len(extents)] for place, key in enumerate(self._keys())}
+        return {key: extents[position % len(extents)] for position, key in enumerate(self._keys())}
 
     def _keys(self) -> list[str]:
         """What must be drawn: named dims, and the unknown ones."""

@@ -1,6 +1,6 @@
 """Dense ops on compressed axes, of which all sparse ops are made: sums over slices and copies to entries.
 
-Entry p belongs to slice i if indptr[i] ≤ p < indptr[i + 1]; `indices[p]` is its place along the other axis.
+Entry p belongs to slice i if indptr[i] ≤ p < indptr[i + 1]; `indices[p]` is its index along the other axis.
 
     segment_sum    y[i, …] = Σ_p x[p, …]      transpose of      expand_slices   y[p, …] = x[i, …]
     sum_at         y[indices[p], …] += x[p, …]      of          take_at         y[p, …] = x[indices[p], …]
@@ -167,7 +167,7 @@ def segment_sum(x: Variable, indptr: Variable, extent: SymbolicExtent, dim: Dim 
 
 
 def sum_at(x: Variable, indices: Variable, extent: SymbolicExtent, dim: Dim = None) -> Variable:
-    """Sums of the entries for one place, of which there are `extent`; see SumAt."""
+    """Sums of the entries for each of `extent` elements; see SumAt."""
     return SumAt(dim_or(extent, dim))(x, indices, as_tensor(extent))  # type: ignore[no-any-return]
 
 

@@ -237,7 +237,7 @@ def stored_everywhere(x: Variable, format: str) -> SparseVariable:
     return StoredEverywhere(format)(x)  # type: ignore[no-any-return]
 
 
-def beneath(x: Variable) -> Variable:
+def dense_origin(x: Variable) -> Variable:
     """The dense matrix that x stores every element of, if it was made of one; else x.
 
     Rules that take a cotangent read of a dense one what they need of it; a sparse one they would merge entry by entry.

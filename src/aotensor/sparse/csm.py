@@ -54,9 +54,9 @@ class CSM(SparseOp):
     """A matrix of the given format from its vectors; `CSC` and `CSR` are this op in the two formats.
 
     (data, indices, indptr, shape) → sparse; data: (nnz,), indices: (nnz,), indptr: (major + 1,), integers; shape: 2
-    integers. Entries may come in any order, several times for one place (they add up), and may be 0. `dims` are the
+    integers. Entries may come in any order, with duplicates (they add up), and may be 0. `dims` are the
     extents where they are known. is_trusted: the vectors are known to be a matrix, and are not checked. is_canonical:
-    they are known to be in order, no place twice.
+    they are known to be in order, no duplicates.
 
     Gradient: with respect to data only, the cotangent at each stored position in the order of data, regular.
 
@@ -156,7 +156,7 @@ class CSMProperties(SparseOp):
     """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements.
 
     indices, indptr and shape are of the matrix's index dtype. Gradient: that of data, at the pattern of x; as a matrix
-    has one derivative at a place, entries for one place share it: x gets the mean of theirs (each its own of a CSM).
+    has one derivative for an element, duplicate entries share it: x gets the mean of theirs (each its own of a CSM).
     """
 
     name: ClassVar[str] = "csm_properties"

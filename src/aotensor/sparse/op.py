@@ -141,7 +141,7 @@ class Parts:
 
 
 def is_canonical(x: Variable) -> bool:
-    """True unless x is a sparse matrix whose entries may come in any order, several times for one place."""
+    """True unless x is a sparse matrix whose entries may come in any order, with duplicates."""
     return not isinstance(x.type, SparseTensorType) or x.type.is_canonical
 
 

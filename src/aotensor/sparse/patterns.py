@@ -56,7 +56,7 @@ class PatternRule(IndexOp, ConstantOp):
 
 
 class UnsortedMatrix(IndexOp):
-    """An op whose outputs are (data, indices, indptr) of a matrix that has no place twice, in any order."""
+    """An op whose outputs are (data, indices, indptr) of a matrix that has no duplicates, in any order."""
 
     @abstractmethod
     def in_order(self, node: Apply) -> tuple[Variable, ...]:
@@ -71,7 +71,7 @@ class OtherFormat(PatternRule):
     """(indices, indptr, minor) → (permutation, indices, indptr) of the same entries, compressed along the other axis.
 
     Entry p of the result is entry permutation[p]; its slices are sorted, whatever the order of the input, and entries
-    for one place stay in theirs. dim: the extent `minor`, where it is known.
+    for one element stay in theirs. dim: the extent `minor`, where it is known.
     """
 
     name: ClassVar[str] = "other_format"
@@ -100,7 +100,7 @@ def slices_of(indptr: Array) -> Array:
 
 
 def other_format(p: Parts) -> Parts:
-    """The same matrix compressed along the other axis, sorted; entries for one place stay apart.   O(nnz + m + n)"""
+    """The same matrix compressed along the other axis, sorted; duplicate entries stay apart.   O(nnz + m + n)"""
     found = OtherFormat(p.minor_dim if isinstance(p.minor, int) else None)
     permutation, indices, indptr = found(p.indices, p.indptr, as_tensor(p.minor))
     other = "csc" if p.format == "csr" else "csr"
@@ -112,9 +112,9 @@ def other_format(p: Parts) -> Parts:
 
 @dataclass(frozen=True)
 class PositionsIn(PatternRule):
-    """(indices, indptr, minor) of p, then of q → for each entry of p the position of its place in q, or −1.
+    """(indices, indptr, minor) of p, then of q → for each entry of p its position in q, or −1.
 
-    Where q has a place several times, the last one counts. Any order will do.
+    Of duplicate entries of q the last one counts. Any order will do.
     """
 
     name: ClassVar[str] = "positions_in"
@@ -138,7 +138,7 @@ class PositionsIn(PatternRule):
 
 
 def places_in(major: Array, minor: Array, indices: Array, indptr: Array) -> Array:
-    """Which entries of a pattern have these coordinates: the last one of a place, −1 where there is none."""
+    """Which entries of a pattern have these coordinates: the last of duplicates, −1 where there is none."""
     width = int(max(minor.max(initial=-1), indices.max(initial=-1))) + 1
     wanted, known = major * width + minor, slices_of(indptr) * width + indices
     order = np.argsort(known, kind="stable")
@@ -165,7 +165,7 @@ def _index_dtype(*vectors: Tensor) -> str:
 
 
 def positions_in(p: Parts, q: Parts) -> Variable:
-    """For each entry of p the position in q of the same place, or −1; integers, (nnz of p,).
+    """For each entry of p the position in q of the same coordinates, or −1; integers, (nnz of p,).
 
     The formats may differ. Raises: GraphValueError at run time if the shapes differ.
     """
@@ -181,8 +181,8 @@ def take_present(x: Variable, positions: Variable, absent: int = 0) -> Variable:
     """y[p, …] = x[positions[p], …], and `absent` where the position is −1."""
     nnz, *rest = extents_of(x)
     end = full([1, *rest], absent, dtype=x.dtype)
-    places = switch(lt(positions, 0), cast(as_tensor(nnz), positions.dtype), positions)
-    return TakeAt()(concatenate([x, end]), places)  # type: ignore[no-any-return]
+    shifted = switch(lt(positions, 0), cast(as_tensor(nnz), positions.dtype), positions)
+    return TakeAt()(concatenate([x, end]), shifted)  # type: ignore[no-any-return]
 
 
 # --- unions ----------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def take_present(x: Variable, positions: Variable, absent: int = 0) -> Variable:
 
 @dataclass(frozen=True)
 class Union(PatternRule):
-    """(indices, indptr, minor) of p, then of q → (indices, indptr) of all places that one of them has, and the
+    """(indices, indptr, minor) of p, then of q → (indices, indptr) of all coordinates that one of them has, and the
     positions in it of the entries of p and of q.   Both are canonical, and so is the union.
     """
 
@@ -208,8 +208,8 @@ class Union(PatternRule):
     ) -> tuple[Array, ...]:
         check_same_shape(pp, minor_p, pq, minor_q)
         width = max(int(minor_p), 1)
-        places = [slices_of(ptr) * width + indices for indices, ptr in ((ip, pp), (iq, pq))]
-        found, slots = np.unique(np.concatenate(places), return_inverse=True)
+        coordinates = [slices_of(ptr) * width + indices for indices, ptr in ((ip, pp), (iq, pq))]
+        found, slots = np.unique(np.concatenate(coordinates), return_inverse=True)
         counts = np.bincount(found // width, minlength=len(pp) - 1)
         return found % width, np.concatenate([[0], np.cumsum(counts)]), slots[: len(ip)], slots[len(ip) :]
 
@@ -231,7 +231,7 @@ def filled_part(b: TensorBuilder, wide: Tensor, indptr: Tensor) -> Tensor:
 
 
 def union(p: Parts, q: Parts) -> tuple[Variable, Variable, Variable, Variable]:
-    """(indices, indptr, slots of p, slots of q): all places of two canonical matrices of one format, sorted.
+    """(indices, indptr, slots of p, slots of q): all coordinates of two canonical matrices of one format, sorted.
 
     Entry k of p is at slot_p[k]. Where the patterns are known to be the same, so is the union.
 
@@ -272,18 +272,18 @@ def compress(p: Parts, keep: Variable) -> Parts:
 
 
 def _ranks(flags: Variable, dtype: str) -> Variable:
-    """How many flags hold in front of each place, and at the end how many in all."""
+    """How many flags hold in front of each element, and at the end how many in all."""
     return concatenate([zeros([1], dtype=dtype), cumsum(cast(flags, dtype), dtype=dtype)])
 
 
 def may_repeat(p: Parts) -> bool:
-    """May a place come twice?"""
+    """May there be duplicate entries?"""
     made_by = p.indices.owner
     return not p.is_canonical and not (made_by is not None and isinstance(made_by.op, UnsortedMatrix))
 
 
 def canonical(p: Parts) -> Parts:
-    """The same matrix with sorted slices, the entries for one place added up; p itself where it is known to be so."""
+    """The same matrix with sorted slices, duplicate entries added up; p itself where it is known to be so."""
     if p.is_canonical:
         return p
     if (made := _made_in_order(p)) is not None:

@@ -1,9 +1,9 @@
-"""Sparse matrix times sparse matrix: which places it fills, and the values there.
+"""Sparse matrix times sparse matrix: which elements it fills, and the values there.
 
     c[i, j] = Σ_k p[i, k]·q[k, j]           row by row, with one row of c at a time in a workspace (Gustavson 1978)
 
-Values are sums over the triples (i, k, j) that three patterns have in common. Such a sum of p and q at the places of c,
-of c and q at those of p, and of p and c at those of q are one op: derivatives of each are the other two.
+Values are sums over the triples (i, k, j) that three patterns have in common. Such a sum of p and q at the entries of
+c, of c and q at those of p, and of p and c at those of q are one op: derivatives of each are the other two.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INNER: Final = "inner dimensions of a sparse product"
 class ProductPattern(PatternRule):
     """(indices, indptr, minor) of p, then of q → (indices, indptr) of p·q, both in compressed rows, q canonical.
 
-    The result is canonical; a place is there if some k has it, whatever the values.
+    The result is canonical; an entry is there if some k has it, whatever the values.
 
     Raises: GraphValueError at run time if q has not as many rows as p has columns.
     """
@@ -94,14 +94,14 @@ def lowered_inner(b: TensorBuilder, inner: Tensor, pq: Tensor) -> None:
 
 @dataclass(frozen=True)
 class ProductValues(Op):
-    """Σ over the triples (i, k, j) that the patterns of p, q and c have, at the places of one of them, by `kind`:
+    """Σ over the triples (i, k, j) that the patterns of p, q and c have, at the entries of one of them, by `kind`:
 
         product_values   z at c   Σ_k x[i, k]·y[k, j]      x: values of p, y: of q
         product_left     z at p   Σ_j x[i, j]·y[k, j]      x: values of c, y: of q
         product_right    z at q   Σ_i x[i, k]·y[i, j]      x: values of p, y: of c
 
     (indices, indptr of p, of q, of c, inner, minor, x, y) → z. x, y: (nnz,) or (samples, nnz), one dtype, which is that
-    of z. No place comes twice in c. is_whole: c is known to have all places of p·q. Bilinear:
+    of z. c has no duplicates. is_whole: c is known to have all entries of p·q. Bilinear:
     each derivative is this op again.
 
     Raises: GraphTypeError for values of two dtypes; GraphValueError at run time as ProductPattern.
@@ -196,7 +196,7 @@ _KIND_AT: Final = {"c": "product_values", "p": "product_left", "q": "product_rig
 
 
 def _target(kind: str) -> int:
-    """Which of p, q, c the result has the places of."""
+    """Which of p, q, c the result has the entries of."""
     return "pqc".index(_ROLES[kind][2])
 
 
@@ -225,7 +225,7 @@ def product_pattern(p: Parts, q: Parts) -> tuple[Variable, Variable]:
 
 
 def product_values(p: Parts, q: Parts, indices: Variable, indptr: Variable) -> Variable:
-    """The values of p·q at the places of a pattern in the format of p, none twice: its data, in the common dtype.
+    """The values of p·q at the entries of a pattern in the format of p without duplicates: data, of the common dtype.
 
     Differentiable with respect to p.data and q.data, as often as wanted.   Raises: as `product_pattern`.
     """

@@ -101,7 +101,7 @@ def _step(place: Place, target: Target, stop: Collection[Variable]) -> Step:
                 return _by_operands(place, xs[:1], p, lambda x: x)
             case StoredEverywhere():
                 return Step([place.of(xs[0])], lambda x: x)
-            case DenseFromSparse():  # its elements are sums of all entries for a place
+            case DenseFromSparse():  # its elements are sums of duplicate entries
                 return Step([place.of(as_canonical(xs[0]))], lambda x: x)
             case DimShuffle(pattern=(1, 0)) if xs[0].ndim == 2:
                 return Step([place.of(xs[0], True)], lambda x: x)

@@ -30,8 +30,8 @@ from aotensor.sparse.shares import entries_of, own_entries
 class Sample(SparseOp):
     """(g, x) → g at the stored positions of the sparse matrix x, in the order of its data.
 
-    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0; entries
-    for one place each have the whole element of g.
+    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0;
+    duplicate entries each have the whole element of g.
 
     Gradient with respect to g: regular, the cotangent at the pattern of x; x itself is disconnected.
     """
@@ -92,7 +92,7 @@ def sample_at(g: Variable, x: Variable) -> Variable:
 def at_pattern(g: Variable, x: Variable) -> Variable:
     """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient.
 
-    A place that x stores several times is there once: its entries would add up.
+    Duplicate entries of x are there once: they would add up.
     """
     p = parts_of(x)
     pattern = x if p.is_canonical else matrix_of(canonical(p))
@@ -115,6 +115,6 @@ def take_entries(g: Variable, p: Parts) -> Variable:
 
 
 def densified(p: Parts) -> Variable:
-    """The dense matrix; entries for one place add up."""
+    """The dense matrix; duplicate entries add up."""
     total = product([p.rows, p.columns])
     return reshape(sum_at(p.data, flat_positions(p), total), (p.rows, p.columns))

@@ -1,11 +1,11 @@
-"""Derivatives between a matrix and its data, where entries for one place add up.
+"""Derivatives between a matrix and its data, where duplicate entries add up.
 
-A cotangent is a matrix like any other: its element at a place is the derivative there. A function of the matrix gives
-every entry for a place that derivative, c, whole. So c at the entries is the matrix that stores c/k in each of the k
-entries for a place, and a tangent of the matrix is one of its data where each entry has its share:
+A cotangent is a matrix like any other: each of its elements is the derivative there. A function of the matrix gives
+every duplicate entry that derivative, c, whole. So c at the entries is the matrix that stores c/k in each of the k
+duplicate entries, and a tangent of the matrix is one of its data where each entry has its share:
 
-    from_entries(x, c)    the cotangent of x from that of its data    Σ over the entries of a place of c/k
-    to_entries(t, x)      the tangent of its data from that of x      t/k at each of the entries of a place
+    from_entries(x, c)    the cotangent of x from that of its data    Σ over duplicate entries of c/k
+    to_entries(t, x)      the tangent of its data from that of x      t/k at each of the duplicate entries
 
 The two are transposes. Where c came from the entries of x itself, `entries_of` gives it back as it was.
 """
@@ -34,7 +34,7 @@ from aotensor.sparse.patterns import canonical, may_repeat, positions_in, slices
 
 @dataclass(frozen=True)
 class Shared(SparseOp):
-    """(c, x) → c divided by the number of entries that x stores for the place of each.   c: (nnz,) → (nnz,)
+    """(c, x) → c divided by the number of entries that x stores for the element of each.   c: (nnz,) → (nnz,)
 
     Linear in c, and its own transpose; x lends its pattern alone.
     """
@@ -49,8 +49,8 @@ class Shared(SparseOp):
         if len(c) != len(x.data):
             raise GraphValueError(f"{self.name}: {len(c)} values for {len(x.data)} entries")
         minor = x.shape[1 if x.format == "csr" else 0]
-        places = slices_of(x.indptr).astype(np.int64) * minor + x.indices
-        _, at, counts = np.unique(places, return_inverse=True, return_counts=True)
+        coordinates = slices_of(x.indptr).astype(np.int64) * minor + x.indices
+        _, at, counts = np.unique(coordinates, return_inverse=True, return_counts=True)
         return np.asarray(c / counts[at].astype(c.dtype))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
@@ -64,13 +64,13 @@ class Shared(SparseOp):
 
 @coerced
 def from_entries(x: SparseVariable, c: Variable) -> SparseVariable:
-    """The cotangent of a matrix from that of its data: the mean of c over the entries for a place.   c: (nnz,)"""
+    """The cotangent of a matrix from that of its data: the mean of c over duplicate entries.   c: (nnz,)"""
     return like(x, c if is_canonical(x) else Shared()(c, x))
 
 
 @coerced
 def to_entries(t: Variable, x: Variable) -> Variable:
-    """A tangent of the data of x from one of x, dense or sparse: equal shares for the entries for a place.  → (nnz,)"""
+    """A tangent of the data of x from one of x, dense or sparse: equal shares for duplicate entries.  → (nnz,)"""
     if isinstance(t, SparseVariable):
         p = parts_of(t)
         if have_same_pattern(p, parts_of(x)):
@@ -107,7 +107,7 @@ def sum_of_entries(a: Variable, b: Variable) -> Variable | None:
 
 
 def _shares(g: Variable) -> tuple[Variable, SparseVariable] | None:
-    """The c and x of a matrix `from_entries(x, c)` in which places may repeat."""
+    """The c and x of a matrix `from_entries(x, c)` that may have duplicate entries."""
     if g.owner is None or not isinstance(g.owner.op, CSM):
         return None
     made = g.owner.inputs[0].owner

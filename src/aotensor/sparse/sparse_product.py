@@ -42,7 +42,7 @@ from aotensor.sparse.patterns_product import (
 class SparseProduct(UnsortedMatrix):
     """(indices, indptr, minor of p, then of q, x, y) → (data, indices, indptr) of p·q, in compressed rows.
 
-    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data. Every place that some k has comes once,
+    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data. Every entry that some k has comes once,
     in the order of the first terms. q is canonical.
 
     Raises: GraphTypeError for values of two dtypes; GraphValueError at run time if q has not as many rows as p has
@@ -126,7 +126,7 @@ class SparseProduct(UnsortedMatrix):
 
 
 def places_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Array, Array, Array]:
-    """(indices, indptr) of the places of terms, in the order in which each row gets them; the entry of every term.
+    """(indices, indptr) of the coordinates of terms, in the order in which each row gets them; the entry of every term.
 
     rows: sorted. count: of the rows.
     """
@@ -140,7 +140,7 @@ def places_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Array
 
 
 def _values(kind: str, node: Apply | None, indices: Variable, indptr: Variable, x: Variable, y: Variable) -> Variable:
-    """Sums over the terms of a product, at places of p, q or the product, whose pattern is given."""
+    """Sums over the terms of a product, at entries of p, q or the product, whose pattern is given."""
     assert node is not None
     ip, pp, inner, iq, pq, minor, *_ = node.inputs
     op = ProductValues(kind, is_whole=True)
@@ -148,7 +148,7 @@ def _values(kind: str, node: Apply | None, indices: Variable, indptr: Variable, 
 
 
 def sparse_product(p: Parts, q: Parts) -> Parts:
-    """The matrix p·q in the format of p, not sorted, no place twice; differentiable with respect to both data vectors.
+    """The matrix p·q in the format of p, not sorted, no duplicates; differentiable with respect to both data vectors.
 
     Raises: GraphValueError at run time if q has not as many rows as p has columns.
     """

@@ -23,12 +23,12 @@ from aotensor.sparse.arithmetic.operands import (
     all_disconnected,
     canonical_pair,
     check_same_shape,
+    coordinates_of,
     is_literal,
     matrix_at,
     need_operand,
     of_one_shape,
     operands,
-    places,
     sized,
     sparse_result,
     term_for,
@@ -82,7 +82,7 @@ class AddSS(CanonicalOp):
     def reference(self, x: Any, y: Any) -> Any:
         check_same_shape(self, x, y)
         x, y = canonical_pair(x, y)
-        at_x, at_y = places(x), places(y)
+        at_x, at_y = coordinates_of(x), coordinates_of(y)
         found = np.union1d(at_x, at_y)
         data = np.zeros(len(found), np.result_type(x.dtype, y.dtype))
         data[np.searchsorted(found, at_x)] = x.data

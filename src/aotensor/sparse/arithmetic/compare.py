@@ -38,10 +38,10 @@ RESULT: Final = "uint8"
 
 @dataclass(frozen=True)
 class ComparisonSS(DiscreteOp, CanonicalOp):
-    """1 where the comparison of two sparse matrices holds; only these places are stored.
+    """1 where the comparison of two sparse matrices holds; only these elements are stored.
 
     Formats may differ, that of the first is the result's. `==`, `<=` and `>=` hold where both store nothing: they have
-    as many entries as the dense matrix has places. A stored nan compares as in NumPy.
+    as many entries as the dense matrix has elements. A stored nan compares as in NumPy.
 
     Raises: GraphValueError for shapes that differ (at run time where they are not known).
     """

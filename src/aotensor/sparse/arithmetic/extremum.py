@@ -33,7 +33,7 @@ from aotensor.sparse.sample import sample_at
 
 @dataclass(frozen=True)
 class SpExtremum(CanonicalOp):
-    """The largest or smallest element over both axes (None) or one; places that store nothing count as 0.
+    """The largest or smallest element over both axes (None) or one; elements that are not stored count as 0.
 
     (m, n) sparse → (), (n,) for axis 0 or (m,) for axis 1, dtype of x; nan if one is stored.
 
@@ -69,7 +69,7 @@ class SpExtremum(CanonicalOp):
         return [self._of_slices(parts_in(x, "csr" if self.axis == 1 else "csc"))]
 
     def _of_all(self, p: Parts) -> Variable:
-        """The extremum of the stored values, and of one 0 if there are more places than these."""
+        """The extremum of the stored values, and of one 0 if there are more elements than these."""
         total = product([p.rows, p.columns])
         has_zero = lt(extent_of(p.data, 0), total)
         info = np.finfo(p.data.dtype) if dtypes.is_float(p.data.dtype) else np.iinfo(p.data.dtype)

@@ -23,11 +23,11 @@ from aotensor.sparse.arithmetic.operands import (
     all_disconnected,
     canonical_pair,
     check_same_shape,
+    coordinates_of,
     matrix_at,
     need_operand,
     of_one_shape,
     operands,
-    places,
     sized,
     sparse_result,
     term_for,
@@ -90,7 +90,7 @@ class MulSS(ProductOp):
     def reference(self, x: Any, y: Any) -> Any:
         check_same_shape(self, x, y)
         x, y = canonical_pair(x, y)
-        found, at_x, at_y = np.intersect1d(places(x), places(y), return_indices=True)
+        found, at_x, at_y = np.intersect1d(coordinates_of(x), coordinates_of(y), return_indices=True)
         return matrix_at(found, x.data[at_x] * y.data[at_y], x)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
@@ -108,7 +108,7 @@ class MulSS(ProductOp):
 class MulSD(ProductOp):
     """x ∘ d on the pattern of x, in the promoted dtype.   x: (m, n) sparse; d: (m, n), (1, n), (m, 1) or a scalar
 
-    At places that store nothing the product is 0, also with an infinite or nan d. Gradient: regular; x ← d∘z̄,
+    At elements that are not stored the product is 0, also with an infinite or nan d. Gradient: regular; x ← d∘z̄,
     d ← x∘z̄ as a dense tensor, summed where d was repeated.
 
     Raises: GraphValueError for shapes that do not go together (at run time where they are not known).
@@ -147,7 +147,7 @@ class MulSV(MulSD):
 class DivSD(CanonicalOp):
     """x / d on the pattern of x; integers give float64.   x: (m, n) sparse; d: (m, n), (1, n), (m, 1), (n,) or a scalar
 
-    At places that store nothing the quotient is 0, also where d is 0. Gradient: regular; x ← z̄/d, d ← −(x∘z̄)/d².
+    At elements that are not stored the quotient is 0, also where d is 0. Gradient: regular; x ← z̄/d, d ← −(x∘z̄)/d².
 
     Raises: GraphValueError for shapes that do not go together (at run time where they are not known).
     """

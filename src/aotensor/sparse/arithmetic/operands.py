@@ -90,7 +90,7 @@ def sized(name: str, v: Variable, p: Parts, axes: Sequence[int | None]) -> Varia
 
 @dataclass(frozen=True)
 class Canonical(PassingOp):
-    """x with the entries of every slice in order and one entry for a place.   Gradient: regular, z̄."""
+    """x with the entries of every slice in order and no duplicates.   Gradient: regular, z̄."""
 
     name: ClassVar[str] = "canonical"
     gives_canonical: ClassVar[bool] = True
@@ -147,14 +147,14 @@ def all_disconnected(xs: Sequence[Variable]) -> list[Variable] | None:
 # --- SciPy values ----------------------------------------------------------------------------------------------------
 
 
-def places(x: Any) -> Array:
-    """int64 number of the place of every stored entry of a SciPy matrix, in the order of its format."""
+def coordinates_of(x: Any) -> Array:
+    """int64 number of every stored entry among the elements of a SciPy matrix, in the order of its format."""
     major = np.repeat(np.arange(len(x.indptr) - 1, dtype=np.int64), np.diff(x.indptr))
     return np.asarray(major * x.shape[1 if x.format == "csr" else 0] + x.indices)
 
 
 def matrix_at(found: Array, data: Array, x: Any) -> Any:
-    """The SciPy matrix of the format and shape of x with `data` at sorted places."""
+    """The SciPy matrix of the format and shape of x with `data` at sorted coordinates."""
     minor = max(x.shape[1 if x.format == "csr" else 0], 1)
     bounds = np.arange(len(x.indptr), dtype=np.int64) * minor
     wide = x.indices.dtype

@@ -1,1 +1,1 @@
-"""Sparse matrices made of others: stacks, diagonals, rows at given places, fewer entries; and what they are made of."""
+"""Sparse matrices made of others: stacks, diagonals, rows at given indices, fewer entries; and what makes them up."""

@@ -27,7 +27,7 @@ class SameElements(PassingOp):
 
 @dataclass(frozen=True)
 class EnsureSortedIndices(SameElements):
-    """x with the entries of each slice in order; those for one place stay apart, in theirs.
+    """x with the entries of each slice in order; duplicates stay apart, in theirs.
 
     inplace: accepted and without effect, no op works in place.
     """
@@ -46,7 +46,7 @@ class EnsureSortedIndices(SameElements):
 
 @dataclass(frozen=True)
 class Remove0(SameElements):
-    """x without its stored zeros; entries for one place stay apart, and a nan is kept.
+    """x without its stored zeros; duplicate entries stay apart, and a nan is kept.
 
     inplace: accepted and without effect, no op works in place.
     """
@@ -83,7 +83,7 @@ sparse_copy = Copy()
 
 @dataclass(frozen=True)
 class Canonical(SameElements):
-    """x with the entries of each slice in order, and those for one place added up."""
+    """x with the entries of each slice in order, and duplicates added up."""
 
     name: ClassVar[str] = "canonical"
     gives_canonical: ClassVar[bool] = True
@@ -117,7 +117,7 @@ def remove0(x: Any) -> SparseVariable:
 
 
 def clean(x: Any) -> SparseVariable:
-    """x in order, each place once, no zero stored.   Raises: GraphTypeError unless x is a sparse matrix."""
+    """x in order, no duplicates, no zero stored.   Raises: GraphTypeError unless x is a sparse matrix."""
     return remove0(_unless_canonical(Canonical(), as_sparse(x)))
 
 

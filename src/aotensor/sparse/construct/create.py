@@ -1,4 +1,4 @@
-"""The vectors of a matrix, matrices like it, and matrices of rows at given places."""
+"""The vectors of a matrix, matrices like it, and matrices of rows at given indices."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def sparse_size(x: Any) -> Variable:
 
 @dataclass(frozen=True)
 class CSMGrad(SparseOp):
-    """The gradient of the data of a matrix x from a cotangent g of its shape and format: g at the stored places of x.
+    """The gradient of the data of a matrix x from a cotangent g of its shape and format: g at the stored entries of x.
 
-    (x_data, x_indices, x_indptr, x_shape, g_data, g_indices, g_indptr, g_shape) → (nnz of x,), dtype of g. Places of x
+    (x_data, x_indices, x_indptr, x_shape, g_data, g_indices, g_indptr, g_shape) → (nnz of x,), dtype of g. Entries of x
     that g does not store get 0; those that x stores several times get the same. Linear in g_data.
 
     Raises: GraphTypeError for vectors of other kinds, GraphValueError at the call for vectors that are no matrix.
@@ -184,9 +184,9 @@ class ConstructSparseFromList(SparseOp):
             arange(columns + 1) * count,
         )
         shape = MatrixShape()(as_tensor(rows), as_tensor(width))
-        data, *places = CheckedStructure("csc").apply(*vectors, shape).outputs
+        data, *structure = CheckedStructure("csc").apply(*vectors, shape).outputs
         type = self.infer_type(template.tensor_type, values.tensor_type, ilist.tensor_type)
-        indices, indptr = (cast(x, type.index_dtype) for x in places)
+        indices, indptr = (cast(x, type.index_dtype) for x in structure)
         dims = template.tensor_type.shape[0], template.tensor_type.shape[1]
         return [matrix_of(Parts("csc", data, indices, indptr, rows, width, dims, is_canonical=False))]
 

@@ -195,9 +195,9 @@ def _interleaved(blocks: Sequence[Parts]) -> Parts:
         slots.append(entries + at_major(p, starts - p.indptr[:-1]))
         starts = starts + p.indptr[1:] - p.indptr[:-1]
     total = _sums([extent_of(p.data, 0) for p in blocks])[-1]
-    places = join(0, *slots)
+    targets = join(0, *slots)
     data, indices = (
-        sum_at(join(0, *(getattr(p, part) for p in blocks)), places, total) for part in ("data", "indices")
+        sum_at(join(0, *(getattr(p, part) for p in blocks)), targets, total) for part in ("data", "indices")
     )
     return replace(blocks[0], data=data, indices=indices, indptr=indptr, is_canonical=_all_canonical(blocks))
 

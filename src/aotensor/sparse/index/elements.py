@@ -1,4 +1,4 @@
-"""Single elements of a sparse matrix as dense numbers, and the matrix that has entries at such places."""
+"""Single elements of a sparse matrix as dense numbers, and the matrix that has such entries."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class GetItemScalar(WindowOp):
         return np.asarray(x[int(i), int(j)])
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        x, *places = inputs
+        x, *coordinates = inputs
         p = parts_of(x)
-        major, minor = places if p.format == "csr" else places[::-1]
+        major, minor = coordinates if p.format == "csr" else coordinates[::-1]
         entries = slice(subtensor(p.indptr, major), subtensor(p.indptr, major + 1))
         data, indices = subtensor(p.data, entries), subtensor(p.indices, entries)
         found = switch(eq(indices, minor), data, cast(0, data.dtype))
@@ -61,8 +61,8 @@ class GetItemScalar(WindowOp):
     ) -> list[Variable]:
         if (none := no_cotangents(self, inputs, cotangents[0])) is not None:
             return none
-        x, *places = inputs
-        entry = (dimshuffle(value, [None]) for value in (cotangents[0], *places))
+        x, *coordinates = inputs
+        entry = (dimshuffle(value, [None]) for value in (cotangents[0], *coordinates))
         return [placed_elements(x, *entry), disconnected(), disconnected()]
 
 
@@ -72,7 +72,7 @@ class GetItem2Lists(WindowOp):
 
     rows, columns: int64 vectors of one length, inside of x.
 
-    Gradient: regular, a matrix with an entry z̄[k] for each place; terms for one place add up.
+    Gradient: regular, a matrix with an entry z̄[k] for each pair; terms for one element add up.
     """
 
     name: ClassVar[str] = "get_item_2lists"
@@ -83,13 +83,13 @@ class GetItem2Lists(WindowOp):
 
     def reference(self, x: Any, rows: Array, columns: Array) -> Array:
         _check_lengths(self, rows, columns)
-        found = x[rows, columns] if len(rows) else ()  # SciPy gives a matrix for no places
+        found = x[rows, columns] if len(rows) else ()  # SciPy gives a matrix for no indices
         return np.asarray(found, x.dtype).reshape(len(rows))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        x, *places = inputs
+        x, *coordinates = inputs
         p = parts_of(x)
-        major, minor = places if p.format == "csr" else places[::-1]
+        major, minor = coordinates if p.format == "csr" else coordinates[::-1]
         q = slices_at(p, major)
         wanted = ExpandSlices()(minor, q.indptr, q.indices)
         return [sum_major(q, switch(eq(q.indices, wanted), q.data, cast(0, q.data.dtype)))]
@@ -109,7 +109,7 @@ class GetItem2Lists(WindowOp):
 class PlacedElements(WindowOp):
     """(z, rows, columns, m, n) → the m × n matrix with an entry z[k] at (rows[k], columns[k]) for each k, canonical.
 
-    The transpose of GetItem2Lists: entries for one place add up. z: (k,). dims: m and n as far as they are known.
+    The transpose of GetItem2Lists: duplicate entries add up. z: (k,). dims: m and n as far as they are known.
     """
 
     name: ClassVar[str] = "placed_elements"
@@ -133,7 +133,7 @@ class PlacedElements(WindowOp):
         return summed_entries(self.format, z, [rows, columns], (int(m), int(n)))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        z, *places, m, n = inputs
+        z, *coordinates, m, n = inputs
         extents = as_extent(m), as_extent(n)
         major = 0 if self.format == "csr" else 1
         count = extent_of(z, 0)
@@ -141,9 +141,9 @@ class PlacedElements(WindowOp):
         dims: list[Dim] = list(self.dims)
         dims[major] = z.tensor_type.shape[0]
         indptr = arange(count + 1, dtype=self.index_dtype)
-        indices = cast(places[1 - major], self.index_dtype)
+        indices = cast(coordinates[1 - major], self.index_dtype)
         p = Parts(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
-        return [matrix_of(placed(p, places[major], extents[major], self.dims[major]))]
+        return [matrix_of(placed(p, coordinates[major], extents[major], self.dims[major]))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -156,7 +156,7 @@ class PlacedElements(WindowOp):
 
 
 def placed_elements(x: Variable, z: Variable, rows: Variable, columns: Variable) -> Variable:
-    """Entries z at places of a matrix of the format and extents of x; terms for one place add up."""
+    """Entries z at indices of a matrix of the format and extents of x; terms for one element add up."""
     type = x.sparse_type  # type: ignore[attr-defined]
     extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))  # type: ignore[arg-type]
     op = PlacedElements(type.format, type.shape, type.index_dtype)

@@ -26,7 +26,7 @@ from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, placed_
 from aotensor.sparse.index.windows import PlacedMatrix, Submatrix
 from aotensor.sparse.op import as_sparse
 
-LENGTHS: Final = "lengths of vectors of places"
+LENGTHS: Final = "lengths of vectors of indices"
 HINT: Final = "use i:i+1 in the place of i, which gives a matrix"
 
 
@@ -58,7 +58,7 @@ def get_item_scalar(x: Any, i: Any, j: Any = None) -> Variable:
 
     i, j: any integers, from the end where negative; or i alone, a pair of them.
 
-    Raises: GraphIndexError for a place outside of x, GraphTypeError for what is no integer, or no pair.
+    Raises: GraphIndexError for an index outside of x, GraphTypeError for what is no integer, or no pair.
     """
     x = as_sparse(x)
     if j is None:
@@ -95,7 +95,7 @@ def get_item_list(x: Any, index: Any) -> Variable:
 def get_item_2lists(x: Any, rows: Any, columns: Any) -> Variable:
     """The elements x[rows[k], columns[k]] as a dense vector of the dtype of x.
 
-    Raises: GraphIndexError for a place outside of x and lengths that differ (at run time where they are not known),
+    Raises: GraphIndexError for an index outside of x and lengths that differ (at run time where they are not known),
     GraphTypeError for what are no vectors of integers.
     """
     x = as_sparse(x)
@@ -113,11 +113,11 @@ def get_item_list_grad(x: Any, index: Any, gz: Any) -> Variable:
 
 
 def get_item_2lists_grad(x: Any, rows: Any, columns: Any, gz: Any) -> Variable:
-    """The gradient of get_item_2lists for the cotangent gz (k,), of the shape and format of x: repeated places add."""
+    """The gradient of get_item_2lists for the cotangent gz (k,), of the shape and format of x: repeated indices add."""
     x = as_sparse(x)
-    places = _paired(x, rows, columns)
-    length = places[0].tensor_type.shape[0]
-    return placed_elements(x, fitting(as_tensor(gz), 0, extent_of(places[0], 0), length, LENGTHS), *places)
+    coordinates = _paired(x, rows, columns)
+    length = coordinates[0].tensor_type.shape[0]
+    return placed_elements(x, fitting(as_tensor(gz), 0, extent_of(coordinates[0], 0), length, LENGTHS), *coordinates)
 
 
 # --- what is meant ---------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def _places(x: SparseVariable, mask: Variable) -> list[Variable]:
 
 
 def _paired(x: SparseVariable, rows: Any, columns: Any) -> list[Variable]:
-    """Rows and columns of places, one vector each.   Raises: as _positions, and GraphIndexError if lengths differ"""
+    """Indices of rows and columns, one vector each.   Raises: as _positions, and GraphIndexError if lengths differ"""
     i, j = (_positions(x, axis, _vector(item)) for axis, item in enumerate((rows, columns)))
     return [i, fitting(j, 0, extent_of(i, 0), i.tensor_type.shape[0], LENGTHS, "index")]
 

@@ -48,8 +48,8 @@ class SparseGradRows(Op):
             return [disconnected(), disconnected()]
         if dtypes.is_discrete(x.dtype):
             return [zero_gradient(x), disconnected()]
-        places = subtensor(arange(extent_of(x, 0)), rows)  # from the end where negative
-        return [construct_sparse_from_list(x, ct, places), disconnected()]
+        numbers = subtensor(arange(extent_of(x, 0)), rows)  # from the end where negative
+        return [construct_sparse_from_list(x, ct, numbers), disconnected()]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]

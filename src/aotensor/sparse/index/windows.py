@@ -50,7 +50,7 @@ class WindowOp(SparseOp):
 
 
 def no_cotangents(op: Op, inputs: Sequence[Variable], ct: Variable) -> list[Variable] | None:
-    """What becomes of cotangents that say nothing, None if this one says something."""
+    """What becomes of disconnected and null cotangents; None for any other."""
     rest = [disconnected() for _ in inputs[1:]]
     if is_disconnected(ct):
         return [disconnected(), *rest]
@@ -64,7 +64,7 @@ class Submatrix(WindowOp):
     axes: those with positions, in order; along others x is whole. rises: for each of them, whether its positions are
     known to rise strictly. Positions may repeat. Stored zeros stay.
 
-    Gradient: regular, entries of the cotangent at their places in x, added where positions repeat.
+    Gradient: regular, entries of the cotangent at their indices in x, added where positions repeat.
     """
 
     name: ClassVar[str] = "submatrix"
@@ -137,7 +137,7 @@ class Submatrix(WindowOp):
 class PlacedMatrix(WindowOp):
     """(z, m, n, *positions) → the m × n matrix with the entries of z at the rows and columns that positions say.
 
-    The transpose of Submatrix: entries for one place add up. dims: m and n as far as they are known. axes, rises: as
+    The transpose of Submatrix: duplicate entries add up. dims: m and n as far as they are known. axes, rises: as
     there. The format is that of z.
     """
 
@@ -152,10 +152,10 @@ class PlacedMatrix(WindowOp):
 
     def reference(self, z: Any, m: Array, n: Array, *positions: Array) -> Any:
         entries = z.tocoo()
-        places = [entries.row, entries.col]
+        coordinates = [entries.row, entries.col]
         for axis, found in zip(self.axes, positions, strict=True):
-            places[axis] = found[places[axis]]
-        return summed_entries(z.format, entries.data, places, (int(m), int(n)))
+            coordinates[axis] = found[coordinates[axis]]
+        return summed_entries(z.format, entries.data, coordinates, (int(m), int(n)))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         z, m, n, *positions = inputs
@@ -195,9 +195,9 @@ def check_positions(op: Op, positions: Sequence[TensorType]) -> None:
         raise type_error(op, "int64 vectors of positions", *positions)
 
 
-def summed_entries(format: str, data: Array, places: Sequence[Array], shape: tuple[int, int]) -> Any:
-    """A SciPy matrix of entries at (rows, columns), canonical; those for one place add up."""
-    found = scipy_sparse().coo_matrix((data, tuple(places)), shape=shape).asformat(format)
+def summed_entries(format: str, data: Array, coordinates: Sequence[Array], shape: tuple[int, int]) -> Any:
+    """A SciPy matrix of entries at (rows, columns), canonical; duplicates add up."""
+    found = scipy_sparse().coo_matrix((data, tuple(coordinates)), shape=shape).asformat(format)
     found.sum_duplicates()
     return found
 
@@ -249,8 +249,8 @@ def minor_kept(p: Parts, positions: Variable) -> Parts:
     """The columns of csr, or rows of csc, at positions that rise; each slice keeps the order of its entries."""
     count = extent_of(positions, 0)
     none = full((p.minor,), -1, p.indices.dtype)
-    places = set_subtensor(subtensor(none, positions), arange(count, dtype=none.dtype))
-    new = TakeAt()(places, p.indices)
+    coordinates = set_subtensor(subtensor(none, positions), arange(count, dtype=none.dtype))
+    new = TakeAt()(coordinates, p.indices)
     found = compress(replace(p, indices=new), ge(new, 0))
     return with_minor(found, count, positions.tensor_type.shape[0])
 
@@ -263,7 +263,7 @@ def _spread(p: Parts, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Par
 
 
 def placed(p: Parts, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Parts:
-    """The slices of p at any numbers below `extent`, None if where they are; sorted, entries for one place add up."""
+    """The slices of p at any numbers below `extent`, None if where they are; sorted, duplicate entries add up."""
     across = other_format(p)
     if slices is not None:
         indices = cast(TakeAt()(slices, across.indices), across.indices.dtype)

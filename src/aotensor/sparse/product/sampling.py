@@ -148,7 +148,7 @@ sdg_csc: Final = StructuredDotGradCSC()
 def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
     """P(A)∘(ḡ·Bᵀ): the gradient of structured_dot(A, B) with respect to A, sparse, in its format.
 
-    A: (m, n), B: (n, k), ḡ: (m, k). A place that A stores several times is there once.   Raises: as StructuredDotGrad.
+    A: (m, n), B: (n, k), ḡ: (m, k). Duplicate entries of A are there once.   Raises: as StructuredDotGrad.
     """
     A = as_sparse(sparse_A)
     d, ct = as_tensor(dense_B), as_tensor(ga)
