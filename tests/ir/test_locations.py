@@ -10,7 +10,7 @@ import pytest
 from corpus import CORPUS
 from upstream import MLIR_OPT, rejected
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation
 
@@ -19,7 +19,7 @@ import aotensor.tensor as at
 from aotensor.errors import GraphValueError
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
-from aotensor.ir.location import is_located
+from aotensor.ir.location import Locations, is_located
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.text import text_of
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, PassRunner
@@ -117,3 +117,15 @@ def test_llvm_has_no_locations() -> None:
     with pytest.raises(GraphValueError, match="stage llvm has no locations"):
         f.ir("llvm", locations=True)
     assert f.ir("graph", locations=True) == f.ir("graph")
+
+
+def test_a_node_without_a_line_has_no_location() -> None:
+    x = at.vector("x", dtype="float64", shape=("n",))
+    y = at.exp(x)
+    y.site = None
+    locations = Locations()
+    build([Program("f", (("x", x),), (("y", y),))], locations=locations)
+    assert y.owner is not None and locations.of(y.owner) is UNKNOWN_LOC
+    assert locations.node(UNKNOWN_LOC) is None
+    z = at.sin(x)
+    assert z.owner is not None and locations.node(locations.of(z.owner)) is z.owner

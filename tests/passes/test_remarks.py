@@ -97,6 +97,8 @@ def test_sizes_are_formulas_of_dims() -> None:
     found = remarks(function([x], at.exp(x).sum(axis=1)))
     (register,) = (x for x in found if x.pass_name == "place-values" and "exp" in x.value)
     assert register.bytes == "8*n*p"
+    (merged,) = (x for x in remarks(function([x], at.exp(x.T) * 2.0)) if x.pass_name == "fuse-elementwise")
+    assert merged.bytes == "8*n*p"
     (call,) = (x for x in remarks(product()) if x.pass_name == "lower-to-nest")
     assert call.flops == "2*k*m*n"
 

@@ -7,6 +7,7 @@ location of what it is made for. File names have no folder, so that texts do not
 from __future__ import annotations
 
 import os
+from copy import copy
 
 from xdsl.builder import Builder, InsertOpInvT
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
@@ -16,9 +17,6 @@ from xdsl.rewriter import InsertPoint
 from aotensor.graph.op import Apply
 from aotensor.graph.site import Site
 
-_COLUMN = IntAttr(0)
-"""A line is all that is known."""
-
 
 class Locations:
     """Locations of what becomes of a graph, and the way back from them: each node has an object of its own."""
@@ -27,26 +25,27 @@ class Locations:
         self._of: dict[Apply, LocationAttr] = {}
         self._nodes: dict[int, Apply] = {}
         """By the identity of the location, which `_of` keeps alive."""
-        self._files: dict[str, StringAttr] = {}
-        self._lines: dict[int, IntAttr] = {}
+        self._lines: dict[tuple[str, int], LocationAttr] = {}
 
     def of(self, node: Apply) -> LocationAttr:
         """The location of what a node becomes."""
         found = self._of.get(node)
         if found is None:
-            found = self._of[node] = self.at(node.outputs[0].site)
-            self._nodes[id(found)] = node
+            where = self.at(node.outputs[0].site)
+            found = self._of[node] = where if where is UNKNOWN_LOC else copy(where)
+            if found is not UNKNOWN_LOC:
+                self._nodes[id(found)] = node
         return found
 
     def at(self, site: Site | None) -> LocationAttr:
         """The location of a line."""
         if site is None:
             return UNKNOWN_LOC
-        if site.file not in self._files:
-            self._files[site.file] = StringAttr(os.path.basename(site.file))
-        if site.line not in self._lines:
-            self._lines[site.line] = IntAttr(site.line)
-        return FileLineColLoc(self._files[site.file], self._lines[site.line], _COLUMN)
+        key = site.file, site.line
+        if key not in self._lines:
+            name = StringAttr(os.path.basename(site.file))
+            self._lines[key] = FileLineColLoc(name, IntAttr(site.line), IntAttr(0))  # a line is all that is known
+        return self._lines[key]
 
     def node(self, location: LocationAttr) -> Apply | None:
         """The node that an operation with this location comes from."""

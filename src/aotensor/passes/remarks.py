@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from aotensor.graph.passes.remarks import Kind, Note, Notes, Size, listener
@@ -130,8 +131,12 @@ def _tensor_bytes(notes: Notes, x: SSAValue) -> tuple[int, tuple[str, ...]] | No
 def _size(notes: Notes, x: SSAValue, position: int, axis: int) -> tuple[str, ...] | None:
     """The extent of a tensor along an axis, the unknown one of some position."""
     owner = x.owner
-    if isinstance(owner, ValueOp | memref.AllocOp):  # their first operands
+    if isinstance(owner, GenericOp) and isinstance(x, OpResult):  # as large as what it is written to
+        return _size(notes, owner.operands[x.index - len(owner.results)], position, axis)
+    if isinstance(owner, ValueOp | memref.AllocOp | tensor.EmptyOp):  # their first operands
         return _extent(notes, owner.operands[position])
+    if isinstance(owner, tensor.SplatOp):
+        return _extent(notes, owner.operands[1 + position])
     if isinstance(owner, ProductOp):
         return _extent(notes, owner.operands[2 + axis])
     return _dim(x, axis)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["applied", "missed", "analysis"]
 """A pass has done something; has not, for a reason; or has found something out."""
@@ -81,8 +81,7 @@ def by_line(remarks: Iterable[Remark]) -> list[Remark]:
     return sorted(remarks, key=lambda x: (not x.line, x.file, x.line))
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A remark before it is worded.   subjects: what the places in the message are about, in the order of these"""
 
     pass_name: str
