@@ -83,18 +83,18 @@ def test_subsets_are_equally_likely() -> None:
 
 
 def test_cells_are_those_of_a_binomial_draw() -> None:
-    """Number, places and counts of what is not zero; compiled and by reference."""
+    """Number, positions and counts of what is not zero; compiled and by reference."""
     state, p, cells = at.tensor("state", dtype="uint64", shape=(2,)), at.dscalar("p"), at.lscalar("cells")
     f = aot.function([state, p, cells], R.binomial_cells(state, 6, p, cells), name="cells")
     start, total, chance = R.first_state(6), 100_000, 0.02
     for found, expected in zip(f(start, chance, 300), f.reference(start, chance, 300), strict=True):
         np.testing.assert_array_equal(found, expected)
-    _, places, counts = f(start, chance, total)
+    _, positions, counts = f(start, chance, total)
     some = 1 - (1 - chance) ** 6
-    assert abs(places.size - total * some) < 4 * np.sqrt(total * some)
+    assert abs(positions.size - total * some) < 4 * np.sqrt(total * some)
     assert abs(counts.sum() - 6 * total * chance) < 4 * np.sqrt(6 * total * chance)
-    assert np.all(np.diff(places) > 0) and places.min() >= 0 and places.max() < total and counts.min() == 1
-    assert stats.kstest(places, stats.uniform(0, total).cdf).pvalue > LOWEST
+    assert np.all(np.diff(positions) > 0) and positions.min() >= 0 and positions.max() < total and counts.min() == 1
+    assert stats.kstest(positions, stats.uniform(0, total).cdf).pvalue > LOWEST
     assert f(start, 0.0, total)[1].size == f(start, 0.5, 0)[2].size == 0
     np.testing.assert_array_equal(f(start, 1.0, 4)[1], np.arange(4))
     np.testing.assert_array_equal(f(start, 1.0, 4)[2], 6)
@@ -104,6 +104,6 @@ def test_cells_are_those_of_a_binomial_draw() -> None:
 
 def test_time_and_memory_follow_what_is_not_zero() -> None:
     state = at.constant(R.first_state(6))
-    _, places, counts = aot.function([], R.binomial_cells(state, 1, 1e-11, 10**13), name="few")()
-    assert 50 < places.size < 150 and np.all(counts == 1)
-    assert places.max() > 10**12
+    _, positions, counts = aot.function([], R.binomial_cells(state, 1, 1e-11, 10**13), name="few")()
+    assert 50 < positions.size < 150 and np.all(counts == 1)
+    assert positions.max() > 10**12

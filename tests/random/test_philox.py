@@ -103,8 +103,8 @@ def test_every_element_has_its_own_block() -> None:
 
 def test_a_later_attempt_is_another_block() -> None:
     """Bits 16 and on of the second word count the attempts of an element."""
-    place = tuple(np.asarray(x, "uint64") for x in (*STATE.tolist(), 2**33 + 5))
-    found = block(ArrayBuilder(), place, np.asarray(9, "uint64"))  # type: ignore[arg-type]
+    position = tuple(np.asarray(x, "uint64") for x in (*STATE.tolist(), 2**33 + 5))
+    found = block(ArrayBuilder(), position, np.asarray(9, "uint64"))  # type: ignore[arg-type]
     key, draw = STATE.tolist()
     counter = [5, 2 + (9 << 16), draw % 2**32, draw // 2**32]
     assert [int(x) for x in found] == by_hand(counter, [key % 2**32, key // 2**32])
@@ -158,11 +158,11 @@ def test_whole_numbers_are_scaled_bits_where_nothing_is_rejected() -> None:
     """The high 64 bits of bits·span, by Python's integers."""
     builder = ArrayBuilder()
     elements = np.arange(20, dtype=np.uint64)
-    place = (np.uint64(7), np.uint64(1), elements)
-    bits = whole(builder, *block(builder, place, np.uint64(0))[:2]).tolist()  # type: ignore[arg-type]
+    position = (np.uint64(7), np.uint64(1), elements)
+    bits = whole(builder, *block(builder, position, np.uint64(0))[:2]).tolist()  # type: ignore[arg-type]
     for span in (1, 3, 10**6 + 3, 2**32 + 1, 2**63 - 25):
         threshold = np.uint64(2**64 % span)
-        found = integers(builder, place, np.uint64(span), threshold).tolist()  # type: ignore[arg-type]
+        found = integers(builder, position, np.uint64(span), threshold).tolist()  # type: ignore[arg-type]
         accepted = [one * span % 2**64 >= 2**64 % span for one in bits]
         expected = [one * span // 2**64 for one in bits]
         assert [a == b for a, b, good in zip(found, expected, accepted, strict=True) if good].count(False) == 0

@@ -153,11 +153,11 @@ class TensorBuilder(Protocol):
     def scatter(
         self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
     ) -> Tensor:
-        """A copy of x with y added at (kind "add"), or put to (kind "set"), the places that `indices` name along axes.
+        """A copy of x with y added at (kind "add"), or put to (kind "set"), the positions `indices` along axes.
 
         indices: integer tensors within the extents of x, negative ones count from the end. They broadcast together
         along extents that are the int 1; y has their axes from axis `start` on, around them the other axes of x in
-        order. A place that is named several times gets every term, or the last value, in the order of y's elements.
+        order. A position that is named several times gets every term, or the last value, in the order of y's elements.
         """
         ...
 

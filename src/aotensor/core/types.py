@@ -30,9 +30,9 @@ LARGEST_INT: Final = 2**63 - 1
 """The largest int64: what is computed with extents and positions."""
 
 
-def within_reach(places: int | np.integer[Any]) -> int:
-    """A number of places along an axis; beyond all extents, the largest says the same."""
-    return max(-MAX_ELEMENTS, min(int(places), MAX_ELEMENTS))
+def within_reach(positions: int | np.integer[Any]) -> int:
+    """A number of positions along an axis; beyond all extents, the largest says the same."""
+    return max(-MAX_ELEMENTS, min(int(positions), MAX_ELEMENTS))
 
 
 def checked_int(value: int | np.integer[Any], what: str) -> int:

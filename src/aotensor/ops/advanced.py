@@ -31,7 +31,7 @@ N = TypeVar("N")
 
 @dataclass(frozen=True)
 class AdvancedSubtensor(LinearOp):
-    """x at the places that integer arrays name along `axes`: inputs x and one array per axis.
+    """x at the positions that integer arrays name along `axes`: inputs x and one array per axis.
 
     The arrays broadcast together along dims that are statically 1. Their axes stand where the axes of x stood if these
     are neighbours, else in front, as in NumPy. Negative indices count from the end.
@@ -84,9 +84,9 @@ class AdvancedSubtensor(LinearOp):
 
 @dataclass(frozen=True)
 class IncAdvancedSubtensor(Op):
-    """A copy of x with y added to x at the places of AdvancedSubtensor, or put there: inputs x, y and the arrays.
+    """A copy of x with y added to x at the positions of AdvancedSubtensor, or put there: inputs x, y and the arrays.
 
-    y is cast to the dtype of x and broadcasts along dims that are statically 1. A place that is named several times
+    y is cast to the dtype of x and broadcasts along dims that are statically 1. A position that is named several times
     gets every term, or the last value, in C order of the broadcast arrays.
     """
 
@@ -145,7 +145,7 @@ class IncAdvancedSubtensor(Op):
         return dimshuffle(stays, [*range(count), *behind])
 
     def _cleared(self, x: Variable, indices: Sequence[Variable]) -> Variable:
-        """x with zeros at the places."""
+        """x with zeros at the positions."""
         return IncAdvancedSubtensor(self.axes, is_set=True)(x, constant(0, dtype=x.dtype), *indices)  # type: ignore[no-any-return]
 
     def pushforward(
@@ -171,8 +171,8 @@ class IncAdvancedSubtensor(Op):
         y = aligned(inputs[1] if is_batched[1] else repeated(inputs[1], sample), rank)
         if any(is_batched[2:]):
             value = dimshuffle(y, _arrays_in_front(rank, count, start))
-            places = _with_samples(x, inputs[2:], is_batched[2:], count)
-            return replace(self, axes=_behind_samples(self.axes)).apply(x, value, *places).outputs
+            positions = _with_samples(x, inputs[2:], is_batched[2:], count)
+            return replace(self, axes=_behind_samples(self.axes)).apply(x, value, *positions).outputs
         leading = 0 if start else _leading(self.axes, count)
         value = dimshuffle(y, [*range(1, leading + 1), 0, *range(leading + 1, rank + 1)])
         return moved(self).apply(x, value, *inputs[2:]).outputs
@@ -180,8 +180,8 @@ class IncAdvancedSubtensor(Op):
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
         batch = _lowered_batch(b, self.axes, x, indices)
         value = fitted(b, self.name, b.cast(y, x.dtype), _placed(self.axes, x.extents, batch))
-        places = [b.cast(i, "int64") for i in indices]
-        return b.scatter("set" if self.is_set else "add", x, value, self.axes, places, _first(self.axes))
+        positions = [b.cast(i, "int64") for i in indices]
+        return b.scatter("set" if self.is_set else "add", x, value, self.axes, positions, _first(self.axes))
 
 
 # --- placement -------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def _rank(indices: Sequence[Variable]) -> int:
 
 
 def _leading(axes: Sequence[int], count: int) -> int:
-    """How many axes of the arrays stand in front of all axes of x: none if they have the place of neighbours."""
+    """How many axes of the arrays stand in front of all axes of x: none if they have the position of neighbours."""
     return 0 if axes[-1] - axes[0] == len(axes) - 1 else count
 
 
@@ -226,7 +226,7 @@ def _behind_samples(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _with_samples(x: Variable, indices: Sequence[Variable], is_batched: Sequence[bool], count: int) -> list[Variable]:
-    """Arrays that name a place in each sample: the numbers of the samples, then the indices."""
+    """Arrays that name a position in each sample: the numbers of the samples, then the indices."""
     numbers = dimshuffle(arange(extent_of(x, 0)), [0, *([None] * count)])
     return [numbers, *(aligned(i, count) if on else i for i, on in zip(indices, is_batched, strict=True))]
 
@@ -261,7 +261,7 @@ def _batch_shape(x: TensorType, axes: Sequence[int], indices: Sequence[TensorTyp
 
 
 def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
-    """The index as NumPy takes it.   Raises: GraphIndexError for a place outside of its axis."""
+    """The index as NumPy takes it.   Raises: GraphIndexError for a position outside of its axis."""
     for axis, found in zip(axes, indices, strict=True):
         extent = x.shape[axis]
         if found.size and not -extent <= found.min():
@@ -293,7 +293,7 @@ def _differ(axis: int) -> str:
 
 
 def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Sequence[Tensor]) -> list[Extent]:
-    """Extents of the broadcast arrays, after a check that every place lies inside of x."""
+    """Extents of the broadcast arrays, after a check that every position lies inside of x."""
     for axis, found in zip(axes, indices, strict=True):
         if not b.is_within(found, x.extents[axis]):
             _check_range(b, found, x.extents[axis], axis)

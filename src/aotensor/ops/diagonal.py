@@ -244,8 +244,8 @@ class PlaceDiagonal(TrailingOp, LinearOp):
         def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
             """d on the diagonal, the zero behind it elsewhere: no read is out of bounds, even where d is empty."""
             *batch, i, j = indices
-            place = s.index(s.isub(i, max(-self.offset, 0)))
-            found = s.select(_band(s, "eq", self.offset, i, j), place, s.index(length))
+            position = s.index(s.isub(i, max(-self.offset, 0)))
+            found = s.select(_band(s, "eq", self.offset, i, j), position, s.index(length))
             return s.load(padded, *batch, found)
 
         return b.tabulate([*d.extents[:-1], rows, columns], d.dtype, element)
@@ -295,7 +295,7 @@ def diag(x: Any, k: int = 0) -> Variable:
 
 @coerced
 def fill_diagonal(a: Any, val: Any, offset: int = 0) -> Variable:
-    """`a` with `val` on its diagonal, or on the one `offset` places above it.   a: (n, m), val: () → (n, m), dtype of a
+    """`a` with `val` on its diagonal, or on the one `offset` above it.   a: (n, m), val: () → (n, m), dtype of a
 
     Raises: GraphTypeError if `a` is no matrix, `val` no scalar, or `val` does not fit the dtype of `a` without loss.
     """

@@ -22,7 +22,7 @@ def join_windows(terms: Sequence[Variable]) -> list[Variable]:
     result: list[Variable] = []
     joined: Variable | None = None
     taken: list[Entries] = []
-    place = 0
+    position = 0
     for term in terms:
         entries = _window_of_zeros(term)
         if entries is None or not all(_are_apart(entries, other) for other in taken):
@@ -30,12 +30,12 @@ def join_windows(terms: Sequence[Variable]) -> list[Variable]:
             continue
         taken.append(entries)
         if joined is None:
-            joined, place = term, len(result)
+            joined, position = term, len(result)
             result.append(term)
         else:
             assert term.owner is not None
             _, y, *symbols = term.owner.inputs
-            joined = result[place] = term.owner.op(joined, y, *symbols)
+            joined = result[position] = term.owner.op(joined, y, *symbols)
     return result
 
 
@@ -56,7 +56,7 @@ def _are_apart(one: Entries, other: Entries) -> bool:
 
 
 def _range(entry: Entry) -> tuple[float, float]:
-    """Bounds of the places that an entry names, counted from the start; all places where they are not known."""
+    """Bounds of the positions that an entry names, counted from the start; all positions where they are not known."""
     everywhere = (-inf, inf)
     if isinstance(entry, Position):
         return (entry.at, entry.at + 1) if isinstance(entry.at, int) and entry.at >= 0 else everywhere

@@ -82,7 +82,7 @@ def AdvancedIncSubtensor1(inplace: bool = False, set_instead_of_inc: bool = Fals
 def AdvancedIncSubtensor(
     inplace: bool = False, set_instead_of_inc: bool = False, axes: Sequence[int] | None = None
 ) -> Made:
-    """(x, y, *indices) → a copy of x with y added to, or put to, the places that `indices` name along `axes`.
+    """(x, y, *indices) → a copy of x with y added to, or put to, the positions that `indices` name along `axes`.
 
     axes: the first ones by default.
     """

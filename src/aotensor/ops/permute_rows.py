@@ -49,10 +49,10 @@ class PermuteRowElements(LinearOp):
         return x
 
     def reference(self, x: Array, y: Array) -> Array:
-        places = np.argsort(y, axis=-1, stable=True)
-        if (np.take_along_axis(y, places, -1) != np.arange(y.shape[-1])).any():
+        positions = np.argsort(y, axis=-1, stable=True)
+        if (np.take_along_axis(y, positions, -1) != np.arange(y.shape[-1])).any():
             raise GraphValueError(_NO_PERMUTATION)
-        return np.take_along_axis(x, places if self.inverse else y.astype("int64"), -1)
+        return np.take_along_axis(x, positions if self.inverse else y.astype("int64"), -1)
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return PermuteRowElements(not self.inverse)(cotangent, inputs[1])  # type: ignore[no-any-return]
@@ -69,10 +69,10 @@ class PermuteRowElements(LinearOp):
 
         fits = b.tabulate(y.extents, "bool", is_in_place)
         b.check(b.item(b.reduce("and", fits, range(last + 1))), _NO_PERMUTATION)
-        places = inverse if self.inverse else y
+        positions = inverse if self.inverse else y
 
         def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
-            return v.load(x, *at[:last], v.cast(v.load(places, *at), dtypes.INDEX))
+            return v.load(x, *at[:last], v.cast(v.load(positions, *at), dtypes.INDEX))
 
         return b.tabulate(x.extents, x.dtype, element)
 

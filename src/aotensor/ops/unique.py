@@ -49,8 +49,8 @@ def unique(
     if return_index:
         results.append(first)
     if return_inverse:
-        places = zeros((extent_of(line, 0),), "int64")
-        results.append(set_subtensor(subtensor(places, order), cumsum(is_first) - 1))
+        positions = zeros((extent_of(line, 0),), "int64")
+        results.append(set_subtensor(subtensor(positions, order), cumsum(is_first) - 1))
     if return_counts:
         results.append(diff(join(0, starts, line.shape)))
     return results if len(results) > 1 else results[0]

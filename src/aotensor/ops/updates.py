@@ -27,7 +27,7 @@ from aotensor.ops.shape.fitting import fitting
 def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
     """For x = z[index]: a copy of z with y added there.   y is cast to the dtype of z and broadcasts to the window.
 
-    A place that arrays name several times gets every term; with `ignore_duplicates` it gets the last one only.
+    A position that arrays name several times gets every term; with `ignore_duplicates` it gets the last one only.
 
     Raises: GraphTypeError unless x was made by indexing, or if y loses its fraction in an integer z; GraphValueError
     if y does not fit the window.
@@ -42,7 +42,7 @@ def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
 def set_subtensor(x: Any, y: Any) -> Variable:
     """For x = z[index]: a copy of z with y put there.   y is cast to the dtype of z and broadcasts to the window.
 
-    The last value stays at a place that arrays name several times, and only this one has an influence.
+    The last value stays at a position that arrays name several times, and only this one has an influence.
 
     Raises: as inc_subtensor.
     """

@@ -45,8 +45,8 @@ def _lowered_pivots(b: TensorBuilder, factors: Tensor, exchanges: Tensor, part: 
     def pivot(v: ScalarBuilder, *at: Scalar) -> Scalar:
         k: Extent = at[-1]
         value = v.load(factors, *at, k)
-        place = v.cast(v.load(exchanges, *at), "index")
-        signed = v.select(v.compare("eq", place, v.index(v.iadd(k, 1))), value, v.neg(value))
+        position = v.cast(v.load(exchanges, *at), "index")
+        signed = v.select(v.compare("eq", position, v.index(v.iadd(k, 1))), value, v.neg(value))
         return signed if part is None else part(v, signed)
 
     return b.tabulate(exchanges.extents, factors.dtype, pivot)

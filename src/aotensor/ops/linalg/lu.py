@@ -191,12 +191,12 @@ def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim:
     core = right_hand_side("lu_solve", lu, b, b_ndim)
     lu, pivots, b = with_common_batch((lu, 2), (pivots, 1), (b, core))
     order = Permutation(is_transposed)(lu, pivots + 1)
-    axis, places = -core, order if core == 1 else expand_dims(order, -1)
+    axis, positions = -core, order if core == 1 else expand_dims(order, -1)
     if is_transposed:
         inner = solve_triangular(lu, b, trans=1, b_ndim=core)
         outer = solve_triangular(lu, inner, trans=1, lower=True, unit_diagonal=True, b_ndim=core)
-        return take_along_axis(outer, places, axis)
-    exchanged = take_along_axis(b, places, axis)
+        return take_along_axis(outer, positions, axis)
+    exchanged = take_along_axis(b, positions, axis)
     inner = solve_triangular(lu, exchanged, lower=True, unit_diagonal=True, b_ndim=core)
     return solve_triangular(lu, inner, b_ndim=core)
 
@@ -216,9 +216,9 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Variab
     packed = matrix_transpose(factors)
     n = extent_of(a, -1)
     lower, upper = Triangle(True, -1)(packed) + eye(n, dtype=a.dtype), Triangle(False, 0)(packed)
-    places = Permutation(True)(factors, exchanges)
+    positions = Permutation(True)(factors, exchanges)
     if p_indices:
-        return places, lower, upper
+        return positions, lower, upper
     if permute_l:
-        return take_along_axis(lower, expand_dims(places, -1), -2), upper
-    return cast(eq(expand_dims(places, -1), arange(n)), a.dtype), lower, upper
+        return take_along_axis(lower, expand_dims(positions, -1), -2), upper
+    return cast(eq(expand_dims(positions, -1), arange(n)), a.dtype), lower, upper

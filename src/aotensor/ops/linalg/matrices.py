@@ -106,9 +106,9 @@ def with_common_batch(*pairs: tuple[Variable, int]) -> list[Variable]:
 def _batch_extent(pairs: Sequence[tuple[Variable, int]], axis: int) -> SymbolicExtent:
     """The extent of a leading axis, counted from the cores: that of the first operand where it is not statically 1."""
     for x, core in pairs:
-        place = x.ndim - core + axis
-        if place >= 0 and x.tensor_type.shape[place] != 1:
-            return extent_of(x, place)
+        position = x.ndim - core + axis
+        if position >= 0 and x.tensor_type.shape[position] != 1:
+            return extent_of(x, position)
     return 1
 
 

@@ -126,8 +126,8 @@ def permutation(state: Any, x: Any) -> Drawn:
 def choice(state: Any, a: Any, size: Any = (), replace: bool = True, p: Any = None) -> Drawn:
     """Rows of a, or numbers 0 … a − 1 for an integer scalar, with probabilities p or equally likely.
 
-    replace: a row may come again. Otherwise there are as many rows as drawn; with p, a row's place among the chosen is
-    that of drawing one after the other, rows with p = 0 last.   Source: Efraimidis & Spirakis, "Weighted random
+    replace: a row may come again. Otherwise there are as many rows as drawn; with p, a row's position among the chosen
+    is that of drawing one after the other, rows with p = 0 last.   Source: Efraimidis & Spirakis, "Weighted random
     sampling with a reservoir" (2006).
 
     Raises: GraphValueError for weights of another number than rows, or more draws than rows without replacement, where

@@ -16,8 +16,8 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.random import samplers
 from aotensor.ops.random.array_builder import ArrayBuilder
-from aotensor.ops.random.philox import Place
-from aotensor.ops.random.places import array_places, check_state, tabulate_draw
+from aotensor.ops.random.philox import Position
+from aotensor.ops.random.positions import array_positions, check_state, tabulate_draw
 
 DISCRETE: Final = "a draw is a jump function of it; use the density of the distribution instead (score function)"
 NOT_REPARAMETERISED: Final = "a rejected proposal makes the draw jump in it; only the scale has a derivative"
@@ -25,7 +25,7 @@ NOT_REPARAMETERISED: Final = "a rejected proposal makes the draw jump in it; onl
 
 @dataclass(frozen=True)
 class Sampler:
-    """sample(builder, place, *parameters) → a scalar of `result`; the parameters have the dtypes `operands`.
+    """sample(builder, position, *parameters) → a scalar of `result`; the parameters have the dtypes `operands`.
 
     why: the reason why there is no derivative with respect to the parameters.
     """
@@ -81,9 +81,9 @@ class Draw(Op):
         if any(x.shape != shape for x in parameters) or shape[:count] != state.shape[:-1]:
             raise GraphValueError(f"draw: {self.kind}: the parameters differ in shape")
         builder: Any = ArrayBuilder()
-        place = array_places(state, shape[count:])
+        where = array_positions(state, shape[count:])
         with np.errstate(all="ignore"):
-            return np.array(np.broadcast_to(self.sampler.sample(builder, place, *parameters), shape))
+            return np.array(np.broadcast_to(self.sampler.sample(builder, where, *parameters), shape))
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -120,7 +120,7 @@ class Draw(Op):
             for own, others in zip(leading, zip(*(x.extents for x in parameters), strict=True), strict=True)
         ]
 
-        def element(v: ScalarBuilder, place: Place, *at: Scalar) -> Scalar:
-            return self.sampler.sample(v, place, *(v.load(x, *at) for x in parameters))  # type: ignore[no-any-return]
+        def element(v: ScalarBuilder, where: Position, *at: Scalar) -> Scalar:
+            return self.sampler.sample(v, where, *(v.load(x, *at) for x in parameters))  # type: ignore[no-any-return]
 
         return tabulate_draw(b, state, extents[count:], self.sampler.result, element)

@@ -18,8 +18,8 @@ from aotensor.ops.batching import check_steering
 from aotensor.ops.create import known_extents, lowered_extents
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.random.array_builder import ArrayBuilder
-from aotensor.ops.random.philox import Place, Words, block, whole
-from aotensor.ops.random.places import array_places, check_state, tabulate_draw
+from aotensor.ops.random.philox import Position, Words, block, whole
+from aotensor.ops.random.positions import array_positions, check_state, tabulate_draw
 
 
 def uniform(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
@@ -93,10 +93,10 @@ class Noise(ConstantOp):
 
     def reference(self, state: Array, *extents: Array) -> Array:
         shape = known_extents(self.name, self.dims, extents)
-        place = array_places(state, shape)
+        position = array_positions(state, shape)
         builder: Any = ArrayBuilder()
         with np.errstate(all="ignore"):
-            drawn = KINDS[self.kind](builder, block(builder, place), self.dtype)
+            drawn = KINDS[self.kind](builder, block(builder, position), self.dtype)
         return np.array(np.broadcast_to(drawn, (*state.shape[:-1], *shape)))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -104,7 +104,7 @@ class Noise(ConstantOp):
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, state: Tensor, *extents: Tensor) -> Tensor:
-        def element(v: ScalarBuilder, place: Place, *at: Scalar) -> Scalar:
-            return KINDS[self.kind](v, block(v, place), self.dtype)  # type: ignore[no-any-return]
+        def element(v: ScalarBuilder, position: Position, *at: Scalar) -> Scalar:
+            return KINDS[self.kind](v, block(v, position), self.dtype)  # type: ignore[no-any-return]
 
         return tabulate_draw(b, state, lowered_extents(b, self.dims, extents), self.dtype, element)

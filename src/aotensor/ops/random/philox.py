@@ -1,4 +1,4 @@
-"""Philox 4x32-10, a counter-based generator: 128 random bits for each counter, at any place and in any order.
+"""Philox 4x32-10, a counter-based generator: 128 random bits for each counter, at any position and in any order.
 
 Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). A round multiplies two of
 the four 32-bit words of the counter to 64 bits and mixes the halves with the other two words and with a key that grows
@@ -36,7 +36,7 @@ _LOW: Final = 0xFFFFFFFF
 
 Words: TypeAlias = tuple[Any, Any, Any, Any]
 """Four scalars of dtype uint64 that hold 32 bits each."""
-Place: TypeAlias = tuple[Any, Any, Any]
+Position: TypeAlias = tuple[Any, Any, Any]
 """(key, draw, element), scalars of dtype uint64."""
 
 
@@ -56,9 +56,9 @@ def philox(v: ScalarBuilder, counter: Words, key: tuple[Any, Any]) -> Words:
     return c0, c1, c2, c3
 
 
-def block(v: ScalarBuilder, place: Place, attempt: Any = None) -> Words:
+def block(v: ScalarBuilder, position: Position, attempt: Any = None) -> Words:
     """The random words of one element in one draw; `attempt` counts the blocks that it takes, 0 by default."""
-    key, draw, element = place
+    key, draw, element = position
     second = _high(v, element)
     if attempt is not None:
         second = v.or_(second, v.shift_left(attempt, v.constant(16, "uint64")))

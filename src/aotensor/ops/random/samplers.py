@@ -1,8 +1,8 @@
 """Samplers in scalar operations: from the random words of an element to one draw, by loops that are exact and bounded.
 
 All compute in float64. Each loop reads a block of the generator per round, so the draw of an element depends on its own
-place alone. Every method here accepts a round with a probability of ½ or more, so that its rounds come to an end long
-before `LIMIT` does.
+position alone. Every method here accepts a round with a probability of ½ or more, so that its rounds come to an end
+long before `LIMIT` does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from aotensor.core.builders import ScalarBuilder
 from aotensor.ops.random.densities import log_binomial, log_gap, log_poisson
 from aotensor.ops.random.noise import inner, normal, uniform
-from aotensor.ops.random.philox import Place, block, whole
+from aotensor.ops.random.philox import Position, block, whole
 
 LIMIT: Final = 256
 """Blocks of a loop, and so rounds, or half as many where a round takes two; it ends so even if a parameter is nan."""
@@ -24,21 +24,21 @@ LARGEST_SEARCHED: Final = 200.0
 """No count of a mean below `SMALL_MEAN` exceeds it with a probability of 2**-53."""
 
 
-def bernoulli(v: ScalarBuilder, place: Place, p: Any) -> Any:
+def bernoulli(v: ScalarBuilder, position: Position, p: Any) -> Any:
     """True with probability p."""
-    words = block(v, place)
+    words = block(v, position)
     return v.compare("lt", uniform(v, words[0], words[1], "float64"), p)
 
 
-def geometric(v: ScalarBuilder, place: Place, p: Any) -> Any:
+def geometric(v: ScalarBuilder, position: Position, p: Any) -> Any:
     """Trials up to the first success: ⌈log u / log(1 − p)⌉, at least 1.   Source: Devroye (1986), X.2."""
-    words = block(v, place)
+    words = block(v, position)
     failures = v.math("log1p", v.neg(p))
     count = v.math("ceil", v.div(v.math("log", inner(v, words[0], words[1], "float64")), failures))
     return v.cast(v.maximum(count, v.constant(1.0, "float64")), "int64")
 
 
-def integers(v: ScalarBuilder, place: Place, span: Any, threshold: Any) -> Any:
+def integers(v: ScalarBuilder, position: Position, span: Any, threshold: Any) -> Any:
     """0 … span − 1, all equally likely; a span of 0 is 2**64. threshold: 2**64 mod span.
 
     The high half of a product of 64 random bits and span, drawn again where the low half is below the threshold.
@@ -58,10 +58,10 @@ def integers(v: ScalarBuilder, place: Place, span: Any, threshold: Any) -> Any:
         ]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0, "uint64")]
-    return v.iterate(start, [*place, span, threshold], _is_open, step)[2]
+    return v.iterate(start, [*position, span, threshold], _is_open, step)[2]
 
 
-def gamma(v: ScalarBuilder, place: Place, shape: Any) -> Any:
+def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
     """Gamma of scale 1.
 
     Source: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000). A shape a below 1 goes by
@@ -74,9 +74,9 @@ def gamma(v: ScalarBuilder, place: Place, shape: Any) -> Any:
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, d, c = fixed
-        place, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
-        x = normal(v, block(v, place, attempt), "float64")
-        words = block(v, place, v.add(attempt, one))
+        position, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
+        x = normal(v, block(v, position, attempt), "float64")
+        words = block(v, position, v.add(attempt, one))
         unit = v.constant(1.0, "float64")
         root = v.add(unit, v.mul(c, x))
         is_positive = v.compare("gt", root, v.constant(0.0, "float64"))
@@ -90,13 +90,13 @@ def gamma(v: ScalarBuilder, place: Place, shape: Any) -> Any:
         return [v.add(attempt, next_), is_good, v.mul(d, cube)]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0.0, "float64")]
-    attempt, _, found = v.iterate(start, [*place, d, c], _is_open, step)
-    words = block(v, place, v.sub(attempt, v.constant(1, "uint64")))
+    attempt, _, found = v.iterate(start, [*position, d, c], _is_open, step)
+    words = block(v, position, v.sub(attempt, v.constant(1, "uint64")))
     power = v.div(v.math("log", inner(v, words[2], words[3], "float64")), shape)
     return v.mul(found, v.select(is_small, v.math("exp", power), one))
 
 
-def poisson(v: ScalarBuilder, place: Place, mean: Any) -> Any:
+def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
     """Poisson counts: searched for one after the other below a mean of 10, by transformed rejection above.
 
     Sources: Devroye, "Non-uniform random variate generation" (1986), X.3; Hörmann, "The transformed rejection method
@@ -109,32 +109,32 @@ def poisson(v: ScalarBuilder, place: Place, mean: Any) -> Any:
 
     first = v.math("exp", v.neg(mean))
     none, limit = v.constant(0.0, "float64"), v.constant(math.inf, "float64")
-    few = _searched(v, place, is_small, first, (none, v.constant(LARGEST_SEARCHED, "float64")), [mean], ratio)
+    few = _searched(v, position, is_small, first, (none, v.constant(LARGEST_SEARCHED, "float64")), [mean], ratio)
     spread = v.math("sqrt", mean)
     b = _linear(v, 2.53, spread, 0.931)
     a = _linear(v, 0.02483, b, -0.059)
     inverse = v.add(v.constant(1.1239, "float64"), _over(v, 1.1328, _linear(v, 1.0, b, -3.4)))
     quick = v.sub(v.constant(0.9277, "float64"), _over(v, 3.6224, _linear(v, 1.0, b, -2.0)))
     shape = (a, b, _linear(v, 1.0, mean, 0.43), inverse, quick)
-    many = _transformed(v, place, is_small, shape, (none, limit), [mean], log_poisson)
+    many = _transformed(v, position, is_small, shape, (none, limit), [mean], log_poisson)
     return v.cast(v.select(is_small, few, many), "int64")
 
 
-def binomial(v: ScalarBuilder, place: Place, count: Any, p: Any) -> Any:
+def binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
     """Successes in `count` trials: searched for one after the other below a mean of 10, by transformed rejection above.
 
     Sources: Kachitvichyanukul & Schmeiser, "Binomial random variate generation" (1988), algorithm BINV; Hörmann, "The
     generation of binomial random variates" (1993), algorithm BTRS. A p above ½ counts failures.
     """
-    return _binomial(v, place, count, p, is_positive=False)
+    return _binomial(v, position, count, p, is_positive=False)
 
 
-def positive_binomial(v: ScalarBuilder, place: Place, count: Any, p: Any) -> Any:
+def positive_binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
     """The same on condition that there is a success; `count` and p are above 0."""
-    return _binomial(v, place, count, p, is_positive=True)
+    return _binomial(v, position, count, p, is_positive=True)
 
 
-def _binomial(v: ScalarBuilder, place: Place, count: Any, p: Any, is_positive: bool) -> Any:
+def _binomial(v: ScalarBuilder, position: Position, count: Any, p: Any, is_positive: bool) -> Any:
     n, one, half, none = v.cast(count, "float64"), *(v.constant(x, "float64") for x in (1.0, 0.5, 0.0))
     is_flipped = v.compare("gt", p, half)
     p = v.select(is_flipped, v.sub(one, p), p)
@@ -152,7 +152,7 @@ def _binomial(v: ScalarBuilder, place: Place, count: Any, p: Any, is_positive: b
         return v.sub(v.div(top, k), odds)
 
     bounds = least, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
-    few = _searched(v, place, is_small, first, bounds, [v.mul(v.add(n, one), odds), odds], ratio)
+    few = _searched(v, position, is_small, first, bounds, [v.mul(v.add(n, one), odds), odds], ratio)
     spread = v.math("sqrt", v.mul(mean, q))
     b = _linear(v, 2.53, spread, 1.15)
     a = v.add(_linear(v, 0.0248, b, -0.0873), v.mul(v.constant(0.01, "float64"), p))
@@ -160,12 +160,12 @@ def _binomial(v: ScalarBuilder, place: Place, count: Any, p: Any, is_positive: b
     quick = v.sub(v.constant(0.92, "float64"), _over(v, 4.2, b))
     mode = v.math("floor", v.mul(v.add(n, one), p))
     shape = (a, b, _linear(v, 1.0, mean, 0.5), height, quick)
-    many = _transformed(v, place, is_small, shape, (least, most), [mode, n, mean, v.mul(n, q)], log_binomial)
+    many = _transformed(v, position, is_small, shape, (least, most), [mode, n, mean, v.mul(n, q)], log_binomial)
     found = v.select(is_small, few, many)
     return v.cast(v.select(is_flipped, v.sub(n, found), found), "int64")
 
 
-def gap(v: ScalarBuilder, place: Place, left: Any, picks: Any) -> Any:
+def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
     """How many of `left` elements are passed over before the first of `picks` that are chosen among them, 1 … left.
 
     Source: Vitter, "An efficient algorithm for sequential random sampling" (1987): algorithm A, a search, where more
@@ -179,7 +179,7 @@ def gap(v: ScalarBuilder, place: Place, left: Any, picks: Any) -> Any:
     def ratio(v: ScalarBuilder, k: Any, n: Any, others: Any) -> Any:
         return v.div(v.add(v.sub(others, k), v.constant(1.0, "float64")), v.sub(n, k))
 
-    few = _searched(v, place, is_dense, v.div(m, n), (none, others), [n, others], ratio)
+    few = _searched(v, position, is_dense, v.div(m, n), (none, others), [n, others], ratio)
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, n, m = fixed
@@ -193,7 +193,7 @@ def gap(v: ScalarBuilder, place: Place, left: Any, picks: Any) -> Any:
         stands = v.or_(v.compare("eq", m, one), v.compare("le", level, log_gap(v, k, n, m)))
         return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("le", k, v.sub(n, m))), k]
 
-    many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*place, n, m], _is_open, step)[2]
+    many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*position, n, m], _is_open, step)[2]
     return v.cast(v.select(is_dense, few, many), "int64")
 
 
@@ -207,7 +207,7 @@ def _is_open(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
 
 def _searched(
     v: ScalarBuilder,
-    place: Place,
+    position: Position,
     is_wanted: Any,
     first: Any,
     bounds: tuple[Any, Any],
@@ -218,7 +218,7 @@ def _searched(
 
     P(least) is `first`, P(k) = P(k − 1)·ratio(v, k, *fixed).
     """
-    words = block(v, place)
+    words = block(v, position)
     u = uniform(v, words[0], words[1], "float64")
 
     def goes_on(v: ScalarBuilder, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> Any:
@@ -234,7 +234,7 @@ def _searched(
 
 def _transformed(
     v: ScalarBuilder,
-    place: Place,
+    position: Position,
     is_done: Any,
     shape: tuple[Any, Any, Any, Any, Any],
     bounds: tuple[Any, Any],
@@ -272,7 +272,7 @@ def _transformed(
         return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, is_inside), k]
 
     start = [v.constant(0, "uint64"), is_done, v.constant(0.0, "float64")]
-    return v.iterate(start, [*place, *shape, *bounds, *fixed], _is_open, step)[2]
+    return v.iterate(start, [*position, *shape, *bounds, *fixed], _is_open, step)[2]
 
 
 def _product(v: ScalarBuilder, x: Any, y: Any) -> tuple[Any, Any]:

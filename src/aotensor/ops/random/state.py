@@ -12,7 +12,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import SharedVariable, Variable, as_tensor, constant, shared
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.random.places import WORDS, check_state
+from aotensor.ops.random.positions import WORDS, check_state
 
 Drawn: TypeAlias = tuple[Variable, Variable]
 """(the next state, the draw)"""

@@ -104,14 +104,14 @@ class CumProd(AxisOp):
         return np.moveaxis(result[..., ::-1] if self.reverse else result, -1, self.axis)
 
     def _before(self, x: Variable) -> Variable:
-        """For each place what stands at the one before it, in the direction of the product; 0 at the first."""
+        """For each position what stands at the one before it, in the direction of the product; 0 at the first."""
         return Shift(self.axis, self.reverse)(x)  # type: ignore[no-any-return]
 
     def _after(self, x: Variable) -> Variable:
         return Shift(self.axis, not self.reverse)(x)  # type: ignore[no-any-return]
 
     def _factors_before(self, x: Variable) -> Variable:
-        """For each place the product of all factors before it."""
+        """For each position the product of all factors before it."""
         return CumProd(self.axis, self.dtype, exclusive=True, reverse=self.reverse)(x)  # type: ignore[no-any-return]
 
     def pullback(

@@ -116,7 +116,7 @@ class ExtremumMask(AxisOp, DiscreteOp):
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor) -> Tensor:
         rank = len(x.extents)
-        place = b.tabulate(x.extents, "int64", lambda v, *at: self._place(v, x.extents, at))
+        position = b.tabulate(x.extents, "int64", lambda v, *at: self._position(v, x.extents, at))
         last = np.iinfo(np.int64).max
 
         def if_nan(v: ScalarBuilder, element: Scalar, at: Scalar) -> Scalar:
@@ -125,16 +125,16 @@ class ExtremumMask(AxisOp, DiscreteOp):
         def belongs(v: ScalarBuilder, element: Scalar, best: Scalar, at: Scalar, first: Scalar) -> Scalar:
             return v.select(v.is_nan(element), v.compare("eq", at, first), v.compare("eq", element, best))
 
-        first_nan = b.reduce("minimum", b.map(if_nan, x, place, dtype="int64"), self.axes)
+        first_nan = b.reduce("minimum", b.map(if_nan, x, position, dtype="int64"), self.axes)
         best, first = (self._expanded(b, value, rank) for value in (y, first_nan))
-        return b.map(belongs, x, best, place, first, dtype="bool")  # type: ignore[no-any-return]
+        return b.map(belongs, x, best, position, first, dtype="bool")  # type: ignore[no-any-return]
 
-    def _place(self, v: ScalarBuilder, extents: Sequence[Extent], at: Sequence[Scalar]) -> Scalar:
+    def _position(self, v: ScalarBuilder, extents: Sequence[Extent], at: Sequence[Scalar]) -> Scalar:
         """Number of an element among those that are reduced together, in C order."""
-        place: Extent = 0
+        position: Extent = 0
         for axis in self.axes:
-            place = v.iadd(v.imul(place, extents[axis]), at[axis])
-        return v.cast(v.index(place), "int64")
+            position = v.iadd(v.imul(position, extents[axis]), at[axis])
+        return v.cast(v.index(position), "int64")
 
     def _expanded(self, b: TensorBuilder, y: Tensor, rank: int) -> Tensor:
         kept = iter(range(len(y.extents)))

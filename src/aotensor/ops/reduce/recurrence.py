@@ -1,4 +1,4 @@
-"""Linear recurrences along an axis, and lines moved by one place: what derivatives of running products are made of."""
+"""Linear recurrences along an axis, and lines moved by one: what derivatives of running products are made of."""
 
 from __future__ import annotations
 

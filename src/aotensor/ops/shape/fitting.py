@@ -1,4 +1,4 @@
-"""Extents that must fit: what is read at the places of something else is not checked element by element."""
+"""Extents that must fit: what is read at the positions of something else is not checked element by element."""
 
 from __future__ import annotations
 

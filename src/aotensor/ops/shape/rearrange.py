@@ -55,7 +55,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
 
 
 def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
-    """Element k along the axis counts[k] times: place p belongs to the last element that starts at p or before."""
+    """Element k along the axis counts[k] times: position p belongs to the last element that starts at p or before."""
     if counts.ndim != 1:
         raise GraphValueError("repeat: counts are a scalar or a vector", lines=[counts.describe()])
     if counts.dtype not in dtypes.INTEGERS:
@@ -97,7 +97,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
 
 @coerced
 def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
-    """Elements moved by `shift` places along an axis, those that leave come back in front; None rolls flattened x.
+    """Elements moved by `shift` positions along an axis, those that leave come back in front; None rolls flattened x.
 
     shift: an int or an integer scalar, of any size and sign.
     """
@@ -105,11 +105,11 @@ def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), extents_of(x))
     axis = normalise_axis(axis, x.ndim)
-    places, extent = as_extent(shift, "a shift"), extent_of(x, axis)
-    if isinstance(places, int) and isinstance(extent, int):
-        cut: SymbolicExtent = -places % extent if extent else 0
+    positions, extent = as_extent(shift, "a shift"), extent_of(x, axis)
+    if isinstance(positions, int) and isinstance(extent, int):
+        cut: SymbolicExtent = -positions % extent if extent else 0
     else:
-        cut = (-_symbol(places)) % _symbol(extent)
+        cut = (-_symbol(positions)) % _symbol(extent)
     whole = (slice(None),) * axis
     return join(axis, subtensor(x, (*whole, slice(cut, None))), subtensor(x, (*whole, slice(None, cut))))
 
@@ -148,12 +148,12 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     return set_subtensor(subtensor(wide, window), x)
 
 
-def _padded_by_itself(x: Variable, widths: Sequence[tuple[int, int]], places: Callable[..., Variable]) -> Variable:
-    """x with borders of its own elements: those at `places(p, n)` for the places p from −before to n + after − 1."""
+def _padded_by_itself(x: Variable, widths: Sequence[tuple[int, int]], positions: Callable[..., Variable]) -> Variable:
+    """x with borders of its own elements: those at `positions(p, n)` for p from −before to n + after − 1."""
     for axis, (before, after) in enumerate(widths):
         if before or after:
             n = _symbol(extent_of(x, axis))
-            x = take(x, places(arange(-before, n + after), n), axis)
+            x = take(x, positions(arange(-before, n + after), n), axis)
     return x
 
 
@@ -171,7 +171,7 @@ def _symmetric(p: Variable, n: Variable) -> Variable:
 
 
 def _reflected(p: Variable, n: Variable) -> Variable:
-    """An axis of one element has no period: modulo 1, all places are 0."""
+    """An axis of one element has no period: modulo 1, all positions are 0."""
     turn = mod(p, maximum(2 * n - 2, 1))
     return minimum(turn, maximum(2 * n - 2 - turn, 0))
 

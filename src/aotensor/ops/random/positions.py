@@ -1,4 +1,4 @@
-"""States of the generator, and the place of every element of a draw: its key, its draw, its number.
+"""States of the generator, and the position of every element of a draw: its key, its draw, its number.
 
 A state is a vector of two uint64: the key, and how many draws were made under it. A state of a higher rank stands for
 many: the leading axes of a draw are then those of its state, and every row is what its own state says.
@@ -15,7 +15,7 @@ import numpy as np
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.ops.random.philox import Place
+from aotensor.ops.random.philox import Position
 
 WORDS = 2
 """Numbers of a state."""
@@ -28,8 +28,8 @@ def check_state(state: TensorType) -> tuple[Dim, ...]:
     return state.shape[:-1]
 
 
-def array_places(state: Array, extents: Sequence[int]) -> Place:
-    """The places of a draw of `extents` as arrays that broadcast.   Raises: GraphTypeError for a state that is none."""
+def array_positions(state: Array, extents: Sequence[int]) -> Position:
+    """The positions of a draw of `extents`, as arrays that broadcast.   Raises: GraphTypeError for a wrong state"""
     if state.shape[-1] != WORDS:
         raise GraphTypeError(f"a state of the generator has {WORDS} numbers, not {state.shape[-1]}")
     around = (*state.shape[:-1], *(1 for _ in extents))
@@ -38,7 +38,7 @@ def array_places(state: Array, extents: Sequence[int]) -> Place:
 
 
 def tabulate_draw(b: TensorBuilder, state: Tensor, extents: Sequence[Extent], dtype: str, fn: Any) -> Tensor:
-    """out[…] = fn(builder, place, *counters) for a draw of `extents`, behind the leading axes of its state."""
+    """out[…] = fn(builder, position, *counters) for a draw of `extents`, behind the leading axes of its state."""
     b.same_extent([state.extents[-1], WORDS], "numbers of a state")
     leading = state.extents[:-1]
     shape = [*leading, *extents]
@@ -50,8 +50,8 @@ def tabulate_draw(b: TensorBuilder, state: Tensor, extents: Sequence[Extent], dt
         number: Extent = 0
         for extent, i in zip(extents, at[len(leading) : len(shape)], strict=True):
             number = v.iadd(v.imul(number, extent), i)
-        place = (key, draw, v.cast(v.index(number), "uint64"))
-        return fn(v, place, *at[: len(shape)])  # type: ignore[no-any-return]
+        position = (key, draw, v.cast(v.index(number), "uint64"))
+        return fn(v, position, *at[: len(shape)])  # type: ignore[no-any-return]
 
     if shape:
         return b.tabulate(shape, dtype, element)
