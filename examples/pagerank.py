@@ -51,13 +51,14 @@ def imports() -> tuple[list[str], ss.csr_matrix]:
     """Top-level modules of the standard library, and who imports whom."""
     root = Path(sysconfig.get_path("stdlib"))
     paths = [p for p in sorted(root.iterdir()) if p.suffix == ".py" or (p / "__init__.py").exists()]
-    names = [p.stem for p in paths if p.stem.isidentifier() and p.stem not in ("test", "idlelib", "lib2to3", "this")]
+    paths = [p for p in paths if p.stem.isidentifier() and p.stem not in ("test", "idlelib", "lib2to3", "this")]
+    names = [p.stem for p in paths]
     number = {name: k for k, name in enumerate(names)}
     edges: set[tuple[int, int]] = set()
     for path in paths:
         for source in [path] if path.suffix == ".py" else sorted(path.rglob("*.py")):
             for imported in _imported(source):
-                if path.stem in number and imported in number and imported != path.stem:
+                if imported in number and imported != path.stem:
                     edges.add((number[path.stem], number[imported]))
     row, column = np.array(sorted(edges)).T
     return names, ss.csr_matrix((np.ones(len(row)), (row, column)), shape=(len(names), len(names)))
