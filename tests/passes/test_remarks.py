@@ -12,6 +12,7 @@ from optimisation_programs import (
     of_sparse,
     of_vector,
     product,
+    scattered,
     small_product,
     vectors,
 )
@@ -79,6 +80,9 @@ MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
     "coalesce": (of_matrix(lambda x: at.exp(x.T)), "not walked in the order of memory"),
     "assign-memory": (needed_twice, "needed later, or taken already"),
     "row-vectors": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "more than sums of products"),
+    "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "dtypes are mixed"),
+    "mark-parallel": (scattered, "`A.T @ D` writes may meet"),
+    "hint-vectors": (scattered, "more than sums that may be taken in any order"),
     "plan-memory": (sized_by_values, "its size depends on values"),
 }
 """Pass → a program that it refuses, and what it says."""

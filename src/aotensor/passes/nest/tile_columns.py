@@ -38,7 +38,10 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
         for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
             columns = _columns(loop)
             if columns is None and isinstance(loop.body.block.last_op, ForOp):
-                missed("{} has no tiles of columns: these are no neighbours in memory, or there is a sum beside", loop)
+                missed(
+                    "{} has no tiles of columns: dtypes are mixed, columns are far apart, or a sum stands beside",
+                    loop,
+                )
             if columns is not None:
                 applied("{} keeps a block of columns in vector registers for all entries of a row", loop)
                 _Tiling(loop, columns, target).run()
