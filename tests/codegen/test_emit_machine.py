@@ -239,3 +239,16 @@ func.func @f(%x: memref<?x3xf32>, %flag: i1) -> f32 {
 
 def test_golden(filecheck: Callable[[str, str], None]) -> None:
     filecheck(GOLDEN, str(emit_module(parse(GOLDEN), X86, exported=["f"])))
+
+
+@pytest.mark.parametrize("count", [20, 1500])
+def test_straight_code_of_many_instructions_gets_no_vectors(count: int) -> None:
+    """LLVM looks for equal operations beside each other; the time it takes grows faster than the code."""
+    lines = [f"  %a{k} = load double, ptr getelementptr (double, ptr @x, i64 {k})" for k in range(count)]
+    lines += [f"  %b{k} = fmul double %a{k}, %a{k}" for k in range(count)]
+    lines += [f"  store double %b{k}, ptr getelementptr (double, ptr @y, i64 {k})" for k in range(count)]
+    body = "\n".join(lines)
+    globals_ = "".join(f"@{name} = global [{count} x double] zeroinitializer\n" for name in "xy")
+    text = f"{globals_}define void @f() {{\nentry:\n{body}\n  ret void\n}}\n"
+    found = str(Machine.parse("x86_64-linux-gnu", "icelake-server").optimise(text))
+    assert ("x double> " in found.split("define void @f")[1]) == (count == 20)

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from threading import Lock
 from typing import Any, Final
 
@@ -111,7 +112,8 @@ class Machine:
         _initialise()
         try:
             context = binding.create_context()
-            parsed, *others = [binding.parse_assembly(str(module), context) for module in modules]
+            texts = [str(module) for module in modules]
+            parsed, *others = [binding.parse_assembly(text, context) for text in texts]
             for other in others:
                 parsed.link_in(other)
             parsed.verify()
@@ -124,7 +126,8 @@ class Machine:
                 elif not function.is_declaration and function.name in shared:
                     function.linkage = "weak_any"
         options = binding.create_pipeline_tuning_options(self.opt_level)
-        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = self.opt_level >= 2
+        options.loop_vectorization = options.loop_interleaving = self.opt_level >= 2
+        options.slp_vectorization = self.opt_level >= 2 and max(map(_longest_block, texts)) <= _LONGEST_BLOCK
         options.loop_unrolling = self.opt_level >= 1
         builder = binding.create_pass_builder(self.target_machine(), options)
         builder.getModulePassManager().run(parsed, builder)
@@ -151,6 +154,16 @@ class Machine:
             codemodel="default",
             abiname=_hard_float_abi(self.triple, self.features),
         )
+
+
+_LONGEST_BLOCK: Final = 1000
+"""Instructions without a jump from where on LLVM looks for no vectors in them: that is half of its time for 3000."""
+
+
+def _longest_block(text: str) -> int:
+    """Lines of the longest basic block of a module."""
+    labels = [match.start() for match in re.finditer(r"^(?:[\w\".$-]+:|})$", text, re.MULTILINE)]
+    return max((text.count("\n", start, end) for start, end in pairwise(labels)), default=0)
 
 
 _MANY_LOOPS: Final = 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -51,6 +52,12 @@ def static(extents: Sequence[Extent]) -> list[int | None]:
 def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
     """The extents that are known at run time only."""
     return [n.ssa for n in extents if isinstance(n, Scalar)]
+
+
+@cache
+def dimension(number: int) -> AffineExpr:
+    """The counter of a loop, as index maps have it."""
+    return AffineExpr.dimension(number)
 
 
 class IndexBuilder(ScalarBuilder):
@@ -192,7 +199,7 @@ class BodyBuilder(IndexBuilder):
             return AffineExpr.constant(i)
         for dim, counter in enumerate(self.indices):
             if counter.ssa is i.ssa and same_extent(self._canonical(extent), self._extents[dim]):
-                return AffineExpr.dimension(dim)
+                return dimension(dim)
         return None
 
     def drop_unused_indices(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,14 +12,16 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    i32,
     i64,
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from aotensor.core import dtypes
@@ -27,7 +30,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.expression import placed
 from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
-from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, dynamic, same_extent, static
+from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, dimension, dynamic, same_extent, static
 from aotensor.ir.library_builder import LibraryBuilder
 from aotensor.ir.location import Locations
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
@@ -329,7 +332,8 @@ class TensorBuilder(LibraryBuilder):
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
         """A tensor whose elements nobody has set."""
         self.fit([extents])
-        made = self.insert_op(tensor.EmptyOp(dynamic(extents), tensor_type(dtype, static(extents))))
+        kind = tensor_type(dtype, static(extents))
+        made = self.insert_op(tensor.EmptyOp.create(operands=dynamic(extents), result_types=[kind]))
         return Tensor(made, dtype, tuple(extents))
 
     def zeros(self, extents: Sequence[Extent], dtype: str) -> Tensor:
@@ -359,14 +363,20 @@ class TensorBuilder(LibraryBuilder):
         body = BodyBuilder(block, self._fastmath, extents, self.canonical)
         results = fn(body, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
         results = results if isinstance(results, tuple | list) else (results,)
-        block.add_op(linalg.YieldOp(*(r.ssa for r in results)))
+        block.add_op(linalg.YieldOp.create(operands=[r.ssa for r in results]))
         body.drop_unused_indices()
-        maps = [AffineMap(rank, 0, where) for _, where in body.reads]
-        maps += [AffineMap(rank, 0, tuple(AffineExpr.dimension(d) for d in dims)) for _, dims, _ in outputs]
-        op = linalg.GenericOp(
-            [x.ssa for x, _ in body.reads], [x.ssa for x in starts], Region(block),
-            [AffineMapAttr(m) for m in maps], list(iterators), [x.ssa.type for x in starts],
-        )  # fmt: skip
+        maps = [_map(rank, where) for _, where in body.reads]
+        maps += [_map(rank, tuple(map(dimension, dims))) for _, dims, _ in outputs]
+        op = linalg.GenericOp.create(
+            operands=[*(x.ssa for x, _ in body.reads), *(x.ssa for x in starts)],
+            result_types=[x.ssa.type for x in starts],
+            properties={
+                "indexing_maps": _array(tuple(maps)),
+                "iterator_types": _array(tuple(iterators)),
+                "operandSegmentSizes": _segments(len(body.reads), len(starts)),
+            },
+            regions=[Region(block)],
+        )
         self._builder.insert(op)
         results = [Tensor(ssa, x.dtype, x.extents) for ssa, x in zip(op.results, starts, strict=True)]
         return [self._unwrap(x) if x.rank == 0 else x for x in results]
@@ -390,6 +400,24 @@ class TensorBuilder(LibraryBuilder):
             proper = [n for n in meeting if n != 1]
             extents.append(self.same_extent(proper, f"extents along axis {axis}") if proper else 1)
         return tuple(extents)
+
+
+# attributes are checked when they are made, and most generics have equal ones
+
+
+@lru_cache(4096)
+def _map(rank: int, where: tuple[AffineExpr, ...]) -> AffineMapAttr:
+    return AffineMapAttr(AffineMap(rank, 0, where))
+
+
+@lru_cache(4096)
+def _array(attributes: tuple[Attribute, ...]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(attributes)
+
+
+@lru_cache(1024)
+def _segments(inputs: int, outputs: int) -> Attribute:
+    return DenseArrayBase.from_list(i32, [inputs, outputs])
 
 
 def _aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:

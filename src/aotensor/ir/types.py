@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -47,6 +48,11 @@ def element_type(dtype: str) -> Any:
 
 def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute]:
     """tensor<...> with `None` for an extent that is known at run time only."""
+    return _tensor_type(dtype, tuple(shape))
+
+
+@lru_cache(1024)
+def _tensor_type(dtype: str, shape: tuple[int | None, ...]) -> TensorType[Attribute]:
     return TensorType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])
 
 

@@ -43,13 +43,14 @@ def fuse_elementwise(module: ModuleOp) -> None:
 class _Node:
     """An operation of the block. kind: what elementwise operations of one group have in common, None for others.
 
-    needs: who makes what it uses. level: see above.
+    needs: who makes what it uses. level: see above. apart: results of others of its kind that it reads elsewhere.
     """
 
     op: Operation
     kind: object
     level: int = 0
     needs: dict[_Node, None] = field(default_factory=dict)
+    apart: set[SSAValue] = field(default_factory=set)
 
 
 @dataclass(eq=False)
@@ -116,6 +117,9 @@ class _Fusion:
                 assert isinstance(result, TensorType)
                 kind = (checks, extents.shape(op.results[0]), tuple(result.get_shape()))
             self.nodes[op] = node = _Node(op, kind)
+            if isinstance(op, linalg.GenericOp) and kind is not None:
+                maps = op.indexing_maps.data
+                node.apart = {x for x, m in zip(op.inputs, maps, strict=False) if m != maps[-1]}
             for x in _used(op):
                 maker = self.nodes.get(x.owner) if isinstance(x.owner, Operation) else None
                 if maker is not None:
@@ -208,15 +212,13 @@ class _Fusion:
 
 def _is_elementwise(op: linalg.GenericOp) -> bool:
     """Does it compute each element from elements by arithmetic?"""
-    maps = [m.data for m in op.indexing_maps][len(op.inputs) :]
-    if any(t.data != IteratorType.PARALLEL for t in op.iterator_types) or any(
-        m != AffineMap.identity(m.num_dims) for m in maps
-    ):
+    outputs, body = op.outputs, op.body.block
+    count = len(outputs)
+    if any(t.data != IteratorType.PARALLEL for t in op.iterator_types.data):
         return False
-    body = op.body.block
-    if any(x.uses for x in body.args[len(op.inputs) :]) or not all(
-        isinstance(x.owner, tensor.EmptyOp) for x in op.outputs
-    ):
+    if any(m.data != AffineMap.identity(m.data.num_dims) for m in op.indexing_maps.data[-count:]):
+        return False
+    if any(x.uses for x in body.args[-count:]) or not all(isinstance(x.owner, tensor.EmptyOp) for x in outputs):
         return False
     return all(
         isinstance(inner, linalg.IndexOp | linalg.YieldOp | func.CallOp) or inner.name.startswith(("arith.", "math."))
@@ -227,21 +229,14 @@ def _is_elementwise(op: linalg.GenericOp) -> bool:
 def _used(op: Operation) -> Iterable[SSAValue]:
     """Values that an operation, or what is in it, uses; those of inside too."""
     yield from op.operands
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                yield from _used(inner)
+    if op.regions:
+        for inner in op.walk():
+            yield from inner.operands
 
 
 def _reads_in_step(x: SSAValue, maker: _Node, reader: _Node) -> bool:
     """Does an elementwise operation read of another one's result just the element that it is computing?"""
-    if maker.kind is None or maker.kind != reader.kind:
-        return False
-    op = reader.op
-    assert isinstance(op, linalg.GenericOp)
-    maps = op.indexing_maps.data
-    found = [maps[k].data for k, y in enumerate(op.inputs) if y is x]
-    return bool(found) and all(m == AffineMap.identity(m.num_dims) for m in found)
+    return maker.kind is not None and maker.kind == reader.kind and x not in reader.apart
 
 
 def _needs(item: _Node | _Group) -> list[_Node]:

