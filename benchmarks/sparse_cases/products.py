@@ -82,7 +82,7 @@ class SparseProduct(SparseModel):
 
     def aotensor(self, aot: Any) -> Any:
         sp = aot.sparse
-        A, B = (sp.csr_matrix(name, dtype="float64", shape=shape) for name, shape in (("A", "nk"), ("B", "km")))
+        A, B = (sp.csr_matrix(name, dtype="float64", shape=tuple(shape)) for name, shape in (("A", "nk"), ("B", "km")))
         return aot.function([A, B], {"C": sp.true_dot(A, B)}, name="product")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
