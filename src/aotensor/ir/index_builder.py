@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, i32
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
@@ -208,3 +208,52 @@ class BodyBuilder(IndexBuilder):
             if isinstance(owner, Operation) and not counter.ssa.uses:
                 owner.detach()
                 owner.erase()
+
+
+# --- generics --------------------------------------------------------------------------------------------------------
+
+
+def aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
+    """Where x is read at these counters: axes align at the right, an extent of 1 is read at 0 where it is repeated."""
+    own = counters[len(counters) - x.rank :]
+    wide = extents[len(extents) - x.rank :]
+    return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
+
+
+def generic(
+    inputs: Sequence[SSAValue],
+    outputs: Sequence[SSAValue],
+    body: Region,
+    maps: Sequence[AffineMapAttr],
+    iterators: Sequence[Attribute],
+) -> linalg.GenericOp:
+    """A linalg.generic.
+
+    xDSL's constructor checks every attribute anew, which takes four times as long; most generics have equal ones.
+    """
+    return linalg.GenericOp.create(
+        operands=[*inputs, *outputs],
+        result_types=[x.type for x in outputs],
+        properties={
+            "indexing_maps": _array(tuple(maps)),
+            "iterator_types": _array(tuple(iterators)),
+            "operandSegmentSizes": _segments(len(inputs), len(outputs)),
+        },
+        regions=[body],
+    )
+
+
+@lru_cache(4096)
+def index_map(rank: int, where: tuple[AffineExpr, ...]) -> AffineMapAttr:
+    """(d0, …) -> where, of so many dims."""
+    return AffineMapAttr(AffineMap(rank, 0, where))
+
+
+@lru_cache(4096)
+def _array(attributes: tuple[Attribute, ...]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(attributes)
+
+
+@lru_cache(1024)
+def _segments(inputs: int, outputs: int) -> Attribute:
+    return DenseArrayBase.from_list(i32, [inputs, outputs])

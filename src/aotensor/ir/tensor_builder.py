@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,18 +10,14 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
-    ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    i32,
     i64,
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS, Array
@@ -30,7 +25,19 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.expression import placed
 from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
-from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, dimension, dynamic, same_extent, static
+from aotensor.ir.index_builder import (
+    BodyBuilder,
+    Extent,
+    IndexBuilder,
+    Tensor,
+    aligned,
+    dimension,
+    dynamic,
+    generic,
+    index_map,
+    same_extent,
+    static,
+)
 from aotensor.ir.library_builder import LibraryBuilder
 from aotensor.ir.location import Locations
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
@@ -132,7 +139,7 @@ class TensorBuilder(LibraryBuilder):
         else:
             tensors = self._generic(
                 extents, [PARALLEL] * len(extents), [(d, range(len(extents)), None) for d in result_dtypes],
-                lambda s, outs: fn(s, *(s.load(x, *_aligned(x, extents, s.indices)) for x in xs)),
+                lambda s, outs: fn(s, *(s.load(x, *aligned(x, extents, s.indices)) for x in xs)),
             )  # fmt: skip
         return tensors if several else tensors[0]
 
@@ -221,7 +228,7 @@ class TensorBuilder(LibraryBuilder):
                 self.same_extent([wanted, own], "extents of the value and the shape it is broadcast to")
         if len(extents) == x.rank and all(map(self._is_same, extents, x.extents)):
             return x
-        return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *_aligned(x, extents, counters)))
+        return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *aligned(x, extents, counters)))
 
     def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
         extents = tuple(extents)
@@ -365,18 +372,9 @@ class TensorBuilder(LibraryBuilder):
         results = results if isinstance(results, tuple | list) else (results,)
         block.add_op(linalg.YieldOp.create(operands=[r.ssa for r in results]))
         body.drop_unused_indices()
-        maps = [_map(rank, where) for _, where in body.reads]
-        maps += [_map(rank, tuple(map(dimension, dims))) for _, dims, _ in outputs]
-        op = linalg.GenericOp.create(
-            operands=[*(x.ssa for x, _ in body.reads), *(x.ssa for x in starts)],
-            result_types=[x.ssa.type for x in starts],
-            properties={
-                "indexing_maps": _array(tuple(maps)),
-                "iterator_types": _array(tuple(iterators)),
-                "operandSegmentSizes": _segments(len(body.reads), len(starts)),
-            },
-            regions=[Region(block)],
-        )
+        maps = [index_map(rank, where) for _, where in body.reads]
+        maps += [index_map(rank, tuple(map(dimension, dims))) for _, dims, _ in outputs]
+        op = generic([x.ssa for x, _ in body.reads], [x.ssa for x in starts], Region(block), maps, iterators)
         self._builder.insert(op)
         results = [Tensor(ssa, x.dtype, x.extents) for ssa, x in zip(op.results, starts, strict=True)]
         return [self._unwrap(x) if x.rank == 0 else x for x in results]
@@ -400,28 +398,3 @@ class TensorBuilder(LibraryBuilder):
             proper = [n for n in meeting if n != 1]
             extents.append(self.same_extent(proper, f"extents along axis {axis}") if proper else 1)
         return tuple(extents)
-
-
-# attributes are checked when they are made, and most generics have equal ones
-
-
-@lru_cache(4096)
-def _map(rank: int, where: tuple[AffineExpr, ...]) -> AffineMapAttr:
-    return AffineMapAttr(AffineMap(rank, 0, where))
-
-
-@lru_cache(4096)
-def _array(attributes: tuple[Attribute, ...]) -> ArrayAttr[Attribute]:
-    return ArrayAttr(attributes)
-
-
-@lru_cache(1024)
-def _segments(inputs: int, outputs: int) -> Attribute:
-    return DenseArrayBase.from_list(i32, [inputs, outputs])
-
-
-def _aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
-    """Where x is read at these counters: axes align at the right, an extent of 1 is read at 0 where it is repeated."""
-    own = counters[len(counters) - x.rank :]
-    wide = extents[len(extents) - x.rank :]
-    return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
