@@ -241,7 +241,7 @@ func.func @kernel(%x: memref<?xf64>, %y: memref<3xf64>) {
 
 PRINTED = """
 func.func @f(%v: vector<4xf32>) {
-  vector.print %v : vector<4xf32>
+  "vector.print"(%v) : (vector<4xf32>) -> ()
   func.return
 }"""
 
