@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +18,7 @@ from aotensor.codegen.machine import Machine
 from aotensor.config import config
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
+from aotensor.driver.garbage import rare_collections
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
@@ -125,23 +124,7 @@ class Lowered:
         return self.runner.records
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Within: garbage is collected less often.
-
-    IR is full of cycles that live until the end, and lowering made Python's collector look at them all the time: a
-    seventh of what a chain of 1000 operations took.
-    """
-    thresholds = gc.get_threshold()
-    if thresholds[0]:  # 0: somebody has switched it off
-        gc.set_threshold(max(thresholds[0], 50_000), *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-
-
-@rare_collections()
+@rare_collections
 def lower(
     functions: Sequence[Definition], options: Options, texts: Collection[str] = IR_STAGES, locations: bool = False
 ) -> Lowered:

@@ -1,0 +1,37 @@
+"""Garbage is collected less often while functions are lowered, and as before afterwards."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from aotensor.driver.garbage import rare_collections
+
+
+def test_thresholds_come_back() -> None:
+    before = gc.get_threshold()
+    inside = []
+
+    @rare_collections
+    def work(depth: int) -> int:
+        inside.append(gc.get_threshold()[0])
+        if depth:
+            work(depth - 1)
+        return 1 // (depth - 2)
+
+    assert work(1) == -1
+    assert min(inside) >= 50_000 and gc.get_threshold() == before
+    with pytest.raises(ZeroDivisionError):
+        work(2)
+    assert gc.get_threshold() == before
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        assert rare_collections(lambda: gc.get_threshold()[0])() == 0
+        assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)
