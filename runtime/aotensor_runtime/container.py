@@ -8,7 +8,7 @@ from typing import Final
 from aotensor_runtime import abi
 from aotensor_runtime.elf import ElfFile, Section
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, TooNewLibrary, TooOldLibrary
-from aotensor_runtime.manifest import Default, Manifest, ManifestError, read_abi_version
+from aotensor_runtime.manifest import SCHEMA, Default, Manifest, ManifestError, read_versions
 
 CHECKSUM_MAGIC: Final = b"AOTSUM\x02\0"
 CHECKSUM_SIZE: Final = len(CHECKSUM_MAGIC) + 32
@@ -60,7 +60,7 @@ class Container:
     def manifest(self) -> Manifest:
         """Raises: TooNewLibrary, TooOldLibrary, or DamagedLibrary for a manifest that breaks the schema."""
         text = (self.elf.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0")
-        version = read_abi_version(text)
+        version, schema = read_versions(text)
         if version > abi.ABI_VERSION:
             raise TooNewLibrary(
                 f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="upgrade aotensor"
@@ -69,6 +69,10 @@ class Container:
             raise TooOldLibrary(
                 f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="compile it again"
             )
+        if schema > SCHEMA:
+            raise TooNewLibrary("a later aotensor built this library", hint="upgrade aotensor")
+        if 0 < schema < SCHEMA:
+            raise TooOldLibrary("an earlier aotensor built this library", hint="compile it again")
         try:
             return Manifest.from_json(text)
         except ManifestError as error:

@@ -33,7 +33,7 @@ from aotensor_runtime.signature import (
 
 __all__ = [
     "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest",
-    "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_abi_version",
+    "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_versions",
     "signature_text", "validate",
 ]  # fmt: skip
 
@@ -158,16 +158,17 @@ class ValuePool:
         return bytes(self._data)
 
 
-def read_abi_version(text: bytes) -> int:
-    """ABI version of a manifest that may follow a later schema; 0 if it does not tell."""
+def read_versions(text: bytes) -> tuple[int, int]:
+    """ABI version and schema of a manifest that may follow another schema; 0 for what it does not tell."""
     if len(text) > MAX_BYTES:
-        return 0
+        return 0, 0
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
-        return 0
-    version = tree.get("abi") if isinstance(tree, dict) else None
-    return version if type(version) is int else 0
+        return 0, 0
+    found = [tree.get(name) if isinstance(tree, dict) else None for name in ("abi", "schema")]
+    abi, schema = (version if type(version) is int else 0 for version in found)
+    return abi, schema
 
 
 def validate(spec: FunctionSpec) -> None:

@@ -25,6 +25,7 @@ from aotensor.driver.linkage import read_linkage
 from aotensor_runtime import abi, mapping
 from aotensor_runtime.container import Container
 from aotensor_runtime.library import read
+from aotensor_runtime.manifest import SCHEMA
 
 
 def test_what_it_says(lib: runtime.Library, built: tuple[Path, Path]) -> None:
@@ -344,6 +345,11 @@ def test_too_new_and_too_old(built: tuple[Path, Path], tmp_path: Path) -> None:
     path.write_bytes(_with_manifest(built[0].read_bytes(), version, b'"abi":1,'))
     with pytest.raises(runtime.TooOldLibrary, match=f"ABI version 1, this runtime knows {abi.ABI_VERSION}"):
         runtime.load(path)
+    schema = b'"schema":%d' % SCHEMA
+    for found, kind, text in ((b"9", runtime.TooNewLibrary, "a later"), (b"1", runtime.TooOldLibrary, "an earlier")):
+        path.write_bytes(_with_manifest(built[0].read_bytes(), schema, b'"schema":' + found))
+        with pytest.raises(kind, match=f"{text} aotensor built this library"):
+            runtime.load(path)
     data = bytearray(built[0].read_bytes())
     section = read(bytes(data)).elf.sections[abi.CHECKSUM_SECTION]
     for version, kind, text in ((9, runtime.TooNewLibrary, "a later"), (1, runtime.TooOldLibrary, "an earlier")):
