@@ -36,3 +36,9 @@ def test_tiles_of_scattered_sums_keep_every_dependence() -> None:
     derivatives = Lop([at.tanh(A @ X)], [X], [C])
     f = aot.function([A, X, C, D], [*derivatives, *Rop(derivatives, [X], [D])], name="curved")
     lower([f], Options(verify=True))
+
+
+def test_entries_of_rows_in_a_block_keep_every_dependence() -> None:
+    """A value of entries is written and read in different phases of one block of rows."""
+    x, A = at.vector("x"), sp.csc_matrix("A", shape=(None, 2))
+    lower([aot.function([x, A], A * (x[:, None] * at.cos(x)[None, :]), name="scaled")], Options(verify=True))

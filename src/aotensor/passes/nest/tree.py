@@ -55,11 +55,17 @@ def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, SSAValu
     for axis, index in enumerate(subscripts):
         if isinstance(index, BlockArgument):
             inner = index.block.parent_op()
-            if isinstance(inner, EntriesOp) and inner.slice is counter:
+            if isinstance(inner, EntriesOp) and (inner.slice is counter or _is_in_block(inner.slice, counter)):
                 return axis, inner.indptr
-            if isinstance(inner, ForOp) and inner.lower is counter:
+            if _is_in_block(index, counter):
                 return axis, None
     return None
+
+
+def _is_in_block(index: SSAValue, start: SSAValue) -> bool:
+    """Does an index count the iterations of the block that begins at another one?"""
+    loop = index.block.parent_op() if isinstance(index, BlockArgument) else None
+    return isinstance(loop, ForOp) and loop.lower is start
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:
