@@ -350,7 +350,7 @@ def stage_text(
         return lowered.texts[stage]
     if stage == "llvm":
         return str(emit(lowered))
-    library = make_library(lowered, functions[0].name)
+    library = make_library(lowered, functions[0].name, is_shipped=False)
     return lowered.machine.assembly(library.optimised) if stage == "asm" else str(library.optimised)
 
 

@@ -95,7 +95,7 @@ class TreeEmitter:
             return
         jam, lanes = loop.number("jam"), loop.number("lanes")
         if lanes > 1 and loop.masked is not None:
-            self._masked(loop, frames, low, high, lanes)
+            self._range(loop, frames, low, high, lanes, lanes=lanes, is_masked=True)
             return
         if lanes > 1:
             assert low == 0 and high == lanes, "a loop of several vectors"
@@ -132,55 +132,41 @@ class TreeEmitter:
         step: Extent,
         jam: int = 1,
         lanes: int = 1,
+        is_masked: bool = False,
     ) -> None:
-        """Iterations from low to high: one by one, `jam` at once, or as the lanes of vectors."""
+        """Iterations from low to high: one by one, `jam` at once, or as the lanes of vectors.
+
+        is_masked: a vector may reach beyond the last iteration; sums keep the lanes that do.
+        """
         carried = list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
         before = [_held(holder, x) for holder, x in carried]
-        vectors = Lanes(loop.counter, lanes) if lanes > 1 else None
 
         def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
             for (holder, x), value in zip(carried, values, strict=True):
                 holder.registers[x] = value.ssa
             rows = [self.b.add(counter, self.b.index(row)) if row else counter for row in range(jam)]
+            mask = self._mask(self.b.sub(self.b.index(high), counter), lanes) if is_masked else None
+            vectors = Lanes(loop.counter, lanes, mask) if lanes > 1 else None
             self.emit(loop.body.block.ops, [f.inside({loop.counter: row.ssa}, vectors) for f in frames for row in rows])
-            self.b.belongs_to(loop)
-            return [_held(holder, x) for holder, x in carried]
+            after = [_held(holder, x) for holder, x in carried]
+            if mask is None:
+                return after
+            kept = zip(after, values, strict=True)
+            return [self.b.emit(arith.SelectOp(mask, new.ssa, old.ssa), "raw") for new, old in kept]
 
         initial = before
-        if vectors is not None:
+        if lanes > 1:
             initial = [Scalar(self.b.zero_vector(VectorType(x.ssa.type, [lanes])), "raw") for x in before]
         results = self.b.loop(
-            low, high, initial, body, step,
+            low, high, initial, body, step, is_vectorisable=not is_masked,
             is_parallel=loop.parallel is not None, is_short=loop.short is not None,
         )  # fmt: skip
         for (holder, x), old, value in zip(carried, before, results, strict=True):
-            holder.registers[x] = value.ssa if vectors is None else self.b.add_lanes(value.ssa, old.ssa)
+            holder.registers[x] = value.ssa if lanes == 1 else self.b.add_lanes(value.ssa, old.ssa)
 
-    def _masked(self, loop: LoopOp, frames: Sequence[Frame], low: Extent, high: Extent, lanes: int) -> None:
-        """All iterations as vectors, under a mask for those that are there; sums keep the lanes that are not."""
-        (frame,) = frames
-        carried = _updated(loop)
-        holders = [frame.holder(x) for x in carried]
-        before = [_held(holder, x) for holder, x in zip(holders, carried, strict=True)]
-
-        def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
-            count = self.b.sub(self.b.index(high), counter)
-            mask = self.b.emit(vector.CreateMaskOp([count.ssa], VectorType(i1, [lanes])), "raw").ssa
-            for holder, x, value in zip(holders, carried, values, strict=True):
-                holder.registers[x] = value.ssa
-            self.emit(
-                loop.body.block.ops, [frame.inside({loop.counter: counter.ssa}, Lanes(loop.counter, lanes, mask))]
-            )
-            after = [_held(holder, x) for holder, x in zip(holders, carried, strict=True)]
-            kept = [arith.SelectOp(mask, new.ssa, old.ssa) for new, old in zip(after, values, strict=True)]
-            return [self.b.emit(op, "raw") for op in kept]
-
-        initial = [Scalar(self.b.zero_vector(VectorType(x.ssa.type, [lanes])), "raw") for x in before]
-        results = self.b.loop(
-            low, high, initial, body, lanes, is_vectorisable=False, is_parallel=loop.parallel is not None
-        )
-        for holder, x, old, value in zip(holders, carried, before, results, strict=True):
-            holder.registers[x] = self.b.add_lanes(value.ssa, old.ssa)
+    def _mask(self, count: Scalar, lanes: int) -> SSAValue:
+        """The first lanes, as many as are left."""
+        return self.b.emit(vector.CreateMaskOp([count.ssa], VectorType(i1, [lanes])), "raw").ssa
 
     # --- statements ----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.types import f64, i32, i64
 from aotensor.passes.nest.jam import is_reassociable, known_extent
-from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.strides import is_contiguous, stride_along
 from aotensor.passes.nest.tree import is_register
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -69,10 +69,8 @@ def _is_plain(statement: DoOp, loop: ForOp) -> bool:
     """True for arithmetic of float64 on what lies in memory slice by slice, or is the same for all slices."""
     if statement.scatter is not None or any(x.type != f64 for x in statement.body.block.args):
         return False
-    for _, subscripts in (*statement.reads, *statement.writes):
-        strides = [stride_along(i, loop.counter) for i in subscripts]
-        if any(strides) and (any(strides[:-1]) or strides[-1] != 1):
-            return False
+    if not all(is_contiguous(subscripts, loop.counter) for _, subscripts in (*statement.reads, *statement.writes)):
+        return False
     for x, subscripts in statement.writes:
         is_sum = isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
         if is_sum and not adds(statement):

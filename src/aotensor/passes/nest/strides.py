@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -18,6 +20,12 @@ def stride_along(index: Subscript, counter: SSAValue) -> int | None:
     if isinstance(index, int) or isinstance(index.owner, Block):
         return 0
     return _of(index.owner, counter)
+
+
+def is_contiguous(subscripts: Sequence[Subscript], counter: SSAValue) -> bool:
+    """Does an access meet neighbours in memory from one iteration to the next, or always the same element?"""
+    strides = [stride_along(i, counter) for i in subscripts]
+    return all(s == 0 for s in strides[:-1]) and (not strides or strides[-1] in (0, 1))
 
 
 def _of(op: Operation, counter: SSAValue) -> int | None:

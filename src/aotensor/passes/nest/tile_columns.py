@@ -22,7 +22,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
-from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.strides import is_contiguous, stride_along
 from aotensor.passes.nest.tree import is_register
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -78,10 +78,8 @@ def _goes_by_vectors(statement: DoOp, columns: ForOp) -> bool:
     if len(statement.outputs) != 1:
         return False
     counter = columns.counter
-    for _, subscripts in (*statement.reads, *statement.writes):
-        strides = [stride_along(i, counter) for i in subscripts]
-        if any(strides) and (any(strides[:-1]) or strides[-1] != 1):
-            return False
+    if not all(is_contiguous(subscripts, counter) for _, subscripts in (*statement.reads, *statement.writes)):
+        return False
     ((x, written),) = statement.writes
     fits = columns.is_ancestor(x.owner) if is_register(x) else stride_along(written[-1], counter) == 1
     return fits and all(_is_plain(op, counter) for op in statement.body.block.ops)

@@ -22,7 +22,7 @@ from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.passes.expand_math import function_of
 from aotensor.passes.nest.jam import known_extent
 from aotensor.passes.nest.row_vectors import adds
-from aotensor.passes.nest.strides import stride_along
+from aotensor.passes.nest.strides import is_contiguous, stride_along
 from aotensor.passes.nest.tree import is_register
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight
@@ -81,10 +81,8 @@ def _goes_by_vectors(statement: DoOp, loop: ForOp) -> bool:
     """Are elements neighbours in all that a statement touches, or all the same, and its body arithmetic?"""
     if statement.scatter is not None:
         return False
-    for _, subscripts in (*statement.reads, *statement.writes):
-        strides = [stride_along(i, loop.counter) for i in subscripts]
-        if any(strides) and (any(strides[:-1]) or strides[-1] != 1):
-            return False
+    if not all(is_contiguous(subscripts, loop.counter) for _, subscripts in (*statement.reads, *statement.writes)):
+        return False
     for x, subscripts in statement.writes:
         is_sum = is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
         if is_sum and not adds(statement):
