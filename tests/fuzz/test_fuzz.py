@@ -91,6 +91,17 @@ def test_a_derivative_that_is_a_little_wrong_is_found(monkeypatch: pytest.Monkey
     assert {x.kind for x in graph_worker.findings([PLAIN])} == {"lop", "hvp"}
 
 
+def test_rounding_of_terms_that_cancel_is_no_finding() -> None:
+    """The derivative is 0, and differences give the rounding of e²⁰ˣ over the step."""
+    steps = (
+        Step("a", "at.exp(20 * x)", "np.exp(20 * x)", ("x",)),
+        Step("b", "a - a.mean()", "a - a.mean()", ("a",)),
+        Step("c", "b.sum()", "b.sum()", ("b",)),
+    )
+    program = replace(PLAIN, dims=(("n", tuple(range(5, 35))),), steps=steps, outputs=("c",), wants=("lop",))
+    assert graph_worker.findings([program]) == []
+
+
 def test_a_value_that_is_wrong_is_found() -> None:
     other = replace(PLAIN.steps[1], meaning="np.sin(a) + 1e-7")
     found = graph_worker.findings([replace(PLAIN, steps=(PLAIN.steps[0], other, *PLAIN.steps[2:]))])

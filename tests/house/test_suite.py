@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def test_what_is_shown_again_waits_for_all(options: list[str], outcome: str, tmp
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", *options]
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
     assert outcome in done.stdout, done.stdout + done.stderr
+
+
+def test_modules_have_names_of_their_own() -> None:
+    """Folders of tests are no packages: pytest takes two modules of one name for one module, and stops."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py")
+    assert [name for name, n in names.items() if n > 1] == []
 
 
 def test_the_ci_hands_its_options_on() -> None:

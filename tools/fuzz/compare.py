@@ -12,13 +12,13 @@ from tools.fuzz import values
 from tools.fuzz.oracle import Array, Matrix
 from tools.fuzz.program import WIDE, Built, Program, arguments, meanings, widened
 
-STEP: Final = WIDE(2.0) ** -26
-"""Of differences in extended precision: 1e-11 by rounding. Rules keep a hundred times as far from kinks and ties."""
-WIDE_STEP: Final = WIDE(2.0) ** -10
-"""Of second differences: about 1e-6 by the step, less by extrapolation, and 1e-13 by rounding."""
+STEPS: Final = WIDE(2.0) ** -26, WIDE(2.0) ** -21
+"""Of differences in extended precision: 1e-11 by rounding. Rules keep a hundred times as far from kinks and ties.
+The second decides whether the first says anything: rounding of large terms that cancel is a matter of the step."""
 
-NEAR_STEP: Final = WIDE(2.0) ** -18
-"""Of second differences that must agree with those of wide steps: 1e-8 by rounding."""
+SECOND_STEPS: Final = WIDE(2.0) ** -10, WIDE(2.0) ** -18
+"""Of second differences: about 1e-6 by the step, less by extrapolation, and 1e-13 by rounding; the other is near enough
+to see kinks between them, at 1e-8 by rounding."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,8 @@ class _Check:
                 d = self._on_pattern(name, self._directions(seed)[name])
                 mine = np.sum(dense(derivative) * d)
                 size = np.sum(np.abs(dense(derivative) * d))
-                try:
-                    exact, doubt = _derivative(partial(self._cost_along, {name: d}), STEP)
-                except (ValueError, IndexError):  # extents that depend on values
-                    continue
-                wrong += self._verdict("lop", f"lop of {name}, sample {sample}", mine, exact, doubt, size, 1e-7)
+                exact = partial(_derivative, partial(self._cost_along, {name: d}))
+                wrong += self._verdict("lop", f"lop of {name}, sample {sample}", mine, exact, size)
         return wrong
 
     def _on_pattern(self, name: str, d: Any) -> Any:
@@ -190,16 +187,8 @@ class _Check:
         wrong: list[Finding] = []
         directions = {name: dense(self.slots[f"d_{name}"]).astype(WIDE) for name in self.wrt}
         for name, tangent in found.items():
-            try:
-                exact, doubt = _derivative(partial(self._value_along, directions, name), STEP)
-            except (ValueError, IndexError):
-                continue
-            mine = dense(tangent)
-            if mine.shape != np.shape(exact):
-                wrong += self._finding("rop", f"rop of {name}, sample {sample}", f"{mine.shape}, not {np.shape(exact)}")
-                continue
-            size = np.abs(exact).max(initial=0) + 1
-            wrong += self._verdict("rop", f"rop of {name}, sample {sample}", mine, exact, doubt, size, 1e-7)
+            exact = partial(_derivative, partial(self._value_along, directions, name))
+            wrong += self._verdict("rop", f"rop of {name}, sample {sample}", dense(tangent), exact)
         return wrong
 
     def curvature(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
@@ -218,24 +207,41 @@ class _Check:
         def second(h: Any) -> Any:
             return (cost(h, h) - cost(h, -h) - cost(-h, h) + cost(-h, -h)) / (4 * h * h)
 
-        try:
-            fine, rough = second(WIDE_STEP / 2), second(WIDE_STEP)
-        except (ValueError, IndexError):
-            return wrong
-        exact, doubt = (4 * fine - rough) / 3, abs(fine - rough)
-        wrong = self._verdict("hvp", f"hvp, sample {sample}", mine, exact, doubt, size, 1e-6)
-        near = second(NEAR_STEP) if wrong else exact
-        return [] if abs(near - exact) > 1e-3 * abs(mine - exact) else wrong  # a kink lies between the steps
+        def extrapolated(h: Any) -> tuple[Any, Any]:
+            fine, rough = second(h / 2), second(h)
+            return (4 * fine - rough) / 3, abs(fine - rough)
+
+        return self._verdict("hvp", f"hvp, sample {sample}", mine, extrapolated, size, SECOND_STEPS, 1e-6)
 
     def _verdict(
-        self, kind: str, where: str, mine: Any, exact: Any, doubt: Any, size: Any, rtol: float
+        self,
+        kind: str,
+        where: str,
+        mine: Any,
+        differences: Callable[[Any], tuple[Any, Any]],
+        size: Any = None,
+        steps: tuple[Any, Any] = STEPS,
+        rtol: float = 1e-7,
     ) -> list[Finding]:
-        """doubt: how far two steps differ; much of it means that a kink lies between, and nothing follows."""
-        allowed = max(rtol, 10 * self.rtol) * (size + 1e-3) + 2 * doubt
-        wrong = np.asarray(~(np.abs(mine - exact) <= allowed))
-        if not wrong.any() or np.max(doubt, initial=0) > 1e-3 * np.max(size + 1, initial=0):
+        """A derivative beside differences, where those of another step say the same.
+
+        differences: from a step, the derivative and how far two steps differ;  size: of the terms that were added up
+        Nothing follows where extents depend on values, or where the differences differ among themselves: a kink lies
+        between the steps, or rounding of large terms is all there is.
+        """
+        try:
+            exact, doubt = differences(steps[0])
+            if np.shape(mine) != np.shape(exact):
+                return self._finding(kind, where, f"{np.shape(mine)}, not {np.shape(exact)}")
+            size = np.abs(exact).max(initial=0) + 1 if size is None else size if np.isfinite(size) else 0
+            wrong = ~(np.abs(mine - exact) <= max(rtol, 10 * self.rtol) * (size + 1e-3) + 2 * doubt)
+            if not np.any(wrong) or np.max(doubt, initial=0) > 1e-3 * (size + 1):
+                return []
+            other, _ = differences(steps[1])
+        except (ValueError, IndexError):
             return []
-        return self._finding(kind, where, _difference(np.asarray(mine), np.asarray(exact), wrong))
+        wrong &= ~(np.abs(other - exact) > 1e-2 * np.abs(mine - exact))
+        return self._finding(kind, where, _difference(np.asarray(mine), exact, wrong)) if np.any(wrong) else []
 
 
 def _derivative(f: Callable[[Any], Any], h: Any) -> tuple[Any, Any]:
@@ -246,6 +252,7 @@ def _derivative(f: Callable[[Any], Any], h: Any) -> tuple[Any, Any]:
 
 def _difference(mine: Array, exact: Array, wrong: Array) -> str:
     """Some elements that differ."""
+    wrong, exact = np.asarray(wrong), np.asarray(exact)
     places = np.argwhere(wrong)[:3]
     shown = [f"[{', '.join(map(str, p))}] {mine[tuple(p)]:.12g}, expected {exact[tuple(p)]:.12g}" for p in places]
     return f"{int(wrong.sum())} of {wrong.size} elements: " + "; ".join(shown)
