@@ -152,3 +152,15 @@ def test_other_programs_keep_their_values() -> None:
         module.verify()
         for x, y in zip(interpret(module, name, *arrays), before, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_what_a_tensor_holds_is_not_computed_again() -> None:
+    """The sine and its power are per row, the logarithm is per pair of rows."""
+    x = at.dvector("x")
+    v = (2.0 + at.sin(x)) ** -1.5
+    w = at.switch(v > 0.3, at.tanh(v), 2.0 * v)
+    module, _ = build([Program("f", (("x", x),), (("y", at.log(at.sigmoid(at.outer(w, w) + w))),))])
+    PassRunner().run(module, TENSOR_RECIPE)
+    text = str(module)
+    assert text.count("math.sin") == text.count("math.tanh") == 1
+    assert "call @aot.softplus" in text and "call @aot.sigmoid" not in text

@@ -4,8 +4,8 @@
     %r = generic ins(%e) { 1 + … }                   log(1 + exp(x)), with x read through the maps of both
     %y = generic ins(%r) { log }
 
-A reader looks through its inputs into the bodies that made them. What it finds it can use in its own body: reads become
-inputs of the reader, operations are copied. The producers stay what they are, for their other readers.
+A reader looks through its inputs into the bodies that made them. What it finds it can use in its own body: what is a
+tensor becomes an input of the reader, operations in between are copied, once. The producers stay what they are.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Reader:
     def __init__(self, op: GenericOp | None) -> None:
         self.op = op
         self.reads: list[tuple[SSAValue, AffineMap]] = _reads(op) if op is not None else []
+        self._copies: dict[Term, SSAValue] = {}
 
     def term(self, value: SSAValue) -> Term:
         """What a value of the reader's body is."""
@@ -122,6 +123,10 @@ class Reader:
             return self._read(term)
         if term.scope is None or term.scope is self.op:
             return term.value
+        if (whole := _stored(term)) is not None:
+            return self._read(whole)
+        if term in self._copies:  # in front of an operation before this one
+            return self._copies[term]
         owner, block = term.value.owner, before.parent
         assert isinstance(owner, Operation) and block is not None
         if isinstance(owner, IndexOp):
@@ -133,6 +138,7 @@ class Reader:
             resolved = {x: self._resolve(x, term.scope, term.map) for x in scalars}
             copy = owner.clone({x: self.materialise(t, before) for x, t in resolved.items()})
         block.insert_op_before(copy, before)
+        self._copies[term] = copy.results[0]
         return copy.results[0]
 
     def _read(self, term: Term) -> SSAValue:
@@ -203,6 +209,15 @@ def erase_dead(block: Block) -> None:
         has_no_effect = isinstance(op, GenericOp | func.CallOp) or is_side_effect_free(op)
         if has_no_effect and op.results and not any(r.uses for r in op.results):
             Rewriter.erase_op(op)
+
+
+def _stored(term: Term) -> Term | None:
+    """The tensor that an elementwise operation makes of a value of its body, if it gives that away."""
+    assert term.scope is not None
+    yielded = term.scope.body.block.last_op
+    assert yielded is not None
+    found = [result for x, result in zip(yielded.operands, term.scope.results, strict=True) if x is term.value]
+    return Term(found[0], None, term.map) if found else None
 
 
 def _reads(op: GenericOp) -> list[tuple[SSAValue, AffineMap]]:
