@@ -21,6 +21,7 @@ written once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -193,12 +194,20 @@ class DoOp(IRDLOperation):
         self.properties["positions"] = _positions(accesses)
 
     @property
+    def accesses(self) -> list[list[Subscript]]:
+        """The subscripts of all accesses, inputs first."""
+        values = iter(self.subscripts)
+        return [
+            [next(values) if n == DYNAMIC_INDEX else int(n) for n in row.get_values()] for row in self.positions.data
+        ]
+
+    @property
     def reads(self) -> list[tuple[SSAValue, list[Subscript]]]:
-        return [(x, self.access(k)) for k, x in enumerate(self.inputs)]
+        return list(zip(self.inputs, self.accesses, strict=False))
 
     @property
     def writes(self) -> list[tuple[SSAValue, list[Subscript]]]:
-        return [(x, self.access(len(self.inputs) + k)) for k, x in enumerate(self.outputs)]
+        return list(zip(self.outputs, self.accesses[len(self.inputs) :], strict=True))
 
     def verify_(self) -> None:
         tensors = [*self.inputs, *self.outputs]
@@ -249,8 +258,13 @@ def _values(accesses: Iterable[Sequence[Subscript]]) -> list[SSAValue]:
 
 
 def _positions(accesses: Iterable[Sequence[Subscript]]) -> ArrayAttr[DenseArrayBase[I64]]:
-    rows = [[i if isinstance(i, int) else DYNAMIC_INDEX for i in indices] for indices in accesses]
-    return ArrayAttr(DenseArrayBase.from_list(i64, row) for row in rows)
+    rows = (tuple(i if isinstance(i, int) else DYNAMIC_INDEX for i in indices) for indices in accesses)
+    return ArrayAttr(map(_row, rows))
+
+
+@lru_cache(1024)
+def _row(positions: tuple[int, ...]) -> DenseArrayBase[I64]:
+    return DenseArrayBase.from_list(i64, positions)
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -285,6 +285,10 @@ class FunctionEmitter:
 
     def _emit_plain(self, op: Operation) -> None:
         match op:
+            case arith.ConstantOp() if isinstance(op.result.type, TensorType):
+                self.buffers[op.result] = constant_buffer(self.b, self.module, op)
+            case _ if op.name.startswith(("arith.", "math.")):  # most of a long program
+                self.tree.emit([op], [self.root])
             case tensor.ExtractOp():
                 self._emit_extract(op)
             case ReshapeOp():
@@ -309,8 +313,6 @@ class FunctionEmitter:
             case ProductOp():
                 blas = no_blas(self.b) if op.pinned is not None else self.outside.blas
                 lower_product(self.b, self, self.module, op, blas)
-            case arith.ConstantOp() if isinstance(op.result.type, TensorType):
-                self.buffers[op.result] = constant_buffer(self.b, self.module, op)
             case _:
                 self.tree.emit([op], [self.root])
 

@@ -10,11 +10,12 @@ Nothing is decided here: what runs inside what, what is jammed and what lives wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from xdsl.dialects import arith, func, tensor, vector
 from xdsl.dialects.builtin import IndexType, VectorType, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.index_builder import Extent
@@ -237,7 +238,7 @@ class TreeEmitter:
         kind = next((x.type for x in operands if isinstance(x.type, VectorType)), None)
         copy: Operation
         if kind is None:
-            copy = op.clone(dict(zip(op.operands, operands, strict=True)))
+            copy = _on(op, operands, None)
         else:
             (lanes,) = kind.get_shape()
             if isinstance(op, arith.ExtSIOp | arith.IndexCastOp):
@@ -246,12 +247,10 @@ class TreeEmitter:
             wide = [self._spread(x, lanes, frame) for x in operands]
             if isinstance(op, func.CallOp):
                 symbol = vector_symbol(op.callee.root_reference.data, lanes)
-                copy = func.CallOp(symbol, wide, [VectorType(x.type, [lanes]) for x in op.results])
+                copy = func.CallOp(symbol, wide, [_vector(x.type, lanes) for x in op.results])
                 copy.location = op.location
             else:
-                copy = op.clone(dict(zip(op.operands, wide, strict=True)))
-            for result, old in zip(copy.results, op.results, strict=True):
-                result._type = VectorType(old.type, [lanes])
+                copy = _on(op, wide, lanes)
         self.b.builder.insert(copy)
         values.update(zip(op.results, copy.results, strict=True))
 
@@ -260,8 +259,26 @@ class TreeEmitter:
         if isinstance(x.type, VectorType):
             return x
         if (x, lanes) not in frame.vectors:
-            frame.vectors[x, lanes] = self.b.emit(vector.BroadcastOp(x, VectorType(x.type, [lanes])), "raw").ssa
+            frame.vectors[x, lanes] = self.b.emit(vector.BroadcastOp(x, _vector(x.type, lanes)), "raw").ssa
         return frame.vectors[x, lanes]
+
+
+def _on(op: Operation, operands: Sequence[SSAValue], lanes: int | None) -> Operation:
+    """The same operation on other operands, with results of so many lanes."""
+    if op.regions:  # a loop of numbers
+        assert lanes is None
+        return op.clone(dict(zip(op.operands, operands, strict=True)))
+    types = [x.type if lanes is None else _vector(x.type, lanes) for x in op.results]
+    made = type(op).create(
+        operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
+    )
+    made.location = op.location
+    return made
+
+
+@lru_cache(256)
+def _vector(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    return VectorType(element, [lanes])
 
 
 def _held(holder: Frame, x: SSAValue) -> Scalar:

@@ -58,6 +58,8 @@ class Extents:
             self._shapes[x] = tuple(keys)
 
     def _read(self, op: Operation) -> None:
+        if op.name.startswith(("arith.", "math.")) and op.name != arith.ConstantOp.name:
+            return  # numbers, most of a long program: asked before all that follows
         match op:
             case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
                 self._same[op.result] = op.value.value.data

@@ -56,7 +56,8 @@ class _Placement:
 
     def __post_init__(self) -> None:
         self.path = loops_around(self.writer)
-        self.written = next(s for x, s in self.writer.writes if x is self.value.result)
+        number = len(self.writer.inputs) + list(self.writer.outputs).index(self.value.result)
+        self.written = self.writer.access(number)
         is_index = [axis_of(self.written, loop) is not None for loop in self.path]
         self.is_sum = self.value.init is not None and False in is_index
         self.complete = is_index.index(False) if self.is_sum else len(self.path)
@@ -169,6 +170,8 @@ class _Placement:
 
     def _access(self, statements: Sequence[DoOp], target: SSAValue, kept: Sequence[int]) -> None:
         """Let statements access the target, along its axes, in place of the value."""
+        if kept and len(kept) == len(self.written):  # they will, when it takes the place of the value
+            return
 
         def changed(x: SSAValue, subscripts: list[Subscript]) -> tuple[SSAValue, list[Subscript]]:
             return (target, [subscripts[axis] for axis in kept]) if x is self.value.result else (x, subscripts)
