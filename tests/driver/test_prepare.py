@@ -89,7 +89,7 @@ def test_a_graph_without_composites_is_the_same() -> None:
 
 def test_new_nodes_keep_the_line_of_what_they_replace() -> None:
     y = Softsign()(X)
-    z = at.exp(y)
+    z = y.sum()
     (found,) = prepare([z], [X])
     assert {str(node.outputs[0].site) for node in toposort([found])} == {str(y.site), str(z.site)}
 

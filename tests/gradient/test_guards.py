@@ -237,7 +237,8 @@ def test_a_choice_inside_of_the_same_choice_is_made_already() -> None:
     y = aot.ifelse(c > 0, at.sin(aot.ifelse(c > 0, x**2, at.log(x))), x)
     f = prepare([y], [x, c])
     (branch,) = [node for node in toposort(f) if isinstance(node.op, Branch)]
-    assert [node.op.name for node in branch.op.then.nodes] == ["sqr", "sin"]  # type: ignore[attr-defined]
+    (fused,) = branch.op.then.nodes  # type: ignore[attr-defined]
+    assert [node.op.name for node in fused.op.body.nodes] == ["sqr", "sin"]
     np.testing.assert_allclose(both([y], {x: E, c: 1.0})[0], np.sin(E**2))
 
 

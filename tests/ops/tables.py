@@ -25,6 +25,7 @@ from aotensor.core.types import Array
 from aotensor.graph.subgraph import all_nodes
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.fused import Fused
 
 Lowering: TypeAlias = tuple[object, ...]
 
@@ -53,7 +54,9 @@ def lowerings(program: RowProgram) -> frozenset[Lowering]:
     f = program.function
     values = dict(zip(f.arguments.values(), program.arrays, strict=True))
     found: set[Lowering] = {("returned", x in values, isinstance(x, Constant), *_kind(x)) for x in f.results.values()}
-    for node in all_nodes(list(f.flat.results.values())):
+    for node in all_nodes(list(f.flat.results.values())):  # with those that are fused
+        if isinstance(node.op, Fused):
+            continue
         op = re.sub(r"-?\d+(\.\d+)?", "#", str(node.op))
         if isinstance(node.op, Elementwise):
             found |= {(op, *(x.dtype for x in node.inputs)), ("elementwise", *(_dims(x) for x in node.inputs))}

@@ -20,7 +20,6 @@ from optimisation_programs import (
 )
 from switches import (
     Row,
-    apply_each,
     body,
     has,
     lacks,
@@ -31,6 +30,7 @@ from switches import (
 )
 from xdsl.dialects import arith, math
 
+import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.ops.contract import Contract
@@ -49,7 +49,7 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
     # --- graph to graph ---------------------------------------------------------------------------------------------
     Row(
         "equal computations are one",
-        replaced("aotensor.ir.import_graph:_Importer._apply", apply_each),
+        without_pass("cse"),
         of_vector(lambda x: at.exp(x) + at.exp(x).sum()),
         "tensor",
         has(r"math\.exp", 1),
@@ -107,8 +107,8 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         "two numbers scale at once",
         without_rule(SPARSE, MulSD),
         of_sparse(lambda A, D, v, E, s, B: sp.csm_data((A * s) * s)),
-        "tensor",
-        has(r"linalg\.generic", 1),
+        "graph-opt",
+        has(r"\] = mul\(", 1),
     ),
     # --- loops and branches -----------------------------------------------------------------------------------------
     Row("loops are merged", without_pass("merge-loops"), recurrent, "tensor", has(r"aot\.scan", 2)),
@@ -190,8 +190,16 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         "elementwise operations are one",
         without_pass("fuse-elementwise"),
         of_vector(lambda x: at.exp(x) * 2.0 + x),
-        "tensor-opt",
+        "tensor",
         has(r"linalg\.generic", 1),
+    ),
+    Row(
+        "gradients do not wait for what they begin with",
+        without_pass("resolve-extents"),
+        of_vector(lambda x: aot.grad(at.tanh(at.exp(x) * 2.0).sum(), x)),
+        "graph-opt",
+        has(r"= fused\(", 1),
+        part="",
     ),
     Row(
         "stabilize",

@@ -16,8 +16,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import aotensor as aot
-from aotensor.driver import prepare
 from aotensor.driver.recipe import Options, stage_text
+from aotensor.graph.passes.pipeline import Pipeline
 from aotensor.passes.pipeline import Pass, PassRunner
 from aotensor.passes.target import Target
 
@@ -61,14 +61,14 @@ class Row:
 
 def without_pass(name: str) -> Switch:
     """The pass does not run, on graphs or on modules."""
-    run = PassRunner.run
+    run, at = PassRunner.run, Pipeline.at
 
     def some(self: PassRunner, module: ModuleOp, passes: Sequence[Pass]) -> None:
         run(self, module, [step for step in passes if step.name != name])
 
     def off(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(PassRunner, "run", some)
-        patch.setattr(prepare, "LOOP_PASSES", [step for step in prepare.LOOP_PASSES if step.name != name])
+        patch.setattr(Pipeline, "at", lambda self, level: [one for one in at(self, level) if one.name != name])
 
     return Switch((name,), off)
 
@@ -140,10 +140,3 @@ def body(holds: Holds) -> Holds:
         return found is not None and holds(found.group())
 
     return check
-
-
-# --- in place of functions ----------------------------------------------------------------------------------------
-
-
-def apply_each(self: Any, node: Any) -> Any:
-    return self._lower(node, [self.values[x] for x in node.inputs])

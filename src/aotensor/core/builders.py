@@ -113,6 +113,10 @@ class TensorBuilder(Protocol):
         """
         ...
 
+    def fused(self, body: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The outputs of a subgraph of elementwise ops, computed together element by element."""
+        ...
+
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: ScalarFunction) -> Tensor:
         """out[i, j, …] = fn(builder, i, j, …): gathers, slices, patterns. Reads go through `builder.load`."""
         ...

@@ -196,6 +196,11 @@ def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     return tuple(merged)
 
 
+def dim_name(argument: str, axis: int, dim: Dim) -> str:
+    """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
+    return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"
+
+
 def normalise_axis(axis: int, rank: int) -> int:
     """A non-negative axis.   Raises: GraphTypeError for a non-integer, AxisOutOfRange (ValueError) otherwise."""
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer):

@@ -8,6 +8,7 @@ two loops            →    one loop                merge-loops
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from aotensor.graph.expansion import expanded_once
@@ -15,6 +16,8 @@ from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.run import GraphPass, PassRecord, run_passes
 from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.fuse import fuse_elementwise
+from aotensor.ops.elementwise.resolve_extents import resolve_extents
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
 from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_behind_loops
 from aotensor.ops.scan.rewrite.merge import merge_loops
@@ -41,10 +44,10 @@ def passes_over(
     expanded = list(outputs)
     for record, expanded in run_passes(outputs, stop, [EXPAND]):
         yield record, expanded
-    if has_loops(expanded, stop):
-        by_name = {step.name: step for step in LOOP_PASSES}
-        chosen = [by_name[one.name] for one in pipeline.at("graph") if one.name in by_name]
-        yield from run_passes(expanded, stop, chosen)
+    chosen = [_BY_NAME[one.name] for one in pipeline.at("graph") if one.name != EXPAND.name]
+    if not has_loops(expanded, stop):
+        chosen = [step for step, _ in groupby(step for step in chosen if step not in LOOP_PASSES)]
+    yield from run_passes(expanded, stop, chosen)
 
 
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
@@ -60,16 +63,23 @@ def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -
 
 EXPAND: Final = GraphPass("expand", expand_composites)
 LOOP_PASSES: Final = (
-    GraphPass("cse", unify),
     GraphPass("merge-loops", merge_loops),
     GraphPass("dce", prune_loops),
     GraphPass("licm", hoist_from_loops),
     GraphPass("sink", sink_behind_loops),
-    GraphPass("licm", hoist_from_loops),  # what is stacked for the work behind a loop may not need it either
     GraphPass("join-windows", tidy),
-    GraphPass("cse", unify),
-    GraphPass("dce", prune_loops),
     GraphPass("sink-into-branches", sink_into_branches),
 )
-"""Passes about loops and branches, in the order in which they run."""
-GRAPH_RECIPE: Final = (EXPAND, *LOOP_PASSES)
+"""Passes about loops and branches."""
+_BY_NAME: Final = {
+    step.name: step
+    for step in (
+        EXPAND,
+        *LOOP_PASSES,
+        GraphPass("cse", unify),
+        GraphPass("resolve-extents", resolve_extents),
+        GraphPass("fuse-elementwise", fuse_elementwise, bodies_first=True),
+    )
+}
+GRAPH_RECIPE: Final = tuple(_BY_NAME[one.name] for one in DEFAULT.at("graph"))
+"""Passes over a graph with loops, in the order in which they run."""

@@ -16,7 +16,7 @@ from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.config import config
-from aotensor.core.types import Array
+from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.garbage import rare_collections
 from aotensor.driver.part_store import stored_part
@@ -29,7 +29,7 @@ from aotensor.graph.passes.run import PassRecord
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
-from aotensor.ir.build import BuiltFunction, Program, build, dim_name
+from aotensor.ir.build import BuiltFunction, Program, build
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES

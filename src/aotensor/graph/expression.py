@@ -91,12 +91,14 @@ class _Writer:
         if depth == 0:
             return "...", _ATOM
         text, strength = self.write_node(x.owner, x, depth)
-        is_part = len(x.owner.outputs) > 1 and x.owner.op.name not in ("csm_properties", "completed_shape")
+        is_part = len(x.owner.outputs) > 1 and x.owner.op.name not in ("csm_properties", "completed_shape", "fused")
         return (f"{text}[{x.index}]", _ATOM) if is_part else (text, strength)
 
     def write_node(self, node: Any, x: Any, depth: int) -> tuple[str, int]:
         """A node with an output x."""
         op, operands = node.op, node.inputs
+        if op.name == "fused":
+            return self.write(op.body.outputs[x.index], depth)
         if op.name in _TRANSPARENT or (op.name == "dimshuffle" and _keeps_order(op.pattern)):
             return self.write(operands[0], depth)
         if op.name in _INFIX and len(operands) > 1:

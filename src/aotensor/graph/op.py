@@ -31,6 +31,7 @@ from aotensor.errors import (
 from aotensor.graph.expression import placed
 from aotensor.graph.operations import sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
+from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable, as_tensor
 
 _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
@@ -61,6 +62,15 @@ class Apply:
         trace = _TRACE.get()
         if trace is not None:
             trace.append(self)
+
+    def on(self, inputs: Sequence[Variable]) -> Apply:
+        """The op on other inputs, in this one's line; itself if they are the same.   Raises: as `Op.apply`"""
+        if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
+            return self
+        with made_at(self.outputs[0].site):
+            if all(new.type == old.type for new, old in zip(inputs, self.inputs, strict=True)):
+                return Apply(self.op, inputs, [x.type for x in self.outputs])
+            return self.op.apply(*inputs)
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(map(str, self.inputs))})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from dataclasses import replace as changed_copy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from aotensor.core.types import Array
@@ -71,9 +71,13 @@ class Subgraph:
 
 def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
     """The subgraphs among the parameters of an op, by name."""
-    names: list[str] = [field.name for field in fields(op)] if is_dataclass(op) else []
-    known = [(name, getattr(op, name)) for name in names]
+    known = [(name, getattr(op, name)) for name in _parameters(type(op))]
     return [(name, value) for name, value in known if isinstance(value, Subgraph)]
+
+
+@cache
+def _parameters(kind: type[Op]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def with_bodies(
@@ -97,22 +101,21 @@ def with_bodies(
     return [known.get(x, x) for x in outputs]
 
 
-def all_nodes(outputs: Iterable[Variable]) -> list[Apply]:
-    """The nodes that outputs need, each before those inside of its subgraphs."""
+def all_nodes(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
+    """The nodes that outputs need, each before those inside of its subgraphs; nothing behind a variable in `stop`."""
     found: list[Apply] = []
-    for node in toposort(outputs):
+    for node in toposort(outputs, stop):
         found.append(node)
         for _, body in subgraphs(node.op):
-            found += all_nodes(body.outputs)
+            found += all_nodes(body.outputs, body.inputs)
     return found
 
 
 def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
     """The constants that outputs need, those inside of subgraphs included, in order of use."""
     bodies = [body for node in all_nodes(outputs) for _, body in subgraphs(node.op)]
-    return [
-        x for part in (outputs, *(body.outputs for body in bodies)) for x in leaves(part) if isinstance(x, Constant)
-    ]
+    parts = [leaves(outputs), *(leaves(body.outputs, body.inputs) for body in bodies)]
+    return [x for part in parts for x in part if isinstance(x, Constant)]
 
 
 def is_dual(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
-from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 
@@ -24,17 +23,14 @@ def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Varia
         made = seen.get(key)
         if made is not None and not all(isinstance(x, Constant) for x in inputs):
             applied("{} is computed once: it equals {}", node, made[0])
-        if made is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
-            with made_at(node.outputs[0].site):
-                made = node.op.apply(*inputs).outputs
-        made = seen[key] = node.outputs if made is None else made
+        made = seen[key] = node.on(inputs).outputs if made is None else made
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if new is not old)
     return [known.get(x, x) for x in outputs]
 
 
 def constant_key(x: Constant) -> Hashable:
-    """Equal for constants of one dtype and value."""
-    return x.dtype, x.tensor_type.shape, x.data.tobytes()
+    """Equal for constants of one dtype and value; a matrix is equal to itself alone."""
+    return x if x.is_sparse else (x.dtype, x.tensor_type.shape, x.data.tobytes())
 
 
 class Numbering:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from aotensor.core.types import Array
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, MissingInputError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, evaluated
-from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
 
@@ -21,24 +20,24 @@ def toposort(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> li
     blocked = set(stop)
     order: list[Apply] = []
     done: set[Apply] = set()
-    stack: list[tuple[Apply, Iterator[Variable]]] = []
     for output in outputs:
-        _push(output, blocked, done, stack)
+        first = output.owner
+        if first is None or output in blocked or first in done:
+            continue
+        done.add(first)
+        stack = [(first, iter(first.inputs))]
         while stack:
             node, pending = stack[-1]
-            child = next(pending, None)
-            if child is None:
+            for x in pending:
+                maker = x.owner
+                if maker is not None and maker not in done and x not in blocked:
+                    done.add(maker)
+                    stack.append((maker, iter(maker.inputs)))
+                    break
+            else:
                 stack.pop()
                 order.append(node)
-            else:
-                _push(child, blocked, done, stack)
     return order
-
-
-def _push(x: Variable, blocked: set[Variable], done: set[Apply], stack: list[tuple[Apply, Iterator[Variable]]]) -> None:
-    if x.owner is not None and x not in blocked and x.owner not in done:
-        done.add(x.owner)
-        stack.append((x.owner, iter(x.owner.inputs)))
 
 
 def leaves(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Variable]:
@@ -61,9 +60,8 @@ def replace(outputs: Sequence[Variable], replacements: Mapping[Variable, Variabl
     mapping: dict[Variable, Variable] = dict(replacements)
     for node in toposort(outputs, stop=replacements):
         inputs = [mapping.get(x, x) for x in node.inputs]
-        if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
-            with made_at(node.outputs[0].site):
-                copies = node.op.apply(*inputs).outputs
+        copies = node.on(inputs).outputs
+        if copies is not node.outputs:
             for old, new in zip(node.outputs, copies, strict=True):
                 new.name, new.site, new.origins = old.name, old.site, old.origins
                 mapping.setdefault(old, new)

@@ -1,4 +1,4 @@
-"""Graph → tensor IR: one SSA function over tensors, equal computations shared.
+"""Graph → tensor IR: one SSA function over tensors.
 
     func.func @logistic(%X: tensor<?x?xf64>, %y: tensor<?xf64>, …) -> (f64, tensor<?xf64>)
     func.func @logistic.extents(%X: …) -> (index, …)      run-time extents of all outputs
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotensor.core.types import Dim
+from aotensor.core.types import dim_name
 from aotensor.graph.expression import called
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
@@ -192,8 +192,3 @@ def _combined(op: Operation, parts: Sequence[str | None]) -> str | None:
     if op.name in _INFIX:
         return f"({parts[0]} {_INFIX[op.name]} {parts[1]})"
     return f"{_CALLS.get(op.name, op.name.removeprefix('arith.'))}({', '.join(map(str, parts))})"
-
-
-def dim_name(argument: str, axis: int, dim: Dim) -> str:
-    """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
-    return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"

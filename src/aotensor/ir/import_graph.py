@@ -7,7 +7,6 @@ from typing import Any
 
 from aotensor.errors import AotensorError, MissingInputError
 from aotensor.graph.op import Apply
-from aotensor.graph.passes.remarks import applied
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ir.index_builder import Tensor
@@ -18,7 +17,7 @@ from aotensor.ir.tensor_builder import TensorBuilder
 def import_graph(
     builder: TensorBuilder, targets: Sequence[Variable], inputs: Mapping[Variable, Tensor], name: str
 ) -> list[Tensor]:
-    """The values of `targets`, computed from those of `inputs` at the builder's place; equal computations once.
+    """The values of `targets`, computed from those of `inputs` at the builder's place.
 
     name: of the function, for messages.
 
@@ -32,8 +31,6 @@ class _Importer:
         self.builder = builder
         self.name = name
         self.values: dict[Variable, Tensor] = dict(inputs)
-        self.numbered: dict[object, tuple[Tensor, ...]] = {}
-        self.first: dict[object, Apply] = {}
 
     def run(self, targets: Sequence[Variable], inputs: Collection[Variable]) -> list[Tensor]:
         for x in leaves(targets, stop=inputs):
@@ -42,37 +39,26 @@ class _Importer:
             elif x not in self.values:
                 raise MissingInputError(f"{self.name}: {x} is needed but is no input", lines=[x.describe()])
         for node in toposort(targets, stop=inputs):
-            self.values.update(zip(node.outputs, self._apply(node), strict=True))
+            self.values.update(zip(node.outputs, self._lower(node), strict=True))
         return [self.values[x] for x in targets]
 
     def _constant(self, x: Constant) -> Tensor:
-        key = ("constant", x.dtype, x.data.shape, x.data.tobytes())
-        if key not in self.numbered:
-            last = self.builder.block.last_op
-            self.numbered[key] = (self.builder.constant(x.data, x.dtype),)
-            locate_behind(last, self.builder.block, self.builder.locations.at(x.site))
-        return self.numbered[key][0]
+        last = self.builder.block.last_op
+        made = self.builder.constant(x.data, x.dtype)
+        locate_behind(last, self.builder.block, self.builder.locations.at(x.site))
+        return made
 
-    def _apply(self, node: Apply) -> tuple[Tensor, ...]:
-        """Results of a node; the same op on the same values is lowered once."""
+    def _lower(self, node: Apply) -> tuple[Tensor, ...]:
         operands = [self.values[x] for x in node.inputs]
-        key = (node.op, *(id(t) for t in operands))
-        if key not in self.numbered:
-            self.numbered[key], self.first[key] = self._lower(node, operands), node
-        else:
-            applied("{} is computed once: it equals {}", node, self.first[key])
-        return self.numbered[key]
-
-    def _lower(self, node: Apply, operands: list[Tensor]) -> tuple[Tensor, ...]:
         outside, self.builder.where = self.builder.where, node
         last = self.builder.block.last_op
         try:
             builder: Any = self.builder  # the protocol says Tensor, the builder wants its own
             lowered: Any = node.op.lower(builder, *operands)
         except AotensorError as error:
-            found = error.diagnostic
-            lines = [*found.lines, *(x.describe() for x in node.inputs)]
-            raise type(error)(f"{node.op.name}: {found.title}", lines=lines, hint=found.hint) from error
+            found, failed = error.diagnostic, self.builder.where  # the op itself, or one that is fused with others
+            lines = [*found.lines, *(x.describe() for x in failed.inputs)]
+            raise type(error)(f"{failed.op.name}: {found.title}", lines=lines, hint=found.hint) from error
         finally:
             self.builder.where = outside
         locate_behind(last, self.builder.block, self.builder.locations.of(node))

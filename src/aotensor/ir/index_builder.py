@@ -179,7 +179,7 @@ class BodyBuilder(IndexBuilder):
         canonical: Callable[[Extent], Extent],
     ) -> None:
         super().__init__(Builder(InsertPoint.at_end(block)), fastmath)
-        self._block = block
+        self.block = block
         self._extents = tuple(extents)
         self._canonical = canonical
         self.reads: list[tuple[Tensor, tuple[AffineExpr, ...]]] = []
@@ -189,7 +189,7 @@ class BodyBuilder(IndexBuilder):
         expressions = [self._affine(i, n) for i, n in zip(indices, x.extents, strict=True)]
         if not indices or any(e is None for e in expressions):
             return super().load(x, *indices)
-        argument = self._block.insert_arg(element_type(x.dtype), len(self.reads))
+        argument = self.block.insert_arg(element_type(x.dtype), len(self.reads))
         self.reads.append((x, tuple(e for e in expressions if e is not None)))
         return Scalar(argument, x.dtype)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.core import dtypes
+from aotensor.graph.op import Apply
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
-from aotensor.ir.index_builder import Extent, IndexBuilder, Tensor, dynamic, static
+from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, aligned, dynamic, static
+from aotensor.ir.location import Locations, locate_behind
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.sizes import Sizes
 from aotensor.ir.types import tensor_type
@@ -74,11 +78,65 @@ class LibraryBuilder(ABC):
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None: ...
 
+    where: Apply | None
+    locations: Locations
+
+    @property
+    @abstractmethod
+    def block(self) -> Block: ...
+
+    @abstractmethod
+    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent: ...
+
+    @abstractmethod
+    def parallel(self, extents: Sequence[Extent], dtypes: Sequence[str], fn: Callable[..., Any]) -> list[Tensor]: ...
+
     def scan(self, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return self.regions.scan(self, op, operands)  # type: ignore[arg-type]
 
     def branch(self, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return self.regions.branch(self, op, operands)  # type: ignore[arg-type]
+
+    def fused(self, body: Subgraph, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        values = dict(zip(body.inputs, operands, strict=True))
+        extents = self._fused_extents(body, values)
+
+        def element(s: BodyBuilder, _: object) -> list[Scalar]:
+            scalars: dict[Variable, Scalar] = {}
+            for node in body.nodes:
+                last = s.block.last_op
+                for x in node.inputs:
+                    if x not in scalars:
+                        scalars[x] = s.load(values[x], *aligned(values[x], extents, s.indices))
+                op: Any = node.op
+                scalars[node.outputs[0]] = op.emit(s, *(scalars[x] for x in node.inputs))
+                locate_behind(last, s.block, self.locations.of(node))
+            return [scalars[x] for x in body.outputs]
+
+        return tuple(self.parallel(extents, [x.dtype for x in body.outputs], element))
+
+    def _fused_extents(self, body: Subgraph, values: Mapping[Variable, Tensor]) -> tuple[Extent, ...]:
+        """The extents of all values that a fused op computes, after the checks of each op in it."""
+        known = {x: value.extents for x, value in values.items()}
+        outside, block = self.where, self.block
+        for node in body.nodes:
+            self.where, last = node, block.last_op
+            found = [known[x] for x in node.inputs]
+            known[node.outputs[0]] = extents = self.broadcast_extents(found)
+            if block.last_op is not last:
+                locate_behind(last, block, self.locations.of(node))
+        self.where = outside
+        return extents
+
+    def broadcast_extents(self, shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
+        """The extents of an elementwise result, after checks that those of its operands go together."""
+        rank = max(map(len, shapes), default=0)
+        extents: list[Extent] = []
+        for axis in range(rank):
+            meeting = [shape[axis - rank] for shape in shapes if axis < rank and len(shape) >= rank - axis]
+            proper = [n for n in meeting if n != 1]
+            extents.append(self.same_extent(proper, f"extents along axis {axis}") if proper else 1)
+        return tuple(extents)
 
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
         x = self.cast(x, dtype or x.dtype)

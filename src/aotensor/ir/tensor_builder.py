@@ -132,23 +132,26 @@ class TensorBuilder(LibraryBuilder):
     def map(self, fn: Callable[..., Any], *xs: Tensor, dtype: str | tuple[str, ...]) -> Any:
         several = not isinstance(dtype, str)
         result_dtypes = tuple(dtype) if several else (str(dtype),)
-        extents = self._broadcast_extents(xs)
+        extents = self.broadcast_extents([x.extents for x in xs])
         if not extents:
             results = fn(self.scalars, *(Scalar(x.ssa, x.dtype) for x in xs))
             tensors = [self.from_scalar(r) for r in (results if several else (results,))]
         else:
-            tensors = self._generic(
-                extents, [PARALLEL] * len(extents), [(d, range(len(extents)), None) for d in result_dtypes],
-                lambda s, outs: fn(s, *(s.load(x, *aligned(x, extents, s.indices)) for x in xs)),
-            )  # fmt: skip
+            tensors = self.parallel(
+                extents, result_dtypes, lambda s, outs: fn(s, *(s.load(x, *aligned(x, extents, s.indices)) for x in xs))
+            )
         return tensors if several else tensors[0]
+
+    def parallel(self, extents: Sequence[Extent], dtypes: Sequence[str], fn: Callable[..., Any]) -> list[Tensor]:
+        """Tensors of these extents, element by element: fn(builder at some indices, the elements before)."""
+        outputs = [(dtype, range(len(extents)), None) for dtype in dtypes]
+        return self._generic(extents, [PARALLEL] * len(extents), outputs, fn)
 
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor:
         extents = tuple(self.canonical(n) for n in extents)
         if not extents:
             return self.from_scalar(fn(self.scalars))
-        outputs = [(dtype, range(len(extents)), None)]
-        return self._generic(extents, [PARALLEL] * len(extents), outputs, lambda s, outs: fn(s, *s.indices))[0]
+        return self.parallel(extents, [dtype], lambda s, outs: fn(s, *s.indices))[0]
 
     # --- reductions ----------------------------------------------------------------------------------------------
 
@@ -389,12 +392,3 @@ class TensorBuilder(LibraryBuilder):
         result = methods[kind](x, y)
         s.fastmath = elementwise
         return result
-
-    def _broadcast_extents(self, xs: Sequence[Tensor]) -> tuple[Extent, ...]:
-        rank = max((x.rank for x in xs), default=0)
-        extents: list[Extent] = []
-        for axis in range(rank):
-            meeting = [x.extents[axis - rank + x.rank] for x in xs if axis - rank + x.rank >= 0]
-            proper = [n for n in meeting if n != 1]
-            extents.append(self.same_extent(proper, f"extents along axis {axis}") if proper else 1)
-        return tuple(extents)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -39,8 +38,8 @@ class ViewOp(Op):
         options = (aligned(o, rank) if on else o for o, on in zip(inputs[1:], is_batched[1:], strict=True))
         return self.apply(x, *options).outputs
 
-    def lower(self, b: TensorBuilder, x: Tensor, *options: Tensor) -> Tensor:
-        return x
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return [inputs[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], *([False] for _ in node.inputs[1:])]

@@ -20,7 +20,6 @@ from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
-from aotensor.passes.fuse_elementwise import fuse_elementwise
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.hint_vectors import hint_vectors
 from aotensor.passes.nest.assign_memory import assign_memory
@@ -57,7 +56,6 @@ TENSOR_RECIPE: Final = (
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
-    Pass("fuse-elementwise", fuse_elementwise, TENSOR_FORM, TENSOR_FORM),
 )
 
 

@@ -43,9 +43,10 @@ STEPS: Final = (
     Step("sink", "graph", is_free=True),
     Step("join-windows", "graph", is_free=True),
     Step("sink-into-branches", "graph"),
+    Step("resolve-extents", "graph"),
+    Step("fuse-elementwise", "graph"),
     Step("canonicalize", "tensor", is_free=True),
     Step("stabilize", "tensor", is_free=True),
-    Step("fuse-elementwise", "tensor", is_free=True),
     Step("lower-to-nest", "nest", needed="loops are made of nests"),
     Step("rematerialize", "nest"),
     Step("divide-slices", "nest"),
@@ -85,9 +86,9 @@ class Chosen:
 
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
-_TENSOR: Final = ("canonicalize", "stabilize", "canonicalize", "fuse-elementwise")
+_TENSOR: Final = ("canonicalize", "stabilize", "canonicalize")
 _DEFAULT: Final = (
-    "expand", *_LOOPS, "sink-into-branches", *_TENSOR,
+    "expand", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,
     *(step.name for step in STEPS if step.level in ("nest", "loops")),
 )  # fmt: skip
 

@@ -129,9 +129,9 @@ def running(pass_name: str) -> None:
         notes.pass_name = pass_name
 
 
-def applied(message: str, *subjects: Any) -> None:
-    """A pass over graphs has done something.   subjects: variables, nodes, or what is shown as it is"""
-    note("applied", message, subjects)
+def applied(message: str, *subjects: Any, size: Size = ()) -> None:
+    """A pass over graphs has done something.   subjects: variables, nodes, or what is shown as it is; size: in bytes"""
+    note("applied", message, subjects, size)
 
 
 def missed(message: str, *subjects: Any) -> None:
@@ -139,8 +139,8 @@ def missed(message: str, *subjects: Any) -> None:
     note("missed", message, subjects)
 
 
-def note(kind: Kind, message: str, subjects: Sequence[Any]) -> None:
+def note(kind: Kind, message: str, subjects: Sequence[Any], size: Size = ()) -> None:
     """Keep what was said, if anybody listens."""
     notes = _LISTENER.get()
     if notes is not None:
-        notes.found.append(Note(notes.pass_name, kind, notes.function, message, tuple(subjects)))
+        notes.found.append(Note(notes.pass_name, kind, notes.function, message, tuple(subjects), size))

@@ -32,16 +32,21 @@ class PassRecord:
 
 @dataclass(frozen=True)
 class GraphPass:
-    """A named rewrite. It sees one graph at a time, and then each body in it."""
+    """A named rewrite. It sees one graph at a time, and then each body in it, or first."""
 
     name: str
     rewrite: Rewrite
+    bodies_first: bool = False
 
     def run(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
         """The outputs after the pass, everywhere."""
         running(self.name)
-        found = self.rewrite(outputs, stop)
-        return with_bodies(found, stop, lambda body: self.run(body.outputs, body.inputs))
+        if self.bodies_first:
+            return self.rewrite(self._in_bodies(outputs, stop), stop)
+        return self._in_bodies(self.rewrite(outputs, stop), stop)
+
+    def _in_bodies(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+        return with_bodies(outputs, stop, lambda body: self.run(body.outputs, body.inputs))
 
 
 def run_passes(

@@ -195,14 +195,16 @@ class Elementwise(Op):
         return self.apply(*(aligned(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
 
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> Tensor:
-        operands, result = self.row.signature(*(x.dtype for x in inputs))
+        _, result = self.row.signature(*(x.dtype for x in inputs))
         if self.row.guard is not None:
             self.row.guard(b, *inputs)
 
-        def body(s: ScalarBuilder, *scalars: Scalar) -> Scalar:
-            return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
+        return b.map(self.emit, *inputs, dtype=result)  # type: ignore[no-any-return]
 
-        return b.map(body, *inputs, dtype=result)  # type: ignore[no-any-return]
+    def emit(self, s: ScalarBuilder, *scalars: Scalar) -> Scalar:
+        """One element of the result from one of each operand."""
+        operands, _ = self.row.signature(*(x.dtype for x in scalars))
+        return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
 
 
 def routed(routes: Routes, count: int) -> tuple[Partial, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
-from aotensor.driver.prepare import prepare
+from aotensor.driver.prepare import expand_composites
 from aotensor.errors import AotensorError
 from aotensor.gradient.forward import pushforward
 from aotensor.gradient.reverse import pullback
@@ -122,7 +122,11 @@ class Reference:
     def continued(self, output: str, values: Values, x: Variable, change: Array) -> Array:
         """One output where input x is moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
         known, wide = self.values_of(values), self._inputs[x]
-        path = prepare([self.path[output]], list(known)) if _has_matrices(self.path[output]) else [self.path[output]]
+        path = (
+            expand_composites([self.path[output]], list(known))
+            if _has_matrices(self.path[output])
+            else [self.path[output]]
+        )
         return continue_all(path, known | {wide: known[wide] + 1j * change})[0]
 
     def dtype(self, output: str) -> str:

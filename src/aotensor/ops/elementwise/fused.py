@@ -1,0 +1,37 @@
+"""Several elementwise ops as one, computed element by element: what the pass `fuse-elementwise` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.op import Op
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+
+
+@dataclass(frozen=True)
+class Fused(Op):
+    """The outputs of a graph of `Elementwise` ops, all of one shape, whose intermediate values are never stored.
+
+    It is made for compilation, after all derivatives; who asks it for rules gets those of the ops in it.
+    """
+
+    body: Subgraph = field(repr=False)
+
+    name = "fused"
+
+    def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
+        return tuple(x.tensor_type for x in self.body.outputs)
+
+    def reference(self, *inputs: Array) -> Any:
+        return tuple(self.body.evaluate(inputs))
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return self.body.inlined(inputs)
+
+    def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return b.fused(self.body, inputs)
