@@ -10,6 +10,7 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.core.types import Array, Dim
+from aotensor.driver.prepare import prepare
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
 from aotensor.ir.build import Program
@@ -37,14 +38,14 @@ NEEDS_ELEMENTS: Final = frozenset(
 
 
 def program(make: Callable[[], InOut]) -> Builder:
-    """Enter a function that returns (inputs, outputs) into the corpus, under its own name."""
+    """Enter a function that returns (inputs, outputs) into the corpus, under its own name, after the graph's passes."""
 
     def build() -> Program:
         inputs, outputs = make()
         return Program(
             make.__name__,
             tuple((x.name or f"x{position}", x) for position, x in enumerate(inputs)),
-            tuple((f"y{position}", y) for position, y in enumerate(outputs)),
+            tuple((f"y{position}", y) for position, y in enumerate(prepare(outputs, inputs))),
         )
 
     CORPUS[make.__name__] = build

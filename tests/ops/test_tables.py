@@ -15,7 +15,7 @@ from aotensor.graph.subgraph import all_nodes
 # Ops whose two derivative rules are no transposes of each other, on purpose: tests/gradient/test_control*.py.
 CONTROLS = {"ConsiderConstant", "GradClip", "ViewOp", "ZeroGrad"}
 MADE_FOR_COMPILING = {"Branch", "Fused"}
-"""Ops that `prepare` puts in place of others, behind all derivatives: tests/driver/test_loops.py, test_fusion.py."""
+"""Ops that `prepare` puts in place of others, behind all derivatives: test_loops.py, test_elementwise_fusion.py."""
 
 
 def test_every_op_has_a_row(rng: np.random.Generator) -> None:

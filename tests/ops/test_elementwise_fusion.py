@@ -84,7 +84,7 @@ def test_gradients_do_not_wait_for_what_they_begin_with() -> None:
 def test_operands_are_checked_though_only_their_extents_are_read() -> None:
     a, b = at.dvector("a"), at.dvector("b")
     f = aot.function([a, b], aot.grad((a + b).sum(), a), name="f")
-    with pytest.raises(ArgumentValueError, match=r"a \+ b at test_fusion.py"):
+    with pytest.raises(ArgumentValueError, match=r"a \+ b at test_elementwise_fusion.py"):
         f(np.ones(3), np.ones(4))
     np.testing.assert_array_equal(f(np.ones(3), np.ones(3)), np.ones(3))
 
@@ -92,6 +92,6 @@ def test_operands_are_checked_though_only_their_extents_are_read() -> None:
 def test_messages_name_the_op_and_not_the_group() -> None:
     a, b = at.dvector("a"), at.dvector("b")
     f = aot.function([a, b], at.exp(at.sin(a) + b * 2.0), name="f")
-    with pytest.raises(ArgumentValueError, match=r"sin\(a\) \+ b \* 2\.0 at test_fusion.py:\d+: extents") as caught:
+    with pytest.raises(ArgumentValueError, match=r"sin\(a\) \+ b \* 2\.0 at test_\w+.py:\d+: extents") as caught:
         f(np.ones(3), np.ones(4))
     assert "fused" not in str(caught.value)
