@@ -1,15 +1,15 @@
 """How compile time grows with the graph: processor seconds for value and gradient of longer and longer programs.
 
-    python benchmarks/growth.py                        every program and size
-    python benchmarks/growth.py cheap:1000 scalar:500
+    python benchmarks/growth.py [--cases cheap:1000,scalar:500]
 
 Each figure is of a process of its own that has compiled something small before, from symbols to something that can be
 called. Nothing of the program itself is cached; the bodies of exp and tanh, which aotensor compiles once per machine,
-are. JAX: jit(value_and_grad).lower().compile(). CasADi: its C code by `cc -O1`, the compiler's time included.
+are. JAX: jit(value_and_grad).lower().compile(). CasADi, for one element: C code by `cc -O1`, whose time is included.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -98,6 +98,14 @@ def of_casadi(kind: str, count: int) -> float:
 MEASURES: Final = {"aotensor": of_aotensor, "JAX": of_jax, "CasADi": of_casadi}
 
 
+def case(text: str) -> tuple[str, int]:
+    """A program and its size.   Raises: ArgumentTypeError for another text than `cheap:1000`"""
+    kind, _, count = text.partition(":")
+    if kind not in SIZES or not count.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(SIZES)} with a size, as in cheap:1000")
+    return kind, int(count)
+
+
 def measured(contender: str, kind: str, count: int, cache: Path) -> str:
     """The seconds as text, or why there are none."""
     command = [sys.executable, __file__, "--one", contender, kind, str(count)]
@@ -110,7 +118,10 @@ def measured(contender: str, kind: str, count: int, cache: Path) -> str:
         return f"> {LONGEST:.0f}"
     if done.returncode == 0:
         return f"{float(done.stdout.split()[-1]):.2f}"
-    return "not installed" if "ModuleNotFoundError" in done.stderr else "failed"
+    if "ModuleNotFoundError" in done.stderr:
+        return "not installed"
+    print(f"{contender}, {count} {kind}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+    return "failed"
 
 
 def main() -> None:
@@ -119,8 +130,9 @@ def main() -> None:
         contender, kind, count = sys.argv[2:]
         print(MEASURES[contender](kind, int(count)))
         return
-    chosen = [(kind, int(n)) for kind, _, n in (arg.partition(":") for arg in sys.argv[1:])]
-    chosen = chosen or [(kind, n) for kind, sizes in SIZES.items() for n in sizes]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=lambda text: [case(one) for one in text.split(",")], metavar="KIND:SIZE,...")
+    chosen = parser.parse_args().cases or [(kind, n) for kind, sizes in SIZES.items() for n in sizes]
     print("| operations | " + " | ".join(CONTENDERS) + " | aotensor / JAX |")
     print("|---|" + "---|" * (len(CONTENDERS) + 1))
     with tempfile.TemporaryDirectory() as folder:

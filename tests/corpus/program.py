@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -37,15 +38,23 @@ NEEDS_ELEMENTS: Final = frozenset(
 """Programs that refuse empty inputs: they index an element, or ask for what nothing has."""
 
 
+@dataclass(frozen=True)
+class Entry(Program):
+    """A program after the graph's passes.   written: its outputs before"""
+
+    written: tuple[Variable, ...]
+
+
 def program(make: Callable[[], InOut]) -> Builder:
     """Enter a function that returns (inputs, outputs) into the corpus, under its own name, after the graph's passes."""
 
     def build() -> Program:
         inputs, outputs = make()
-        return Program(
+        return Entry(
             make.__name__,
             tuple((x.name or f"x{position}", x) for position, x in enumerate(inputs)),
             tuple((f"y{position}", y) for position, y in enumerate(prepare(outputs, inputs))),
+            tuple(outputs),
         )
 
     CORPUS[make.__name__] = build
@@ -59,9 +68,9 @@ def draw(inputs: Sequence[Variable], extents: Mapping[str, int], seed: int = 0) 
 
 
 def expected(built: Program, arrays: Sequence[Array]) -> list[Array]:
-    """What the references give."""
-    values = dict(zip((x for _, x in built.inputs), arrays, strict=True))
-    return evaluate_all([x for _, x in built.outputs], values)
+    """What the references give for the outputs as they are written."""
+    assert isinstance(built, Entry)
+    return evaluate_all(built.written, dict(zip((x for _, x in built.inputs), arrays, strict=True)))
 
 
 def _extent(dim: Dim, extents: Mapping[str, int]) -> int:

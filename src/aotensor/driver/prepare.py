@@ -45,7 +45,7 @@ def passes_over(
     for record, expanded in run_passes(outputs, stop, [EXPAND]):
         yield record, expanded
     chosen = [_BY_NAME[one.name] for one in pipeline.at("graph") if one.name != EXPAND.name]
-    if not has_loops(expanded, stop):
+    if not has_loops(expanded, stop):  # then a pass may follow itself, and would find nothing
         chosen = [step for step, _ in groupby(step for step in chosen if step not in LOOP_PASSES)]
     yield from run_passes(expanded, stop, chosen)
 

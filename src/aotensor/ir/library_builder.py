@@ -116,7 +116,10 @@ class LibraryBuilder(ABC):
         return tuple(self.parallel(extents, [x.dtype for x in body.outputs], element))
 
     def _fused_extents(self, body: Subgraph, values: Mapping[Variable, Tensor]) -> tuple[Extent, ...]:
-        """The extents of all values that a fused op computes, after the checks of each op in it."""
+        """The extents of all values that a fused op computes, after the checks of each op in it.
+
+        `where` stays at an op whose operands do not go together: the importer names it.
+        """
         known = {x: value.extents for x, value in values.items()}
         outside, block = self.where, self.block
         for node in body.nodes:
@@ -133,7 +136,7 @@ class LibraryBuilder(ABC):
         rank = max(map(len, shapes), default=0)
         extents: list[Extent] = []
         for axis in range(rank):
-            meeting = [shape[axis - rank] for shape in shapes if axis < rank and len(shape) >= rank - axis]
+            meeting = [shape[axis - rank] for shape in shapes if len(shape) >= rank - axis]
             proper = [n for n in meeting if n != 1]
             extents.append(self.same_extent(proper, f"extents along axis {axis}") if proper else 1)
         return tuple(extents)

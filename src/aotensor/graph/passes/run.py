@@ -32,7 +32,10 @@ class PassRecord:
 
 @dataclass(frozen=True)
 class GraphPass:
-    """A named rewrite. It sees one graph at a time, and then each body in it, or first."""
+    """A named rewrite. It sees one graph at a time, and then each body in it.
+
+    bodies_first: they have their turn before the graph around them, as where the pass makes bodies itself.
+    """
 
     name: str
     rewrite: Rewrite

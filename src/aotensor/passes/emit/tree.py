@@ -157,7 +157,7 @@ class TreeEmitter:
 
         initial = before
         if lanes > 1:
-            initial = [Scalar(self.b.zero_vector(VectorType(x.ssa.type, [lanes])), "raw") for x in before]
+            initial = [Scalar(self.b.zero_vector(_vector(x.ssa.type, lanes)), "raw") for x in before]
         results = self.b.loop(
             low, high, initial, body, step, is_vectorisable=not is_masked,
             is_parallel=loop.parallel is not None, is_short=loop.short is not None,
@@ -167,7 +167,7 @@ class TreeEmitter:
 
     def _mask(self, count: Scalar, lanes: int) -> SSAValue:
         """The first lanes, as many as are left."""
-        return self.b.emit(vector.CreateMaskOp([count.ssa], VectorType(i1, [lanes])), "raw").ssa
+        return self.b.emit(vector.CreateMaskOp([count.ssa], _vector(i1, lanes)), "raw").ssa
 
     # --- statements ----------------------------------------------------------------------------------------------
 

@@ -122,11 +122,9 @@ class Reference:
     def continued(self, output: str, values: Values, x: Variable, change: Array) -> Array:
         """One output where input x is moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
         known, wide = self.values_of(values), self._inputs[x]
-        path = (
-            expand_composites([self.path[output]], list(known))
-            if _has_matrices(self.path[output])
-            else [self.path[output]]
-        )
+        path = [self.path[output]]
+        if _has_matrices(path[0]):
+            path = expand_composites(path, list(known))
         return continue_all(path, known | {wide: known[wide] + 1j * change})[0]
 
     def dtype(self, output: str) -> str:

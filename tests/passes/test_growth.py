@@ -1,0 +1,38 @@
+"""What passes do grows with the accesses of a nest, and not with the product of statements and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.driver.recipe import Options, lower
+from aotensor.ir.nest.ops import DoOp
+
+
+def _kept(count: int) -> aot.Function:
+    """So many values that a gradient reads again, once a mean is known."""
+    x = y = at.dvector("x")
+    for _ in range(count):
+        y = y * y + x
+    cost = (y * y.mean()).sum()
+    return aot.function([x], [cost, aot.grad(cost, x)], name="f")
+
+
+def test_a_statement_is_not_rewritten_for_each_value_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    change = DoOp.set_accesses
+
+    def counted(self: DoOp, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        counts[-1] += len(inputs) + len(outputs)
+        change(self, inputs, outputs)
+
+    monkeypatch.setattr(DoOp, "set_accesses", counted)
+    for size in (10, 40):
+        counts.append(0)
+        text = lower([_kept(size)], Options(), texts=("nest",)).texts["nest"]
+        assert text.count("nest.value[") >= size
+    assert counts[1] < 5 * counts[0]
