@@ -38,6 +38,12 @@ def test_several_programs_in_one_module() -> None:
     assert [b.program.name for b in built] == [p.name for p in programs]
 
 
+def test_zeros_keep_their_signs() -> None:
+    lines = [f"  %{k} = arith.constant {x} : f64\n" for k, x in enumerate(("0.000000e+00", "-0.000000e+00"))]
+    text = "builtin.module {\n" + "".join(lines) + "}\n"
+    assert text_of(parse_module(text)) == text
+
+
 def test_the_same_program_gives_the_same_text() -> None:
     first, second = (str(build([CORPUS["two_layers"]()])[0]) for _ in range(2))
     assert first == second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +21,9 @@ def store() -> Store:
         raise GraphValueError(f"AOTENSOR_CACHE_SIZE: {error}") from error
 
 
+@cache
 def compiler_identity() -> str:
-    """The compiler itself: its sources by name, size and time."""
+    """The compiler itself, as this process first finds it: its sources by name, size and time."""
     entries = []
     for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):
         for path in sorted(root.rglob("*.py")) if root.is_dir() else ():

@@ -79,4 +79,4 @@ def _nudged(x: Any, rng: np.random.Generator) -> Any:
         return moved
     if x.dtype.kind != "f":
         return x
-    return np.asarray(x * (1 + np.finfo(x.dtype).eps * rng.choice([-1, 1], x.shape)), dtype=x.dtype)
+    return np.asarray(x * (1 + np.finfo(x.dtype).eps * (2 * rng.integers(2, size=x.shape) - 1)), dtype=x.dtype)

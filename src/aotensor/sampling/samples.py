@@ -86,9 +86,12 @@ class Sampler:
         if not self._fixed:
             return sizes
         pool = [*self._pool, *_SMALL[:2]]
+        tried: set[tuple[int, ...]] = set()
         for _ in range(_TRIES):
-            if self._is_accepted(sizes):
+            chosen = tuple(sizes.values())
+            if chosen not in tried and self._is_accepted(sizes):
                 return sizes
+            tried.add(chosen)
             sizes = {key: n if self.rng.random() < 0.5 else int(self.rng.choice(pool)) for key, n in drawn.items()}
         return drawn
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -31,12 +32,13 @@ def _vectors(f: Graph) -> Iterator[Vector]:
     sampler, view = Sampler(f), DenseView.of(f)
     for domain in _DOMAINS:
         arrays = {name: _rounded(x) for name, x in view.split(sampler.small(domain).arrays).items()}
-        outputs = _values(partial(reference_values, view, arrays))
-        nearby = _values(partial(nearby_values, view, arrays, sampler.rng))
-        if outputs is None or nearby is None:
+        inputs, outputs = tuple(arrays.values()), _values(partial(reference_values, view, arrays))
+        if outputs is None:
             continue
-        inputs = tuple(arrays.values())
-        if sum(x.size for x in (*inputs, *outputs)) <= _MAX_ELEMENTS:
+        if sum(x.size for x in (*inputs, *outputs)) > _MAX_ELEMENTS:
+            return
+        nearby = _values(partial(nearby_values, view, arrays, sampler.rng))
+        if nearby is not None:
             tolerances = [float(f"{conditioned_tolerance(x, y):.2g}") for x, y in zip(outputs, nearby, strict=True)]
             yield Vector(f.name, inputs, tuple(map(_shortened, outputs)), tuple(tolerances))
 
@@ -65,5 +67,6 @@ def _shortened(x: Array) -> Array:
 
 
 def _static_elements(f: Graph) -> int:
-    """Elements of the arguments as far as the types tell."""
-    return sum(int(np.prod([n for n in x.tensor_type.shape if isinstance(n, int)])) for x in f.arguments.values())
+    """Elements of arguments and results as far as the types tell: an extent that they do not may be 1."""
+    values = (*f.arguments.values(), *f.results.values())
+    return sum(prod(n for n in x.tensor_type.shape if isinstance(n, int)) for x in values)
