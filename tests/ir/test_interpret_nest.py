@@ -17,7 +17,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
-from aotensor.passes.nest.verify import verify_nests
+from aotensor.ir.nest.verify import verify_nests
 from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner, nest_recipe
 
 RECIPE = nest_recipe(TINY)

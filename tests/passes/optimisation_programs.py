@@ -237,3 +237,8 @@ def narrow_sum() -> aot.Function:
 def known() -> aot.Function:
     x = at.vector("x", dtype="float64", shape=(1000,))
     return function([x], x * 2.0)
+
+
+def ten_columns() -> aot.Function:
+    x, w = matrix("x", "n", 10), matrix("w", 9, 10)
+    return function([x, w], at.sqr(x[:, None, :] - w))

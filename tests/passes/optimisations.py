@@ -27,6 +27,7 @@ from optimisation_programs import (
     small_product,
     sparse_model,
     sparse_times_dense,
+    ten_columns,
     two_buffers,
     two_products,
 )
@@ -138,6 +139,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(many_functions),
         "nest",
         has("lanes 32 parallel masked"),
+    ),
+    Row(
+        "few iterations are vectors",
+        without_pass("short-vectors"),
+        ten_columns,
+        "nest",
+        has(r"lanes [82] parallel", 2),
     ),
     Row(
         "iterations that do not touch each other",

@@ -78,10 +78,10 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # of bodies that are long without copies
     elif scalar:
         llvm.mark_function(function, "alwaysinline")
-    elif private:
-        llvm.mark_function(function, "noinline")  # library kernels: big, and called with big work
-    elif not private:
-        _mark_pointers(function, op)
+    else:  # big, and called with big work; inlined into its only caller, LLVM would simplify it once more
+        llvm.mark_function(function, "noinline")
+        if not private:
+            _mark_pointers(function, op)
     return function
 
 

@@ -17,6 +17,7 @@ from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Notes, listening, running
 from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
+from aotensor.ir.nest.verify import verify_nests
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -34,9 +35,9 @@ from aotensor.passes.nest.mark_parallel import mark_parallel
 from aotensor.passes.nest.place_values import place_values
 from aotensor.passes.nest.rematerialize import rematerialize
 from aotensor.passes.nest.row_vectors import row_vectors
+from aotensor.passes.nest.short_vectors import short_vectors
 from aotensor.passes.nest.tile_columns import tile_columns
 from aotensor.passes.nest.vectorize import vectorize
-from aotensor.passes.nest.verify import verify_nests
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
@@ -103,6 +104,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("row-vectors", lambda module: row_vectors(module, sums), NEST_FORM, NEST_FORM),
         Pass("jam", lambda module: jam(module, jams), NEST_FORM, NEST_FORM),
         Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
+        Pass("short-vectors", lambda module: short_vectors(module, target), NEST_FORM, NEST_FORM),
         Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
     )
     return chosen_passes(passes, pipeline)
@@ -119,6 +121,8 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     return chosen_passes(passes, pipeline)
 
 
+VECTOR_PASSES: Final = ("tile-columns", "row-vectors", "short-vectors", "vectorize")
+"""Those that write loops as vectors."""
 NEST_RECIPE: Final = nest_recipe(Target())
 LOOP_RECIPE: Final = loop_recipe(Target())
 """For the machines that have most."""

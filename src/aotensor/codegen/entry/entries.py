@@ -12,7 +12,6 @@ two adapters from tables to these signatures, and calls of the fixed functions o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
@@ -32,14 +31,11 @@ from aotensor_runtime.manifest import (
     validate,
 )
 
-_APART: Final = ("noinline",)
-"""Attributes of the adapters: kernels are inlined there, and must not end up in code that is optimised for size."""
-
 
 def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
     """Define every entry point of the library but those of Python, which are in the core; gives all that it exports.
 
-    Kernels become internal, so that LLVM may inline them into their adapters.
+    Kernels become internal.
     Raises: GraphValueError for names that cannot be exported; ManifestError for an inconsistent signature;
     UnsupportedError for 32-bit targets; InternalError if a kernel is missing or has another signature than the
     manifest says.
@@ -152,7 +148,7 @@ def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Valu
 def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
     """i32 f.extents_of(data, shapes, extents, count, detail, blas)"""
     kinds = [pointer, pointer, pointer, i64, pointer, pointer]
-    c = Code(module, f"{spec.name}.extents_of", i32, kinds, attributes=_APART)
+    c = Code(module, f"{spec.name}.extents_of", i32, kinds)
     data, shapes, *rest = c.arguments
     arguments = [*_unpack(c, spec.inputs, data, shapes), *rest]
     c.give(c.builder.call(_kernel(module, spec, "extents", arguments), arguments))
@@ -161,7 +157,7 @@ def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
 
 def _define_kernel_adapter(module: Module, spec: FunctionSpec) -> Function:
     """i32 f.run(data, shapes, workspace, workspace_bytes, detail, blas)"""
-    c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, i64, pointer, pointer], attributes=_APART)
+    c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, i64, pointer, pointer])
     data, shapes, *rest = c.arguments
     arguments = [*_unpack(c, spec.values, data, shapes), *rest]
     c.give(c.builder.call(_kernel(module, spec, "kernel", arguments), arguments))

@@ -60,6 +60,7 @@ STEPS: Final = (
     Step("row-vectors", "nest"),
     Step("jam", "nest", options={"by": (2, 16)}),
     Step("mark-parallel", "nest"),
+    Step("short-vectors", "nest"),
     Step("vectorize", "nest", options={"interleave": (2, 16)}),
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),

@@ -17,6 +17,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
+from aotensor.ir.nest.tree import is_register, is_written
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
@@ -34,7 +35,6 @@ from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
 from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.nest.extents import ExtentKey, Extents
-from aotensor.passes.nest.tree import is_register, is_written
 from aotensor.passes.remarks import analysis
 from aotensor.passes.target import Target
 

@@ -22,12 +22,12 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.nest.tree import is_register
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.frame import Frame, Lanes
 from aotensor.passes.emit.row_sums import emit_row_sums
-from aotensor.passes.nest.strides import stride_along
-from aotensor.passes.nest.tree import is_register
 from aotensor.passes.scalar_math.table import vector_symbol
 
 
@@ -99,10 +99,8 @@ class TreeEmitter:
             self._range(loop, frames, low, high, lanes, lanes=lanes, is_masked=True)
             return
         if lanes > 1:
-            assert low == 0 and high == lanes, "a loop of several vectors"
-            zero = self.b.index(0).ssa
-            inside = [frame.inside({loop.counter: zero}, Lanes(loop.counter, lanes)) for frame in frames]
-            self.emit(loop.body.block.ops, inside)
+            assert isinstance(low, int) and high == low + lanes, "a loop of several vectors"
+            self._one_vector(loop, frames, low, lanes)
             return
         if jam == 1:
             self._range(loop, frames, low, high, step)
@@ -110,6 +108,16 @@ class TreeEmitter:
         whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), jam), jam))
         self._range(loop, frames, low, whole, jam, jam)
         self._range(loop, frames, whole, high, 1)
+
+    def _one_vector(self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int) -> None:
+        """All iterations as the lanes of one vector; sums into numbers begin with zeros, and the lanes are added up."""
+        sums = [(holder, x, _held(holder, x)) for holder, x in _carried(loop, frames) if not _is_vector(x)]
+        for holder, x, old in sums:
+            holder.registers[x] = self.b.zero_vector(_vector(old.ssa.type, lanes))
+        start = self.b.index(first).ssa
+        self.emit(loop.body.block.ops, [f.inside({loop.counter: start}, Lanes(loop.counter, lanes)) for f in frames])
+        for holder, x, old in sums:
+            holder.registers[x] = self.b.add_lanes(_held(holder, x).ssa, old.ssa)
 
     def _bounds(self, loop: LoopOp, frame: Frame) -> tuple[Extent, Extent, Extent]:
         """Where a loop begins and ends, and its step."""
@@ -139,7 +147,7 @@ class TreeEmitter:
 
         is_masked: a vector may reach beyond the last iteration; sums keep the lanes that do.
         """
-        carried = list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
+        carried = _carried(loop, frames)
         before = [_held(holder, x) for holder, x in carried]
 
         def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
@@ -291,6 +299,16 @@ def _value(x: SSAValue, values: Mapping[SSAValue, SSAValue], frame: Frame) -> SS
     """What stands for a value of a body, or of the nest around it."""
     found = values.get(x)
     return frame.value(x) if found is None else found
+
+
+def _carried(loop: LoopOp, frames: Sequence[Frame]) -> list[tuple[Frame, SSAValue]]:
+    """The registers that iterations hand on, with the frames that hold them."""
+    return list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
+
+
+def _is_vector(x: SSAValue) -> bool:
+    """Is a register one of vectors?"""
+    return isinstance(x.owner, ValueOp) and x.owner.lanes is not None
 
 
 def _updated(loop: LoopOp) -> list[SSAValue]:

@@ -24,7 +24,7 @@ from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, OwnAttr, Place, ProductOp, ValueOp
-from aotensor.passes.nest.tree import copied_register, gathers, writers
+from aotensor.ir.nest.tree import copied_register, gathers, writers
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)

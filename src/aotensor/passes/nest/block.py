@@ -24,7 +24,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
-from aotensor.passes.nest.tree import copied_register, is_register
+from aotensor.ir.nest.tree import copied_register, is_register
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

@@ -22,8 +22,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.passes.nest.jam import known_extent
-from aotensor.passes.nest.tree import is_register
+from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.passes.remarks import applied, missed
 
 

@@ -27,7 +27,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
-from aotensor.passes.nest.tree import axis_of, gathers, is_tensor, is_updated, perfect_nest, used_values
+from aotensor.ir.nest.tree import axis_of, gathers, is_tensor, is_updated, perfect_nest, used_values
 from aotensor.passes.remarks import applied, is_heard, missed
 
 Axis: TypeAlias = "tuple[int, SSAValue | None]"

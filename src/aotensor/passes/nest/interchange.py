@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
-from aotensor.passes.nest.tree import perfect_nest
+from aotensor.ir.nest.tree import perfect_nest
 from aotensor.passes.remarks import applied
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 from typing import Final
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import SSAValue
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
-from aotensor.passes.nest.tree import is_register
+from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -62,14 +62,6 @@ def _reason_against(loop: LoopOp, count: int) -> str | None:
         if is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
     )  # fmt: skip
     return None if is_exact else "a sum over both loops would be taken in another order"
-
-
-def known_extent(loop: LoopOp) -> int | None:
-    """How many iterations a loop has, if that is a number."""
-    source = loop.upper.owner if isinstance(loop, ForOp) and loop.is_whole else None
-    if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
-        return source.value.value.data
-    return None
 
 
 def _has_loops(loop: LoopOp) -> bool:

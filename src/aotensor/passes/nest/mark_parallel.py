@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
+from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.passes.nest.strides import stride_along
-from aotensor.passes.nest.tree import axis_of, is_register
+from aotensor.ir.nest.tree import axis_of, is_register
 from aotensor.passes.remarks import applied, missed
 
 

@@ -25,7 +25,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.passes.nest.tree import axis_of, gathers, loops_around
+from aotensor.ir.nest.tree import axis_of, gathers, loops_around
 from aotensor.passes.remarks import applied, missed
 
 

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
-from aotensor.passes.nest.tree import gathers, perfect_nest
+from aotensor.ir.nest.tree import gathers, perfect_nest
 from aotensor.passes.remarks import applied, missed
 
 _COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.ConstantOp)

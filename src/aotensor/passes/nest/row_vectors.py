@@ -22,10 +22,10 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.ir.nest.strides import is_contiguous, stride_along
+from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.types import f64, i32, i64
-from aotensor.passes.nest.jam import is_reassociable, known_extent
-from aotensor.passes.nest.strides import is_contiguous, stride_along
-from aotensor.passes.nest.tree import is_register
+from aotensor.passes.nest.jam import is_reassociable
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

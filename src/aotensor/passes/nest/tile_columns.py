@@ -22,8 +22,8 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
-from aotensor.passes.nest.strides import is_contiguous, stride_along
-from aotensor.passes.nest.tree import is_register
+from aotensor.ir.nest.strides import is_contiguous, stride_along
+from aotensor.ir.nest.tree import is_register
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

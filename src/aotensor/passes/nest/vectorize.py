@@ -19,18 +19,17 @@ from xdsl.ir import Attribute, Operation
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.ir.nest.strides import is_contiguous, stride_along
+from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.passes.expand_math import function_of
-from aotensor.passes.nest.jam import known_extent
 from aotensor.passes.nest.row_vectors import adds
-from aotensor.passes.nest.strides import is_contiguous, stride_along
-from aotensor.passes.nest.tree import is_register
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight
 from aotensor.passes.target import Target
 
 SMALLEST_BODY: Final = 600  # operations, from where on LLVM takes longer to find vectors than to compile them
 FUNCTION_SIZE: Final = 30  # operations of an elementary function
-_PLAIN: Final = (
+PLAIN: Final = (
     arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp, arith.MinimumfOp,
     arith.CmpfOp, arith.SelectOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ConstantOp, math.AbsFOp, math.SqrtOp,
     math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, YieldOp,
@@ -43,15 +42,15 @@ def vectorize(module: ModuleOp, target: Target) -> None:
         return
     for function in functions_of(module):
         for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
-            kind = _kind(loop)
-            if kind is not None:
+            kind = lane_type(loop)
+            if kind is not None and known_extent(loop) is None:
                 _schedule(loop, kind, target)
 
 
 def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> None:
     """Several vectors advance together: functions are chains of operations that depend on each other."""
     held = [op for statement in loop.body.block.ops if isinstance(statement, DoOp) for op in statement.body.block.ops]
-    functions = sum(not isinstance(op, _PLAIN) for op in held)
+    functions = sum(not isinstance(op, PLAIN) for op in held)
     if len(held) + FUNCTION_SIZE * functions >= SMALLEST_BODY:
         vectors = target.interleave if functions else target.interleave // 2
         lanes = vectors * target.lanes(kind.bitwidth)
@@ -59,10 +58,10 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
         applied("the loop of {} goes {} elements at a time, the last ones under a mask", loop, lanes)
 
 
-def _kind(loop: ForOp) -> Float32Type | Float64Type | None:
+def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:
     """What the lanes of a loop are; None for a loop that does not run on vectors as it is."""
     held = list(loop.body.block.ops)
-    if not loop.is_whole or loop.parallel is None or known_extent(loop) is not None:
+    if not loop.is_whole or loop.parallel is None:
         return None
     if any(loop.number(name) > 1 for name in ("jam", "rows", "lanes")):
         return None
@@ -96,7 +95,7 @@ def _is_vector_operation(op: Operation, loop: ForOp) -> bool:
     """Is there an operation on vectors, or a function of vectors, that does the same?"""
     if any(x is loop.counter for x in op.operands):
         return False
-    if isinstance(op, _PLAIN):
+    if isinstance(op, PLAIN):
         return True
     symbol = function_of(op)
     return symbol is not None and is_straight(symbol)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp
@@ -130,3 +130,11 @@ def is_register(x: SSAValue) -> bool:
     if not isinstance(x.owner, ValueOp) or not isinstance(x.type, TensorType):
         return False
     return not x.type.get_shape() or x.owner.lanes is not None
+
+
+def known_extent(loop: LoopOp) -> int | None:
+    """How many iterations a loop has, if that is a number."""
+    source = loop.upper.owner if isinstance(loop, ForOp) and loop.is_whole else None
+    if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
+        return source.value.value.data
+    return None

@@ -26,9 +26,9 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
+from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.passes.nest.strides import stride_along
-from aotensor.passes.nest.tree import axis_of, gathers, is_register, is_tensor, loops_around, statements
+from aotensor.ir.nest.tree import axis_of, gathers, is_register, is_tensor, loops_around, statements
 
 
 def verify_nests(module: ModuleOp) -> None:
