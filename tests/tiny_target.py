@@ -7,6 +7,7 @@ from typing import Final
 from aotensor.passes.target import Target
 
 TINY: Final = Target(
-    vector_bytes=16, jam=2, interleave=2, block_elements=8, smallest_block=2, largest_block=4, prefetch_distance=1
-)
-"""Extents of 3 to 8 are below, at and above its vectors, jams, tiles and blocks."""
+    vector_bytes=16, jam=2, interleave=2, block_elements=8, smallest_block=2, largest_block=4, prefetch_distance=1,
+    loops_together=0, smallest_function=1,
+)  # fmt: skip
+"""Extents of 3 to 8 are below, at and above its vectors, jams, tiles and blocks; every loop is a function."""

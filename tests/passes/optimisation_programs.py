@@ -242,3 +242,11 @@ def known() -> aot.Function:
 def ten_columns() -> aot.Function:
     x, w = matrix("x", "n", 10), matrix("w", 9, 10)
     return function([x, w], at.sqr(x[:, None, :] - w))
+
+
+def many_loops() -> aot.Function:
+    """Running sums, each a loop of its own, of what is scaled by sums of rows."""
+    x = y = matrix("x", "n", "n")
+    for _ in range(9):
+        y = at.cumsum(y * y.sum(axis=1), axis=1)
+    return function([x], y)

@@ -16,6 +16,7 @@ from optimisation_programs import (
     linear_model,
     logistic,
     many_functions,
+    many_loops,
     mixture,
     narrow_sum,
     of_matrix,
@@ -153,6 +154,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         chain,
         "loops",
         has("parallel_accesses"),
+    ),
+    Row(
+        "loops of long kernels are functions",
+        without_pass("outline"),
+        many_loops,
+        "loops",
+        has(r"func\.call @f\.loops"),
     ),
     Row(
         "values live in registers",

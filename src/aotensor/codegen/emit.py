@@ -19,6 +19,7 @@ from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare
 from aotensor.errors import InternalError
+from aotensor.passes.outline import APART
 from aotensor.passes.scalar_math.table import is_vector_symbol
 
 SCALAR_FUNCTION_PREFIX: Final = "aot."
@@ -80,13 +81,13 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         llvm.mark_function(function, "alwaysinline")
     else:  # big, and called with big work; inlined into its only caller, LLVM would simplify it once more
         llvm.mark_function(function, "noinline")
-        if not private:
+        if not private or APART in op.attributes:
             _mark_pointers(function, op)
     return function
 
 
 def _mark_pointers(function: Function, op: func.FuncOp) -> None:
-    """What every caller of an entry point keeps: buffers do not overlap, and no pointer outlives the call."""
+    """What every caller of a kernel keeps: buffers do not overlap, and no pointer outlives the call."""
     position = 0
     for argument in op.body.block.args:
         if isinstance(argument.type, MemRefType):

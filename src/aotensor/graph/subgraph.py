@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from dataclasses import replace as changed_copy
 from functools import cache, cached_property
 from typing import Any
@@ -70,14 +70,14 @@ class Subgraph:
 
 
 def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
-    """The subgraphs among the parameters of an op, by name."""
-    known = [(name, getattr(op, name)) for name in _parameters(type(op))]
-    return [(name, value) for name, value in known if isinstance(value, Subgraph)]
+    """The subgraphs among the parameters of an op, by name: those that are declared as such."""
+    return [(name, getattr(op, name)) for name in _bodies(type(op))]
 
 
 @cache
-def _parameters(kind: type[Op]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+def _bodies(kind: type[Op]) -> tuple[str, ...]:
+    declared: tuple[Field[Any], ...] = fields(kind) if is_dataclass(kind) else ()
+    return tuple(field.name for field in declared if field.type in (Subgraph, Subgraph.__name__))
 
 
 def with_bodies(
@@ -85,7 +85,10 @@ def with_bodies(
 ) -> list[Variable]:
     """The graph with the outputs of every subgraph that an op runs replaced by others of the same types."""
     known: dict[Variable, Variable] = {}
-    for node in toposort(outputs, stop=stop):
+    nodes = toposort(outputs, stop=stop)
+    if not any(_bodies(type(node.op)) for node in nodes):
+        return list(outputs)
+    for node in nodes:
         bodies = {name: (body, rewrite(body)) for name, body in subgraphs(node.op)}
         changed = {
             name: Subgraph(body.inputs, tuple(new))

@@ -20,6 +20,7 @@ from aotensor.ir.types import index
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
+from aotensor.passes.outline import APART
 
 Shape: TypeAlias = Sequence[int | str | None]
 
@@ -106,6 +107,12 @@ class _Counter:
         if function is None or function.is_declaration:
             self.is_exact = False
             return Polynomial()
+        if APART in function.attributes:  # loops of a kernel, called once
+            for x, argument in zip(op.arguments, function.body.block.args, strict=True):
+                if x in self.values:
+                    self.values[argument] = self.values[x]
+                self.shapes[argument] = self.shapes.get(x, ())
+            return self.block(function.body.block)
         if name not in self._called:
             self._called[name] = self.block(function.body.block)
         return self._called[name]

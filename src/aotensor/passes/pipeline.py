@@ -38,6 +38,7 @@ from aotensor.passes.nest.row_vectors import row_vectors
 from aotensor.passes.nest.short_vectors import short_vectors
 from aotensor.passes.nest.tile_columns import tile_columns
 from aotensor.passes.nest.vectorize import vectorize
+from aotensor.passes.outline import outline
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
@@ -66,6 +67,7 @@ _FACTS: Final = {
     ("jam", "by"): "jam",
     ("vectorize", "interleave"): "interleave",
     ("hint-vectors", "interleave"): "interleave",
+    ("outline", "loops-together"): "loops_together",
 }
 """Options of passes that stand for a fact of the machine."""
 
@@ -112,11 +114,12 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
 
 def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from nests to loop level."""
-    widths = _facts(target, pipeline, "hint-vectors")
+    widths, loops = _facts(target, pipeline, "hint-vectors"), _facts(target, pipeline, "outline")
     passes = (
         Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
         Pass("hint-vectors", lambda module: hint_vectors(module, widths), LOOP_FORM, LOOP_FORM),
+        Pass("outline", lambda module: outline(module, loops), LOOP_FORM, LOOP_FORM),
     )
     return chosen_passes(passes, pipeline)
 

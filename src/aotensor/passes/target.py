@@ -15,6 +15,8 @@ class Target:
     interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
     block_elements: elements of a block of rows that stays in the first level cache.
     smallest_block, largest_block: rows of such a block.
+    loops_together: loops of a kernel beyond which they are functions of their own.
+    smallest_function: operations of such a loop: a call costs some, too.
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
     """
 
@@ -25,6 +27,8 @@ class Target:
     block_elements: int = 1 << 12
     smallest_block: int = 16
     largest_block: int = 1024
+    loops_together: int = 16
+    smallest_function: int = 24
     prefetch_distance: int = 32
 
     def lanes(self, bits: int) -> int:

@@ -65,6 +65,7 @@ STEPS: Final = (
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),
     Step("hint-vectors", "loops", options={"interleave": (1, 16)}),
+    Step("outline", "loops", options={"loops-together": (0, 1 << 20)}),
     Step("expand-math", "loops", needed="elementary functions get their bodies there"),
 )
 """Every pass, in the order in which those that are not free run."""

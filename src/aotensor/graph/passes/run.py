@@ -60,8 +60,10 @@ def run_passes(
     for step in passes:
         before, start, old = size, time.perf_counter(), found
         found = step.run(found, stop)
-        seconds, size = time.perf_counter() - start, len(all_nodes(found))
-        _check(step.name, old, found, stop)
+        seconds = time.perf_counter() - start
+        if found != old:
+            size = len(all_nodes(found))
+            _check(step.name, old, found, stop)
         yield PassRecord(step.name, seconds, before, size), found
 
 
@@ -70,8 +72,7 @@ def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], stop: Co
     types = [(x.dtype, x.ndim) for x in old], [(x.dtype, x.ndim) for x in new]
     if types[0] != types[1]:
         raise InternalError(f"pass {name} broke the graph: outputs are {types[1]} instead of {types[0]}")
-    if new != old:
-        known = {*stop, *leaves(old, stop=stop)}
-        strange = [x for x in leaves(new, stop=stop) if not isinstance(x, Constant) and x not in known]
-        if strange:
-            raise InternalError(f"pass {name} broke the graph: {strange[0]} is no input")
+    known = {*stop, *leaves(old, stop=stop)}
+    strange = [x for x in leaves(new, stop=stop) if not isinstance(x, Constant) and x not in known]
+    if strange:
+        raise InternalError(f"pass {name} broke the graph: {strange[0]} is no input")

@@ -21,6 +21,7 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.nest.ops import ProductOp
 from aotensor.ir.types import i1, i8
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.outline import code_of
 
 PREFIX: Final = "aot_gemm"
 
@@ -65,9 +66,7 @@ def no_blas(b: LoopBuilder) -> SSAValue:
 
 def calls_product(module: ModuleOp, name: str) -> bool:
     """True if the kernel of function `name` calls a matrix product."""
-    kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
-    kernel = next(op for op in kernels if op.sym_name.data == f"{name}.kernel")
-    calls = (op for op in kernel.walk() if isinstance(op, func.CallOp))
+    calls = (op for op in code_of(module, name) if isinstance(op, func.CallOp))
     return any(op.callee.string_value().startswith(PREFIX) for op in calls)
 
 

@@ -32,6 +32,7 @@ from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import PREFIX, function_name
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
+from aotensor.passes.outline import code_of
 
 Rule: TypeAlias = "Callable[[Job], Scalar]"
 
@@ -112,7 +113,5 @@ def _erase(job: Job) -> Sequence[Scalar]:
 
 def needed_functions(module: ModuleOp, name: str) -> tuple[str, ...]:
     """The functions of BLAS and LAPACK that the kernel of function `name` calls, by their names there."""
-    kernels = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
-    kernel = next(op for op in kernels if op.sym_name.data == f"{name}.kernel")
-    symbols = {op.callee.string_value() for op in kernel.walk() if isinstance(op, func.CallOp)}
+    symbols = {op.callee.string_value() for op in code_of(module, name) if isinstance(op, func.CallOp)}
     return tuple(sorted(function_name(symbol) for symbol in symbols if symbol.startswith(PREFIX)))
