@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
+from types import ModuleType
 from typing import Final
 
 from aotensor_runtime import abi
 from aotensor_runtime.elf import ElfFile, Section
-from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, TooNewLibrary, TooOldLibrary
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, LibraryError, TooNewLibrary, TooOldLibrary
 from aotensor_runtime.manifest import SCHEMA, Default, Manifest, ManifestError, read_versions
+
+lzma: ModuleType | None
+try:
+    import lzma
+except ImportError:  # a Python that was built without it loads and runs libraries all the same
+    lzma = None
 
 CHECKSUM_MAGIC: Final = b"AOTSUM\x02\0"
 CHECKSUM_SIZE: Final = len(CHECKSUM_MAGIC) + 32
@@ -16,6 +22,8 @@ CHECKSUM_SIZE: Final = len(CHECKSUM_MAGIC) + 32
 
 MAX_SECTION_BYTES: Final = 1 << 26
 """Longest extra section, in bytes after decompression."""
+_DECODER_BYTES: Final = 1 << 24
+"""Memory that decompression may take besides: a file says how much it wants, we write 2 MiB."""
 
 
 class Container:
@@ -86,15 +94,18 @@ class Container:
     def extra(self, name: str) -> bytes:
         """Content of an extra section.
 
-        Raises: KeyError if there is none of that name; DamagedLibrary if it cannot be decompressed.
+        Raises: KeyError if there is none of that name; DamagedLibrary if it cannot be decompressed; LibraryError where
+        Python has no module lzma.
         """
         content = self.elf.section(abi.EXTRA_SECTION_PREFIX + name)
         if content is None:
             raise KeyError(name)
-        unpack = zlib.decompressobj()
+        if lzma is None:
+            raise LibraryError("this Python has no module lzma", hint="IR texts and test vectors are compressed by it")
+        unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, _DECODER_BYTES)
         try:
-            text = unpack.decompress(content, MAX_SECTION_BYTES)
-        except zlib.error as error:
+            text: bytes = unpack.decompress(content, MAX_SECTION_BYTES)
+        except lzma.LZMAError as error:
             raise DamagedLibrary(f"section {name} is damaged ({error})") from error
         if not unpack.eof:
             raise DamagedLibrary(f"section {name} ends too early, or holds more than {MAX_SECTION_BYTES} bytes")

@@ -37,7 +37,7 @@ __all__ = [
     "signature_text", "validate",
 ]  # fmt: skip
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 MAX_BYTES: Final = 16 << 20
 """Longest manifest that is read, in bytes."""
 

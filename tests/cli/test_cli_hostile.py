@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import struct
 import time
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ def replaced(data: bytes, section: str, content: bytes) -> bytes:
     return seal(data[: place.offset] + filled + data[place.offset + place.size :])
 
 
-def extra(data: bytes, name: str, content: bytes) -> bytes:
-    return replaced(data, abi.EXTRA_SECTION_PREFIX + name, zlib.compress(content, 9))
+def extra(data: bytes, name: str, content: bytes, **options: Any) -> bytes:
+    packed = lzma.compress(content, check=lzma.CHECK_NONE, **options)
+    return replaced(data, abi.EXTRA_SECTION_PREFIX + name, packed)
 
 
 def with_manifest(data: bytes, change: Callable[[Any], object]) -> bytes:
@@ -53,12 +54,19 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "work that is a list": (lambda data: extra(data, "work", b'["logistic"]'), "section work is damaged"),
     "remarks that are none": (lambda data: extra(data, "remarks", b'[["fuse"]]'), "section remarks is damaged"),
     "remarks in deep JSON": (lambda data: extra(data, "remarks", b"[" * 20_000), "section remarks is damaged"),
-    "no zlib": (lambda data: replaced(data, ".aotensor.x.ir.graph", b"hello"), "section ir.graph is damaged"),
+    "no stream": (lambda data: replaced(data, ".aotensor.x.ir.graph", b"hello"), "section ir.graph is damaged"),
     "a stream without end": (
-        lambda data: replaced(data, ".aotensor.x.ir.tensor", zlib.compress(bytes(range(256)))[:90]),
+        lambda data: replaced(data, ".aotensor.x.ir.tensor", lzma.compress(bytes(range(256)))[:90]),
         "section ir.tensor is damaged",
     ),
-    "a bomb": (lambda data: replaced(data, ".aotensor.x.ir.graph", b"\x78\xda" + bytes(1) * 3), "section ir.graph"),
+    "a bomb": (
+        lambda data: replaced(data, ".aotensor.x.ir.loops", lzma.compress(bytes((1 << 26) + 1), preset=0)[:1000]),
+        "section ir.loops",
+    ),
+    "a large dictionary": (
+        lambda data: extra(data, "ir.graph", b"hello", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]),
+        "section ir.graph is damaged",
+    ),
 }  # fmt: skip
 
 

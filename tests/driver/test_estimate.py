@@ -12,12 +12,13 @@ from aotensor.core.polynomial import Polynomial
 from aotensor.driver.recipe import Options, lower
 from aotensor.graph.variable import Variable
 from aotensor.passes.estimate import count_flops
+from aotensor.passes.target import Target
 
 
-def _flops(inputs: list[Variable], output: Variable) -> str:
+def _flops(inputs: list[Variable], output: Variable, facts: Target) -> str:
     f = aot.function(inputs, output, name="f")
     shapes = [x.tensor_type.shape for x in (*inputs, output)]
-    found = count_flops(lower([f], Options(), texts=()).module, "f.kernel", shapes)
+    found = count_flops(lower([f], Options(facts=facts), texts=()).module, "f.kernel", shapes)
     assert found.is_exact
     return str(found)
 
@@ -61,10 +62,11 @@ CASES: dict[str, tuple[Callable[[], tuple[list[Variable], Variable]], str]] = {
 }
 
 
+@pytest.mark.parametrize("facts", [Target(), Target(loops_together=0, smallest_function=1)], ids=["usual", "outlined"])
 @pytest.mark.parametrize("name", CASES)
-def test_counts(name: str) -> None:
+def test_counts(name: str, facts: Target) -> None:
     make, expected = CASES[name]
-    assert _flops(*make()) == expected
+    assert _flops(*make(), facts) == expected
 
 
 def test_polynomials() -> None:

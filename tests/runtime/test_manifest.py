@@ -83,7 +83,7 @@ F = ("functions", 1)  # affine
     [
         (_set("extra", value=1), "manifest: missing or unknown: extra"),
         (lambda tree: tree.pop("fp"), "manifest: missing or unknown: fp"),
-        (_set("schema", value=3), "manifest: schema 3 is not 2"),
+        (_set("schema", value=4), "manifest: schema 4 is not 3"),
         (_set("abi", value=True), "manifest.abi: expected a number"),
         (_set("abi", value=-1), "manifest.abi: -1 is out of range"),
         (_set("name", value=""), "manifest.name: expected a name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
+import lzma
 from collections.abc import Mapping
 
 from aotensor.codegen.entry.tables import Constants, is_elf, raw_bytes
@@ -11,7 +11,7 @@ from aotensor_runtime.abi import CHECKSUM_SECTION, EXTRA_SECTION_PREFIX, VALUES_
 from aotensor_runtime.container import CHECKSUM_MAGIC, CHECKSUM_SIZE, Container
 
 _VALUE_ALIGNMENT = 64
-_COMPRESSION = 6  # 9 takes up to five times as long on IR texts, for 5 % of their size
+_PRESET = 1  # 6 takes ten times as long on IR texts, for a fifth of their size; integrity is the checksum's business
 
 
 def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> None:
@@ -26,7 +26,7 @@ def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> N
     checksum = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
     places = [constants.data("checksum", raw_bytes(checksum), section=CHECKSUM_SECTION)]
     for name, content in extra.items():
-        packed = raw_bytes(zlib.compress(content, _COMPRESSION))
+        packed = raw_bytes(lzma.compress(content, check=lzma.CHECK_NONE, preset=_PRESET))
         places.append(constants.data(f"extra.{name}", packed, section=EXTRA_SECTION_PREFIX + name, align=1))
     if values:
         places.append(constants.data("values", raw_bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
