@@ -51,8 +51,8 @@ _REPORT: Final = "this is a bug of aotensor: run again with --debug and report w
 
 def _os_error(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
-    place = error.filename2 or error.filename
-    return f"{place}: {reason}" if place else reason
+    path = error.filename2 or error.filename
+    return f"{path}: {reason}" if path else reason
 
 
 def _first_line(text: str) -> str:

@@ -57,8 +57,8 @@ def _entries(rows: list[list[str]], extents: list[int], dtype: str, is_pattern: 
     n, m, count = extents
     table = _table(rows, count, 2 if is_pattern else 3)
     i, j = (table[:, k].astype("int64") - 1 for k in (0, 1))
-    for place, extent in ((i, n), (j, m)):
-        if ((place < 0) | (place >= extent)).any():
+    for index, extent in ((i, n), (j, m)):
+        if ((index < 0) | (index >= extent)).any():
             raise ValueError("an entry is outside of the matrix")
     values = np.ones(count, dtype) if is_pattern else table[:, 2].astype(dtype)
     if sign:

@@ -102,18 +102,18 @@ def text_of(key: str, x: Any) -> str:
 
 def stored_values(x: Any, y: Any) -> tuple[AnyArray, AnyArray]:
     """The values of two matrices of one shape wherever one of them stores something."""
-    places, values = zip(*(_by_place(m) for m in (x, y)), strict=True)
-    union = np.union1d(*places)
+    indices, values = zip(*(_flat_entries(m) for m in (x, y)), strict=True)
+    union = np.union1d(*indices)
     found = []
-    for place, value in zip(places, values, strict=True):
+    for index, value in zip(indices, values, strict=True):
         full = np.zeros(len(union), value.dtype)
-        full[np.searchsorted(union, place)] = value
+        full[np.searchsorted(union, index)] = value
         found.append(full)
     return found[0], found[1]
 
 
-def _by_place(x: Any) -> tuple[AnyArray, AnyArray]:
-    """Numbers of the stored places in row-major order, and what is there."""
+def _flat_entries(x: Any) -> tuple[AnyArray, AnyArray]:
+    """Flat indices of the stored entries, counted in row-major order, and their values."""
     canonical = x.tocsr(copy=True)
     canonical.sum_duplicates()
     listed = canonical.tocoo()

@@ -83,7 +83,7 @@ def _execute(path: Path, source: bytes) -> dict[str, object]:
         try:
             exec(compile(source, str(path), "exec"), module.__dict__)
         except SyntaxError as error:
-            raise Refusal(f"{_place(error, path)}: syntax error: {error.msg}", code=Exit.PROGRAM) from error
+            raise Refusal(f"{_location(error, path)}: syntax error: {error.msg}", code=Exit.PROGRAM) from error
         except ValueError as error:
             if traceback.extract_tb(error.__traceback__)[-1].filename == __file__:
                 # Python before 3.11.4 says so of null bytes
@@ -150,7 +150,7 @@ def _stdout_to_stderr() -> Iterator[None]:
             setattr(sys, name, os.fdopen(os.dup(number), "w", buffering=1) if is_closed else stream)
 
 
-def _place(error: SyntaxError, path: Path) -> str:
+def _location(error: SyntaxError, path: Path) -> str:
     """Where a syntax error is; null bytes and bad encodings have no line."""
     return f"{error.filename or path}:{error.lineno}" if error.lineno else str(error.filename or path)
 
@@ -159,11 +159,11 @@ def _refusal(path: Path, error: BaseException) -> Refusal:
     """An exception of the model: the innermost line of the user's own code, and what it says."""
     folder = str(path.resolve().parent)
     frames = [x for x in traceback.extract_tb(error.__traceback__) if x.filename == str(path) or _is_own(x, folder)]
-    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(path)
+    location = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(path)
     found = explain(error)
     if found.code is Exit.BUG and not found.title.startswith("pass "):
-        return Refusal(f"{place}: {found.title.removeprefix('internal error: ')}", code=Exit.PROGRAM)
-    return Refusal(f"{place}: {found.title}", found.hint, Exit.PROGRAM if found.code is Exit.USAGE else found.code)
+        return Refusal(f"{location}: {found.title.removeprefix('internal error: ')}", code=Exit.PROGRAM)
+    return Refusal(f"{location}: {found.title}", found.hint, Exit.PROGRAM if found.code is Exit.USAGE else found.code)
 
 
 def _is_own(frame: traceback.FrameSummary, folder: str) -> bool:

@@ -14,7 +14,7 @@ from aotensor_runtime.abi import BLAS_FUNCTIONS, LAPACK_FUNCTIONS, Blas
 def blas_table() -> Blas:
     """SciPy's BLAS and LAPACK. Where SciPy is absent, or counts in 64 bits, pointers are NULL.
 
-    Generated code serves in place of products; what calls another function then says so.
+    Generated code stands in for missing products; what calls another function then says so.
     """
     table = Blas(struct_size=ctypes.sizeof(Blas))
     try:

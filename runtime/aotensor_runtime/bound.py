@@ -50,8 +50,8 @@ class BoundFunction:
         if spec.sparse_inputs and not any(isinstance(results[output], Compressed) for _, output in spec.updates):
             _freeze(given.inputs.values())
             self._context.flags = CANONICAL
-        places = [ctypes.addressof(place) for place in (self._context, self._call.inputs, self._call.outputs)]
-        self._bound = BoundCall(entries.uniform_address, *places)
+        addresses = [ctypes.addressof(x) for x in (self._context, self._call.inputs, self._call.outputs)]
+        self._bound = BoundCall(entries.uniform_address, *addresses)
         self._run = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self._bound)))
         self.result = result_of(spec)(tuple(self.outputs.values()))
 
@@ -154,11 +154,11 @@ def _output(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue)
     return _contiguous(spec, _writable(spec, value, target, "cannot be chosen"), target.name)
 
 
-Places: TypeAlias = dict[str, AnyArray]
+OutArgs: TypeAlias = dict[str, AnyArray]
 """Outputs by name, and the arrays that they shall be written to."""
 
 
-def chosen_outputs(spec: FunctionSpec, results: Mapping[str, OutputSpec | SparseValue], out: object) -> Places | None:
+def chosen_outputs(spec: FunctionSpec, results: Mapping[str, OutputSpec | SparseValue], out: object) -> OutArgs | None:
     """What a call was given as `out`: an array, or several in the form of the result; None chooses nothing.
 
     results: what the function gives, by name.

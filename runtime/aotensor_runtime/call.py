@@ -16,7 +16,7 @@ from aotensor_runtime.abi import Context
 from aotensor_runtime.arguments import match_names
 from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.blas import blas_table
-from aotensor_runtime.bound import BoundFunction, Given, Places, chosen_outputs
+from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
 from aotensor_runtime.fast import Plan, fast_call, plan_of
 from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -67,13 +67,13 @@ class LibraryFunction:
         """The outputs: an array, a list or a dict of arrays; [] where there are only updates.
 
         out: an array for the result; where there are several a list, or a dict by name, of as many as shall be used.
-        They are checked for dtype, extents, overlap with inputs and each other, and for being writable, and returned in
-        place of new arrays. A function with an input of the name `out` does not have this option.
+        They are checked for dtype, extents, overlap with inputs and each other, and for being writable, and returned
+        instead of new arrays. A function with an input of the name `out` does not have this option.
 
         Raises: ArgumentTypeError for number, names, dtypes and ranks of arguments; ArgumentValueError for sizes and
         values; ArgumentIndexError for indices; OutOfMemory.
         """
-        given: Places | None = None
+        given: OutArgs | None = None
         if kwargs:
             if self._takes_out and "out" in kwargs:
                 given = chosen_outputs(self.spec, self._results, kwargs.pop("out"))
@@ -121,7 +121,7 @@ class LibraryFunction:
         self._fast = make(self.spec, self._entries, self._context, probe())
         return self._fast(args)
 
-    def _call_with_state(self, args: tuple[object, ...], given: Places | None) -> Any:
+    def _call_with_state(self, args: tuple[object, ...], given: OutArgs | None) -> Any:
         if not self._updates:
             with self._lock:
                 state = tuple([cell.value for cell in self._cells])
@@ -132,11 +132,13 @@ class LibraryFunction:
                 cell.value = outputs[position]
         return self._result(outputs)
 
-    def _run(self, args: tuple[object, ...], state: tuple[Value, ...], given: Places | None) -> tuple[Value, ...]:
+    def _run(self, args: tuple[object, ...], state: tuple[Value, ...], given: OutArgs | None) -> tuple[Value, ...]:
         outputs = self._fast(args + state) if given is None else self._fast_into(args + state, given)
         return self._call_long(args, state, given) if outputs is None else outputs
 
-    def _call_long(self, args: tuple[object, ...], state: tuple[Value, ...], given: Places | None) -> tuple[Value, ...]:
+    def _call_long(
+        self, args: tuple[object, ...], state: tuple[Value, ...], given: OutArgs | None
+    ) -> tuple[Value, ...]:
         self._use_blas()
         values = match_names(self.spec.name, self._arguments, args, {})
         converted = (*(to_value(self.spec, x, value) for x, value in zip(values, self._arguments, strict=True)), *state)
@@ -147,7 +149,7 @@ class LibraryFunction:
             )
         return outputs
 
-    def _fast_into(self, args: tuple[Any, ...], given: Places) -> tuple[Value, ...] | None:
+    def _fast_into(self, args: tuple[Any, ...], given: OutArgs) -> tuple[Value, ...] | None:
         """The short way to outputs that are all given; None if the long way has to be taken."""
         layout = probe()
         if layout is None or self.spec.is_sparse or len(given) != len(self.spec.outputs):

@@ -52,13 +52,13 @@ class Container:
 
     def computed_checksum(self) -> bytes:
         """SHA-256 of what would be loaded."""
-        return self.elf.digest(self.checksum_place())
+        return self.elf.digest(self.checksum_section())
 
-    def checksum_place(self) -> Section:
+    def checksum_section(self) -> Section:
         """Where the 32 bytes of the checksum are in the file."""
         self.recorded_checksum()
-        place = self.elf.sections[abi.CHECKSUM_SECTION]
-        return Section(place.name, place.offset + len(CHECKSUM_MAGIC), place.size - len(CHECKSUM_MAGIC))
+        section = self.elf.sections[abi.CHECKSUM_SECTION]
+        return Section(section.name, section.offset + len(CHECKSUM_MAGIC), section.size - len(CHECKSUM_MAGIC))
 
     def check(self) -> None:
         """Raises: DamagedLibrary if code or data are not what the linker step wrote."""

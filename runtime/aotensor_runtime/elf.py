@@ -20,7 +20,7 @@ MACHINES: Final = {62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
-_PLACE: Final = struct.Struct("<IQQQQ")
+_LAYOUT: Final = struct.Struct("<IQQQQ")
 """What the checksum covers of a loaded section: type, flags, address, offset, size; its name follows."""
 _SECTION_TABLE_FIELDS: Final = ((40, 48), (58, 64))  # e_shoff; e_shentsize, e_shnum, e_shstrndx: `strip` moves them
 _NO_BITS, _LOAD, _ALLOCATED = 8, 1, 2
@@ -62,16 +62,16 @@ class ElfFile:
             raise ForeignLibrary("not a 64-bit little-endian ELF file")
         self.data = data
         self._segment_table = self._table(ph, ph_size, ph_count, _SEGMENT, "segment table")
-        self._places: list[bytes] = []
+        self._layouts: list[bytes] = []
         self.sections = self._read_sections(self._table(sh, sh_size, sh_count, _SECTION, "section table"), names)
 
     def section(self, name: str) -> bytes | None:
         """Bytes of a section, None if there is none of that name."""
-        place = self.sections.get(name)
-        return None if place is None else self.data[place.offset : place.offset + place.size]
+        found = self.sections.get(name)
+        return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of all that gets loaded, with zeros in place of the bytes of `hole`, and of where its sections lie.
+        """SHA-256 of all that gets loaded, with zeros instead of the bytes of `hole`, and of where its sections lie.
 
         The whereabouts of the section table do not count, nor do sections that are not loaded: `strip` moves the one
         and removes the others.
@@ -86,8 +86,8 @@ class ElfFile:
         total.update(view[first:end])
         for first, end in self._loaded():
             total.update(view[first:end])
-        for place in sorted(self._places):
-            total.update(place)
+        for layout in sorted(self._layouts):
+            total.update(layout)
         return total.digest()
 
     def _loaded(self) -> Iterator[tuple[int, int]]:
@@ -132,7 +132,7 @@ class ElfFile:
             text = texts[name : name + _MAX_NAME].partition(b"\0")[0].decode("latin-1")
             is_loaded = bool(flags & _ALLOCATED)
             if is_loaded:
-                self._places.append(_PLACE.pack(kind, flags, address, offset, size) + text.encode() + b"\0")
+                self._layouts.append(_LAYOUT.pack(kind, flags, address, offset, size) + text.encode() + b"\0")
             if text.startswith(_OURS) and (not is_loaded or text in loaded):
                 raise DamagedLibrary(f"section {text} is there twice, or is not loaded")
             if kind != _NO_BITS:

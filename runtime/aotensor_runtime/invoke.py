@@ -103,12 +103,12 @@ class Descriptors:
 
 def shape_sources(spec: FunctionSpec, output: OutputSpec) -> tuple[Source, ...] | None:
     """Where each extent of an output is found, None if one is known to the library only."""
-    places: dict[int | str | None, Source] = {}
+    axes: dict[int | str | None, Source] = {}
     for k, value in enumerate(spec.inputs):
         for axis, n in enumerate(value.shape):
             if isinstance(n, str):
-                places.setdefault(n, (k, axis))
-    sources = [(-1, n) if isinstance(n, int) else places.get(n) for n in output.shape]
+                axes.setdefault(n, (k, axis))
+    sources = [(-1, n) if isinstance(n, int) else axes.get(n) for n in output.shape]
     return None if None in sources else tuple(source for source in sources if source is not None)
 
 

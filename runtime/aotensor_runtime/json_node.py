@@ -1,4 +1,4 @@
-"""Strict reading of JSON: values that know their place, and answer only with what was asked for."""
+"""Strict reading of JSON: values that know their path, and answer only with what was asked for."""
 
 from __future__ import annotations
 

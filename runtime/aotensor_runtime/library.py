@@ -42,8 +42,8 @@ def load(path: str | os.PathLike[str]) -> Library:
     """
     if not isinstance(path, str | os.PathLike):
         raise ArgumentTypeError(f"load: a path is a str or an os.PathLike, not {path!r:.60}")
-    place = Path(path)
-    return Library(read_file(place), place)
+    file = Path(path)
+    return Library(read_file(file), file)
 
 
 def read_file(path: Path) -> bytes:
@@ -138,7 +138,7 @@ class Library:
         return self._container.extra(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._data, {place: cell.value for place, cell in self._cells.items()})
+        return _restore, (self._data, {offset: cell.value for offset, cell in self._cells.items()})
 
     def _function(self, spec: FunctionSpec, lock: RLock) -> LibraryFunction:
         cells = {}
@@ -216,6 +216,6 @@ def check_signatures(manifest: Manifest, handle: ctypes.CDLL) -> None:
 def _restore(data: bytes, state: Mapping[int, Value]) -> Library:
     """Unpickle: a new library with the state that was pickled."""
     library = Library(data)
-    for place, value in state.items():
-        library._cells[place].value = value
+    for offset, value in state.items():
+        library._cells[offset].value = value
     return library

@@ -1,7 +1,7 @@
 """What a library says about itself: functions, arrays, checks, target. JSON with a schema, limits and no surprises.
 
 The text travels in the library (section `.aotensor.manifest`), so reading trusts nothing: every key, type, name and
-cross-reference is checked, unknown keys are refused, and `ManifestError` names the place.
+cross-reference is checked, unknown keys are refused, and `ManifestError` names the path.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ class ValuePool:
     def add(self, shape: Sequence[int], data: bytes) -> Default:
         """Store one value; the result goes into its ArgumentSpec."""
         self._data.extend(bytes(-len(self._data) % 16))
-        place = Default(tuple(shape), len(self._data), len(data))
-        self._data.extend(data or b"\0")  # so that no two values have the same place
-        return place
+        default = Default(tuple(shape), len(self._data), len(data))
+        self._data.extend(data or b"\0")  # so that no two values have the same offset
+        return default
 
     @property
     def data(self) -> bytes:

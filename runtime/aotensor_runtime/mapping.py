@@ -54,11 +54,11 @@ def _map_anonymous(data: bytes, name: str) -> ctypes.CDLL:
     is_kept = False
     try:
         _write(handle, data)
-        place = f"/proc/{os.getpid()}/fd/{handle}"
-        if not os.path.exists(place):  # a sandbox without /proc
+        path = f"/proc/{os.getpid()}/fd/{handle}"
+        if not os.path.exists(path):  # a sandbox without /proc
             return _map_file(data)
         is_kept = len(_opened) < _KEPT
-        return _dlopen(place if is_kept else _alias(handle, len(_opened)))
+        return _dlopen(path if is_kept else _alias(handle, len(_opened)))
     finally:
         if not is_kept:
             os.close(handle)
@@ -88,8 +88,8 @@ def _map_file(data: bytes) -> ctypes.CDLL:
         return _dlopen(str(path))
 
 
-def _dlopen(place: str) -> ctypes.CDLL:
+def _dlopen(path: str) -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(place)
+        return ctypes.CDLL(path)
     except OSError as error:
         raise LibraryError(f"the dynamic loader refuses it ({error})") from error

@@ -331,7 +331,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: bool(x[0]), "switch"),
     (lambda x: 1.0 in x, "eq"),
     (lambda x: len(x), "scan"),
-    (lambda x: math.sin(x[0]), "take the place of those of math"),
+    (lambda x: math.sin(x[0]), "replace those of math"),
 ]  # fmt: skip
 
 

@@ -55,6 +55,6 @@ def test_context_has_the_dialects_of_all_forms_and_no_others() -> None:
     )
 
 
-def test_an_error_names_the_place() -> None:
+def test_an_error_names_the_position() -> None:
     with pytest.raises(ParseError, match=r"broken\.mlir:3"):
         parse_module("func.func @f() {\n  nonsense\n}\n", "broken.mlir")

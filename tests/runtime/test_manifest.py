@@ -160,10 +160,10 @@ def test_defaults_come_last_and_fit() -> None:
         m.validate(other)
 
 
-def test_pool_gives_every_value_its_own_place() -> None:
+def test_pool_gives_every_value_its_own_offset() -> None:
     pool = m.ValuePool()
-    places = [pool.add((0,), b""), pool.add((1,), b"12345678"), pool.add((0,), b"")]
-    assert [place.offset for place in places] == [0, 16, 32]
+    defaults = [pool.add((0,), b""), pool.add((1,), b"12345678"), pool.add((0,), b"")]
+    assert [x.offset for x in defaults] == [0, 16, 32]
     assert pool.data[16:24] == b"12345678"
 
 

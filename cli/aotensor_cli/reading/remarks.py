@@ -28,11 +28,11 @@ def show_by_line(remarks: Sequence[Remark]) -> None:
     for number, name in enumerate(dict.fromkeys(x.function for x in remarks)):
         show(f"{chr(10) if number else ''}{name}")
         rows = []
-        for where, group in groupby(by_line(x for x in remarks if x.function == name), key=_place):
+        for where, group in groupby(by_line(x for x in remarks if x.function == name), key=_location):
             for position, x in enumerate(group):
                 rows.append(("" if position else where, x.kind, x.pass_name, x.text))
         show_table(("line", "", "pass", "decision"), rows)
 
 
-def _place(remark: Remark) -> str:
+def _location(remark: Remark) -> str:
     return f"{remark.file}:{remark.line}" if remark.line else "anywhere"

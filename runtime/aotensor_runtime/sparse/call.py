@@ -101,12 +101,12 @@ def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...
 def joined_inputs(spec: FunctionSpec, arrays: Sequence[AnyArray]) -> list[Value]:
     """All inputs from all their arrays."""
     values: list[Value] = []
-    place = 0
+    start = 0
     for value in spec.arguments:
         count = 4 if isinstance(value, SparseValue) else 1
-        part = arrays[place : place + count]
+        part = arrays[start : start + count]
         values.append(from_arrays(value, part, False) if isinstance(value, SparseValue) else part[0])
-        place += count
+        start += count
     return values
 
 
@@ -118,14 +118,14 @@ def joiner(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...], Sequence[Any]]
     def join(outputs: tuple[AnyArray, ...], args: Sequence[Any]) -> tuple[Value, ...]:
         is_array = any(is_sparse_array(args[k]) for k in sources)
         values: list[Value] = []
-        place = 0
+        start = 0
         for value in produced:
             if isinstance(value, SparseValue):
-                values.append(from_arrays(value, outputs[place : place + 4], is_array))
-                place += 4
+                values.append(from_arrays(value, outputs[start : start + 4], is_array))
+                start += 4
             else:
-                values.append(outputs[place])
-                place += 1
+                values.append(outputs[start])
+                start += 1
         return tuple(values)
 
     return join if spec.sparse_outputs else lambda outputs, _: outputs
@@ -137,7 +137,7 @@ def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layou
     dtypes = [DTYPES[value.dtype] for value in spec.outputs]
     patterns = {group.first for group in spec.sparse_outputs}
     ends = np.cumsum([0, *ranks]).tolist()
-    places = [slice(first, last) for first, last in pairwise(ends)]
+    spans = [slice(first, last) for first, last in pairwise(ends)]
     words, calls = ctypes.c_int64 * max(ends[-1], 1), local()
 
     def allocate(_: int, number: int, size: int, shape: Any) -> int | None:
@@ -161,10 +161,10 @@ def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layou
         if native(plan, id(arrays), extents):
             return None
         outputs = []
-        for k, place in enumerate(places):
+        for k, span in enumerate(spans):
             block = blocks.get(k)
             if block is None:
-                shape = tuple(extents[place])
+                shape = tuple(extents[span])
                 block = pattern(shape) if k in patterns else np.empty(shape, dtypes[k])
             outputs.append(block)
         return tuple(outputs)

@@ -113,14 +113,14 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
     _, data, indices, indptr = (value for value in spec.inputs[target.first : target.first + 4])
     pointers = _indices(spec, given.indptr, target, indptr.dtype)
     count = int(pointers[-1]) if pointers.ndim == 1 and len(pointers) else -1
-    entries, places = given.data, given.indices
-    if 0 <= count < min(len(entries), len(places)):  # SciPy allows room behind the last entry
-        entries, places = entries[:count], places[:count]
+    entries, minor = given.data, given.indices
+    if 0 <= count < min(len(entries), len(minor)):  # SciPy allows room behind the last entry
+        entries, minor = entries[:count], minor[:count]
     return Compressed(
         target.format,
         tuple(map(int, given.shape)),  # type: ignore[arg-type]
         to_array(spec, entries, data),
-        _indices(spec, places, target, indices.dtype, int(given.shape[1 - target.major])),
+        _indices(spec, minor, target, indices.dtype, int(given.shape[1 - target.major])),
         pointers,
         is_array,
     )
@@ -140,11 +140,11 @@ def _from_dense(spec: FunctionSpec, value: object, target: SparseValue) -> Compr
             hint=hint,
         )
     major = dense if target.major == 0 else dense.T
-    slices, places = np.nonzero(major)
+    slices, minor = np.nonzero(major)
     starts = np.zeros(len(major) + 1, dtype="int64")
     np.cumsum(np.bincount(slices, minlength=len(major)), out=starts[1:])
     rows, columns = dense.shape
-    return Compressed(target.format, (rows, columns), major[slices, places], places, starts)
+    return Compressed(target.format, (rows, columns), major[slices, minor], minor, starts)
 
 
 def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:

@@ -56,7 +56,7 @@ def function(
     mode: "FAST_RUN" (default) compiles; "FAST_COMPILE" runs the NumPy reference and compiles nothing; "DEBUG_MODE" runs
     both at each call, and compares results and updates.
     updates: shared variable → its next value; all are computed from the old ones, results are those before the update.
-    givens: variable → what takes its place.
+    givens: variable → its replacement.
     no_default_updates: True, or the shared variables that shall not follow their `default_update`.
     name: of the function in the header, a C identifier.
     rebuild_strict: False also accepts givens of another type, for which the ops find new types.

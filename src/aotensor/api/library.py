@@ -44,7 +44,7 @@ def compile(
     threads: permission to use several cores; kernels of this version use one, so it changes nothing yet.
     check: check every memory access at run time.
     prefix: before every exported symbol.
-    passes, disable_passes: which passes run, as those of `aotensor.function`, and in the place of its own.
+    passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
 
     Raises: GraphError for a wrong program, ToolError for a missing linker, OSError for an unwritable folder.
     """

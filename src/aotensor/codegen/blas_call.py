@@ -1,7 +1,7 @@
 """Matrix products by the BLAS table of the caller: the bodies of `@aot_blas_gemm.f32` and `@aot_blas_gemm.f64`.
 
 A row-major matrix is its transpose to Fortran, so C = op(A)·op(B) is asked for as Cᵀ = op(B)ᵀ·op(A)ᵀ: the operands
-change places, and each keeps its flag.
+are swapped, and each keeps its flag.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
     depth = code.builder.select(transpose_a, a_rows, a_columns)
 
     def letter(is_transposed: Value) -> Value:
-        return _place(code, code.builder.select(is_transposed, constant(i8, ord("T")), constant(i8, ord("N"))))
+        return _on_stack(code, code.builder.select(is_transposed, constant(i8, ord("T")), constant(i8, ord("N"))))
 
     def integer(extent: Value) -> Value:
-        return _place(code, code.builder.trunc(extent, i32))
+        return _on_stack(code, code.builder.trunc(extent, i32))
 
     flags = [letter(transpose_b), letter(transpose_a)]
     extents = [integer(c_columns), integer(c_rows), integer(depth)]
-    one, zero = (_place(code, constant(element, x)) for x in (1.0, 0.0))
+    one, zero = (_on_stack(code, constant(element, x)) for x in (1.0, 0.0))
     return [*flags, *extents, one, b, integer(b_columns), a, integer(a_columns), zero, c, integer(c_columns)]
 
 
-def _place(code: Code, value: Value) -> Value:
+def _on_stack(code: Code, value: Value) -> Value:
     """Stack memory that holds a value."""
-    place = code.room(value.type, 1)
-    code.builder.store(value, place)
-    return place
+    address = code.room(value.type, 1)
+    code.builder.store(value, address)
+    return address

@@ -15,7 +15,7 @@ _PRESET = 1  # 6 takes ten times as long on IR texts, for a fifth of their size;
 
 
 def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> None:
-    """Add the checksum's place, extra sections (compressed), and the values of shared variables.
+    """Add the checksum's section, extra sections (compressed), and the values of shared variables.
 
     extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
     Object files that are not ELF get none of this: nothing could read it.
@@ -24,23 +24,23 @@ def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> N
         return
     constants = Constants(module)
     checksum = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
-    places = [constants.data("checksum", raw_bytes(checksum), section=CHECKSUM_SECTION)]
+    sections = [constants.data("checksum", raw_bytes(checksum), section=CHECKSUM_SECTION)]
     for name, content in extra.items():
         packed = raw_bytes(lzma.compress(content, check=lzma.CHECK_NONE, preset=_PRESET))
-        places.append(constants.data(f"extra.{name}", packed, section=EXTRA_SECTION_PREFIX + name, align=1))
+        sections.append(constants.data(f"extra.{name}", packed, section=EXTRA_SECTION_PREFIX + name, align=1))
     if values:
-        places.append(constants.data("values", raw_bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
-    _mark_used(module, places)
+        sections.append(constants.data("values", raw_bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
+    _mark_used(module, sections)
 
 
-def _mark_used(module: Module, places: list[Value]) -> None:
-    used = ir.GlobalVariable(module, ir.ArrayType(pointer, len(places)), "llvm.used")
-    used.initializer = ir.Constant(used.value_type, places)
+def _mark_used(module: Module, sections: list[Value]) -> None:
+    used = ir.GlobalVariable(module, ir.ArrayType(pointer, len(sections)), "llvm.used")
+    used.initializer = ir.Constant(used.value_type, sections)
     used.linkage, used.section = "appending", "llvm.metadata"
 
 
 def seal(library: bytes) -> bytes:
-    """A linked library with its checksum written into the place that `add_sections` left."""
+    """A linked library with its checksum written into the section that `add_sections` left."""
     container = Container(library)
-    place = container.checksum_place()
-    return library[: place.offset] + container.computed_checksum() + library[place.offset + place.size :]
+    section = container.checksum_section()
+    return library[: section.offset] + container.computed_checksum() + library[section.offset + section.size :]

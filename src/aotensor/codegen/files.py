@@ -1,6 +1,6 @@
 """Writing files: whole or not at all, to last; several of them together; and through what is no regular file.
 
-regular or new file   written beside its place, to the disk, then renamed: a reader never sees half of it
+regular or new file   written beside its target, to the disk, then renamed: a reader never sees half of it
 several files         all are written before the first is renamed; a failure puts back what was there
 device, FIFO, socket  written through, as is everything under /dev and /proc
 """
@@ -57,7 +57,7 @@ def is_special(path: Path) -> bool:
 
 @dataclass
 class _Staged:
-    """A file that is written, but not yet in its place.   target: its place, behind symbolic links"""
+    """A file that is written, but not yet renamed.   target: its path, behind symbolic links"""
 
     target: Path
     fresh: str
@@ -65,7 +65,7 @@ class _Staged:
     is_put: bool = field(default=False)
 
     def put(self, is_last: bool) -> None:
-        """Rename it to its place; unless it is the last one, what was there stays reachable until all are in theirs."""
+        """Rename it to its target; unless it is the last one, what was there stays reachable until all are renamed."""
         if not is_last and self.target.exists():
             self.backup = _copy_beside(self.target)
         os.replace(self.fresh, self.target)

@@ -37,7 +37,7 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
     }  # fmt: skip
     code = Code(module, symbol, i32, [*(kind for letter in letters for kind in kinds[letter]), pointer])
     given = list(code.arguments)
-    info = _place(code, constant(i32, 0))
+    info = _on_stack(code, constant(i32, 0))
     addresses = [_address(code, letter, [given.pop(0) for _ in kinds[letter]], info, suffix) for letter in letters]
     kind = ir.FunctionType(void, [pointer] * len(addresses))
     code.call_field(given[0], Blas, function_name(symbol), kind, addresses)
@@ -53,16 +53,16 @@ def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: 
             (value,) = values
             fits = code.all(code.less(value, number(TOO_LARGE + 1)), code.less(number(_SMALLEST - 1), value))
             code.give_when(code.builder.not_(fits), constant(i32, TOO_LARGE))
-            return _place(code, code.builder.trunc(value, i32))
+            return _on_stack(code, code.builder.trunc(value, i32))
         case "a" | "p":
             buffer, _, start = values
             return code.at(buffer, start, _BYTES[suffix] if letter == "a" else 4)
         case _:
-            return _place(code, values[0])
+            return _on_stack(code, values[0])
 
 
-def _place(code: Code, value: Value) -> Value:
+def _on_stack(code: Code, value: Value) -> Value:
     """Stack memory that holds a value."""
-    place = code.room(value.type, 1)
-    code.builder.store(value, place)
-    return place
+    address = code.room(value.type, 1)
+    code.builder.store(value, address)
+    return address

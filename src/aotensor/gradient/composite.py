@@ -223,10 +223,10 @@ def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple
     for axis, dim in enumerate(wanted.shape):
         entry = dim if isinstance(dim, int) else None
         if isinstance(dim, str):
-            first, place = extents.setdefault(dim, (x, axis))
-            known = first.tensor_type.shape[place]
+            first, first_axis = extents.setdefault(dim, (x, axis))
+            known = first.tensor_type.shape[first_axis]
             if first is not x and (known is None or known != x.tensor_type.shape[axis]):
-                entries.append(known if isinstance(known, int) else shape_i(first, place))
+                entries.append(known if isinstance(known, int) else shape_i(first, first_axis))
                 continue
         entries.append(entry)
     return specify_shape(x, entries)

@@ -205,7 +205,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
 
 
 def _joined(guards: Guards) -> Guards:
-    """The same with one mask in the place of all but the first few: long chains of choices close in few steps."""
+    """The same with one mask instead of all but the first few: long chains of choices close in few steps."""
     first = next((k for k, guard in enumerate(guards) if not guard.is_whole), len(guards)) + _SEPARATE_MASKS
     masks = guards[first:]
     if len(masks) < 2 or any(guard.is_whole for guard in masks):

@@ -159,7 +159,7 @@ def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable 
 
 
 def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectorize: bool) -> list[Variable]:
-    """The terms for every row of an identity of the shape of `like` in the place of `slot`."""
+    """The terms with `slot` replaced by every row of an identity of the shape of `like`."""
     if not vectorize:
         return _looped(terms, slot, like)
     identity = _identity(like, slot.dtype)
@@ -170,13 +170,13 @@ def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectoriz
 def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[Variable]:
     """The same, one row after the other."""
     extents = extents_of(like)
-    places = arange(product(extents))
+    numbers = arange(product(extents))
 
-    def row(place: Variable) -> list[Variable]:
-        unit = reshape(cast(eq(places, place), slot.dtype), extents)
+    def row(number: Variable) -> list[Variable]:
+        unit = reshape(cast(eq(numbers, number), slot.dtype), extents)
         return replace(list(terms), {slot: unit})
 
-    return Loop(row, places, None, None).run(-1, "jacobian", frugal=True)[0]
+    return Loop(row, numbers, None, None).run(-1, "jacobian", frugal=True)[0]
 
 
 def _identity(x: Variable, dtype: str) -> Variable:

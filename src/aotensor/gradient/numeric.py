@@ -101,7 +101,7 @@ class numeric_grad:
 
 
 Mode = str | Function | None
-"""A mode of `aotensor.function`, what compiles in its place, or None for the reference."""
+"""A mode of `aotensor.function`, what compiles instead of it, or None for the reference."""
 
 _SLOW_MODES = ("FAST_COMPILE", "DEBUG_MODE", "DebugMode")
 
@@ -143,7 +143,7 @@ def verify_grad(
     eps: the step; a larger one does linear functions no harm. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
     (float32); an element is wrong if it exceeds both.
     rng: gives `random(shape)`; by default a new generator.
-    mode: a mode of `aotensor.function`, or a function that compiles in its place; None evaluates by the reference.
+    mode: a mode of `aotensor.function`, or a function that compiles instead of it; None evaluates by the reference.
     cast_to_output_type: draw u in float32 if fun gives float32.
     no_debug_ref: run the many evaluations of the differences compiled, also where `mode` is a slow one.
 

@@ -111,10 +111,10 @@ def _swept(term: Variable, slot: Variable, seeds: Variable) -> Variable:
     return reshape(whole, (-1,))
 
 
-def _matrix(swept: Variable, places: Array, pattern: Any) -> SparseVariable:
-    """The entries at `places` of the sweep, in the given pattern."""
+def _matrix(swept: Variable, positions: Array, pattern: Any) -> SparseVariable:
+    """The entries at `positions` of the sweep, in the given pattern."""
     wide = np.int64 if max(pattern.shape, default=0) > np.iinfo(np.int32).max else np.int32
-    data = TakeAt()(swept, constant(places.astype(np.int64)))
+    data = TakeAt()(swept, constant(positions.astype(np.int64)))
     structure = (constant(v.astype(wide)) for v in (pattern.indices, pattern.indptr))
     shape = constant(np.array(pattern.shape, np.int64))
     found: SparseVariable = CSM("csr", tuple(map(int, pattern.shape)), is_trusted=True)(data, *structure, shape)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike
-from aotensor.ops.diagonal import ExtractDiagonal, PlaceDiagonal, Triangle
+from aotensor.ops.diagonal import AllocDiagonal, ExtractDiagonal, Triangle
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor, Subtensor
@@ -41,7 +41,7 @@ from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
 
 _COPIES: Final = (
-    DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, PlaceDiagonal,
+    DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, AllocDiagonal,
     Triangle, Split, Join, Shift, TakeAt, ExpandSlices, PermuteRowElements, Fitting, CheckedStructure,
 )  # fmt: skip
 """Ops whose outputs are elements of their floating inputs, and zeros."""
@@ -200,12 +200,12 @@ class _Structure:
             shape = [sizes[letter] for letter in every]
             if math.prod(shape) > LARGEST_PRODUCT:
                 return self._all_of(node, node.outputs[0])
-            place = dict(zip(every, np.indices(shape, dtype=np.int64).reshape(len(shape), -1), strict=True))
+            index = dict(zip(every, np.indices(shape, dtype=np.int64).reshape(len(shape), -1), strict=True))
             used = np.ones(math.prod(shape), bool)
             if other in self.known:
-                used = self.values[other][tuple(place[letter] for letter in letters)] != 0
-            target = _number([place[letter][used] for letter in out], [sizes[letter] for letter in out])
-            source = _number([place[letter][used] for letter in own], [sizes[letter] for letter in own])
+                used = self.values[other][tuple(index[letter] for letter in letters)] != 0
+            target = _number([index[letter][used] for letter in out], [sizes[letter] for letter in out])
+            source = _number([index[letter][used] for letter in own], [sizes[letter] for letter in own])
             parts.append(self._gathered(target, self._rows(v, source), math.prod(sizes[letter] for letter in out)))
         return self._union(parts)
 
@@ -256,11 +256,11 @@ def _take(rows: Any, numbers: Array) -> Any:
     return rows[numbers]
 
 
-def _number(places: Sequence[Array], extents: Sequence[int]) -> Array:
+def _number(indices: Sequence[Array], extents: Sequence[int]) -> Array:
     """C-order numbers of index tuples."""
-    if not places:
+    if not indices:
         return np.zeros(0, np.int64)
-    return np.ravel_multi_index(tuple(places), tuple(extents)) if len(places[0]) else np.zeros(0, np.int64)
+    return np.ravel_multi_index(tuple(indices), tuple(extents)) if len(indices[0]) else np.zeros(0, np.int64)
 
 
 def checked_pattern(pattern: Any, shape: Sequence[int | None]) -> Any:

@@ -83,8 +83,8 @@ def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, 
             continue
         if isinstance(one.default, str) and one.default:  # one of some words: `one_of` says which
             continue
-        place = None if one.kind == one.KEYWORD_ONLY else position
-        found.append((place, one.name, _check(f"{shown}: {one.name}", members)))
+        index = None if one.kind == one.KEYWORD_ONLY else position
+        found.append((index, one.name, _check(f"{shown}: {one.name}", members)))
     return found
 
 

@@ -14,7 +14,7 @@ from aotensor.graph.walk import replace, toposort
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """`outputs` of an op by other ops, on `slots`: symbols of their own in the place of the inputs."""
+    """`outputs` of an op by other ops, on `slots`: symbols of their own that stand for the inputs."""
 
     slots: Sequence[Variable]
     outputs: Sequence[Variable]

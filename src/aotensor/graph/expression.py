@@ -57,7 +57,7 @@ def expression_of_node(node: Any, longest: int = LONGEST) -> str:
     return _shortened(lambda writer, depth: writer.write_node(node, node.outputs[0], depth)[0], longest)
 
 
-def placed(node: Any, message: str) -> str:
+def located(node: Any, message: str) -> str:
     """`x.T @ y at model.py:12: inner dimensions differ`; without the op's name, which the expression shows."""
     site = node.outputs[0].site
     written = node if site is None or site.node is None else site.node

@@ -28,7 +28,7 @@ from aotensor.errors import (
     OutOfMemory,
     UnsupportedError,
 )
-from aotensor.graph.expression import placed
+from aotensor.graph.expression import located
 from aotensor.graph.operations import sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.site import made_at
@@ -191,7 +191,7 @@ class Op(ABC):
         )
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs by other ops, which take the place of this one when it is compiled; None if `lower` says it.
+        """The outputs by other ops, which replace this one when it is compiled; None if `lower` says it.
 
         It also stands in for derivative rules, pattern and batch rule where the op gives none.
         """
@@ -299,27 +299,27 @@ def call_pushforward(
 def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """What the reference of a node gives.
 
-    Raises: errors of ours with the place of the node in front, what NumPy and SciPy say about values among them; what
-    an op from elsewhere raises as it is.
+    Raises: errors of ours with the node's expression and site in front, what NumPy and SciPy say about values among
+    them; what an op from elsewhere raises as it is.
     """
     try:
         return node.op.evaluate(node, inputs)
     except AotensorError as error:
-        if hasattr(error, "placed"):  # by a node inside of a loop
+        if hasattr(error, "located"):  # by a node inside of a loop
             raise
-        raise _placed_error(type(error), error.diagnostic, node, inputs) from error
+        raise _located_error(type(error), error.diagnostic, node, inputs) from error
     except (ArithmeticError, IndexError, MemoryError, ValueError) as error:
         if not type(node.op).__module__.startswith("aotensor."):
             raise
         kind = next(ours for theirs, ours in _NUMPY_SAYS.items() if isinstance(error, theirs))
         found = Diagnostic(str(error).partition("\n")[0][:120])
-        raise _placed_error(kind, found, node, inputs) from error
+        raise _located_error(kind, found, node, inputs) from error
 
 
-def _placed_error(kind: type[AotensorError], found: Diagnostic, node: Apply, inputs: Sequence[Any]) -> AotensorError:
+def _located_error(kind: type[AotensorError], found: Diagnostic, node: Apply, inputs: Sequence[Any]) -> AotensorError:
     shapes = [f"{x.describe()}, here {list(np.shape(value))}" for x, value in zip(node.inputs, inputs, strict=True)]
-    error = kind(placed(node, found.title), lines=found.lines or shapes, hint=found.hint)
-    error.placed = True  # type: ignore[attr-defined]
+    error = kind(located(node, found.title), lines=found.lines or shapes, hint=found.hint)
+    error.located = True  # type: ignore[attr-defined]
     return error
 
 

@@ -54,10 +54,10 @@ class _Writer:
 
     def parts(self) -> Iterator[Part]:
         """All parts; those that are met while the iteration goes on come last."""
-        place = 0
-        while place < len(self._parts):
-            yield self._parts[place]
-            place += 1
+        position = 0
+        while position < len(self._parts):
+            yield self._parts[position]
+            position += 1
 
     def bytes_of(self, value: object) -> bytes:
         buffer = io.BytesIO()

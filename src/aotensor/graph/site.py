@@ -48,7 +48,7 @@ def made_at(site: Site | None) -> Iterator[None]:
 
 
 def written_as(node: Any) -> Site | None:
-    """The site of a node for what takes its place."""
+    """The site of a node for its replacement."""
     site: Site | None = node.outputs[0].site
     return replace(site, node=node) if site is not None and site.node is None else site
 

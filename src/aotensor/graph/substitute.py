@@ -20,7 +20,7 @@ Replacements: TypeAlias = Mapping[Variable, Any] | Iterable[tuple[Variable, Any]
 def clone_replace(output: Any, replace: Replacements = None, rebuild_strict: bool = True) -> Any:
     """A copy of the graph of `output` with variables exchanged; a list or tuple gives a list.
 
-    replace: variable → what takes its place, all at once: replacements are not searched for further ones.
+    replace: variable → its replacement, all at once: replacements are not searched for further ones.
     rebuild_strict: False also takes replacements of another dtype, for which the ops find new types.
 
     Raises: GraphTypeError for a replacement of another type.

@@ -94,7 +94,7 @@ def compute_all(
 ) -> None:
     """Add to `known`, which holds all leaves, what `outputs` need: compute(node, inputs) for each node, once.
 
-    A node comes after what its op demands; in the place of other inputs stands None.
+    A node comes after what its op demands; inputs that it does not demand are None.
     """
     stack = list(reversed(outputs))
     while stack:

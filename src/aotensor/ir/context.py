@@ -38,7 +38,7 @@ def make_context() -> Context:
 def parse_module(text: str, name: str = "<text>") -> ModuleOp:
     """The module that a text of either level describes.   name: what error messages call the text
 
-    Raises: xdsl.utils.exceptions.ParseError, with the place in the text.
+    Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
     return Parser(make_context(), _SEVERAL_RESULTS.sub(r"\1\2", text), name).parse_module()
 

@@ -4,7 +4,7 @@
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
     aot.recur %a, %c {axis, fastmath} : tensor<?xf64>             y[k] = a[k] * y[k - 1] + c[k]
-    aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the places of %i, %j
+    aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the indices %i, %j
     aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
@@ -153,10 +153,10 @@ class RecurOp(IRDLOperation):
 
 @irdl_op_definition
 class ScatterOp(IRDLOperation):
-    """dest with the elements of source put to (`set`), or added at (`add`), places along `axes`.
+    """dest with the elements of source put to (`set`), or added at (`add`), positions along `axes`.
 
     indices: one integer tensor per axis, not of rank 0, with values from −extent on; they broadcast along static
-    extents of 1. source has their axes from axis `start` on, around them the other axes of dest. At a repeated place
+    extents of 1. source has their axes from axis `start` on, around them the other axes of dest. At a repeated position
     every term is added, or the last value stays, in the order of the elements of source.
     """
 

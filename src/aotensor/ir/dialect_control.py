@@ -3,7 +3,7 @@
     aot.scan @body steps %n (%rows, %initial, %constants) sizes [%sizes] {...}      a loop with carried states
     aot.branch %condition @then @otherwise (%captured) sizes [%sizes]               one of two functions
 
-The functions are private and stand beside their caller. emit-loops emits them in place.
+The functions are private and stand beside their caller. emit-loops emits them inline.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class PatternOp(IRDLOperation):
     """Work on the patterns of compressed matrices, by `kind`; `ir.interpreter.patterns` says what each kind means.
 
     extents: of axes that no operand has, such as the bound of the indices. sizes: one per dynamic dim of the results,
-    in order. is_whole: the pattern of a product of values is known to hold all places of the product.
+    in order. is_whole: the pattern of a product of values is known to hold all entries of the product.
     """
 
     name = "aot.pattern"

@@ -17,7 +17,7 @@ from aotensor.ir.tensor_builder import TensorBuilder
 def import_graph(
     builder: TensorBuilder, targets: Sequence[Variable], inputs: Mapping[Variable, Tensor], name: str
 ) -> list[Tensor]:
-    """The values of `targets`, computed from those of `inputs` at the builder's place.
+    """The values of `targets`, computed from those of `inputs` at the builder's insertion point.
 
     name: of the function, for messages.
 

@@ -149,7 +149,7 @@ class LoopBuilder(IndexBuilder):
     # --- buffers -------------------------------------------------------------------------------------------------
 
     def allocate(self, element: Attribute, extents: Sequence[Extent]) -> SSAValue:
-        """A buffer in row-major order; plan-memory finds it a place."""
+        """A buffer in row-major order; plan-memory assigns its offset."""
         dynamic = [n.ssa for n in extents if isinstance(n, Scalar)]
         shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
         op = memref.AllocOp(dynamic, [], MemRefType(element, shape))
@@ -210,7 +210,7 @@ class LoopBuilder(IndexBuilder):
         return self.emit(arith.IndexCastOp(self.fetch(positions, [at], "raw").ssa, IndexType()), "index")
 
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
-        """Say that buffer[indices], an element or the place behind the last one, is wanted soon."""
+        """Say that buffer[indices], an element or the address behind the last one, is wanted soon."""
         self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))
 
     def extent_of(self, buffer: SSAValue, axis: int) -> Extent:

@@ -246,8 +246,8 @@ def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
     """A value that is never computed."""
     if extents:
         return b.empty(extents, dtype)
-    place = b.empty([1], dtype)
-    read = tensor.ExtractOp(place.ssa, [b.scalars.index(0).ssa], element_type(dtype))
+    memory = b.empty([1], dtype)
+    read = tensor.ExtractOp(memory.ssa, [b.scalars.index(0).ssa], element_type(dtype))
     b.insert_op(read)
     return Tensor(read.result, dtype)
 

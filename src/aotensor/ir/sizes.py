@@ -38,7 +38,7 @@ class Sizes:
         self._ranges: dict[SSAValue, tuple[int, int]] = {}
 
     def copy(self) -> Sizes:
-        """The same knowledge, for a builder whose checks hold at one place alone."""
+        """The same knowledge, for a builder whose checks hold at one insertion point alone."""
         other = Sizes()
         other._given, other._bounds, other._ranges = self._given, self._bounds, self._ranges
         other._checked = set(self._checked)

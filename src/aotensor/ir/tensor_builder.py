@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS, Array
 from aotensor.errors import GraphValueError
-from aotensor.graph.expression import placed
+from aotensor.graph.expression import located
 from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.ir.index_builder import (
@@ -80,7 +80,7 @@ class TensorBuilder(LibraryBuilder):
         self.sizes = Sizes()
 
     def forked(self, builder: Builder | None = None) -> TensorBuilder:
-        """A builder of the same function, here or at another place, whose checks hold there alone."""
+        """A builder of the same function, here or at another insertion point, whose checks hold there alone."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
         other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
         other.locations = self.locations
@@ -282,7 +282,7 @@ class TensorBuilder(LibraryBuilder):
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
-        text = message if self.where is None else placed(self.where, message)
+        text = message if self.where is None else located(self.where, message)
         self.checks.append((kind, text))
         self.insert_op(
             CheckOp(

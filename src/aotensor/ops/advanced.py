@@ -44,7 +44,7 @@ class AdvancedSubtensor(LinearOp):
     after_slices: bool = field(default=False, compare=False, repr=False)
 
     def infer_type(self, x: TensorType, *indices: TensorType) -> TensorType:
-        return TensorType(x.dtype, _placed(self.axes, x.shape, _batch_shape(x, self.axes, indices)))
+        return TensorType(x.dtype, _window_extents(self.axes, x.shape, _batch_shape(x, self.axes, indices)))
 
     def reference(self, x: Array, *indices: Array) -> Array:
         return np.array(x[_concrete_index(self.axes, x, indices)])
@@ -65,7 +65,7 @@ class AdvancedSubtensor(LinearOp):
         if any(is_batched[1:]):
             x = x if is_batched[0] else repeated(x, inputs[list(is_batched).index(True)])
             result = AdvancedSubtensor(_behind_samples(self.axes))(x, *_with_samples(x, indices, is_batched[1:], count))
-            return [dimshuffle(result, _arrays_in_place(rank, count, start))]
+            return [dimshuffle(result, _arrays_at_axis(rank, count, start))]
         (result,) = moved(self).apply(x, *indices).outputs
         leading = 0 if start else _leading(self.axes, count)
         return [dimshuffle(result, [leading, *range(leading), *range(leading + 1, rank + 1)])]
@@ -79,7 +79,7 @@ class AdvancedSubtensor(LinearOp):
             found = [_load(v, i, counters, x.extents[axis]) for axis, i in zip(self.axes, indices, strict=True)]
             return v.load(x, *_merged(self.axes, found, others))
 
-        return b.tabulate(_placed(self.axes, x.extents, batch), x.dtype, element)
+        return b.tabulate(_window_extents(self.axes, x.extents, batch), x.dtype, element)
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,25 @@ class IncAdvancedSubtensor(Op):
     is_set: bool = False
 
     def infer_type(self, x: TensorType, y: TensorType, *indices: TensorType) -> TensorType:
-        check_value(x, y, _placed(self.axes, x.shape, _batch_shape(x, self.axes, indices)))
+        check_value(x, y, _window_extents(self.axes, x.shape, _batch_shape(x, self.axes, indices)))
         return x
 
     def reference(self, x: Array, y: Array, *indices: Array) -> Array:
-        place = _concrete_index(self.axes, x, indices)
+        index = _concrete_index(self.axes, x, indices)
         result = x.copy()
         with np.errstate(all="ignore"):
-            change = np.ascontiguousarray(np.broadcast_to(y.astype(x.dtype), x[place].shape))
+            change = np.ascontiguousarray(np.broadcast_to(y.astype(x.dtype), x[index].shape))
             if self.is_set:
-                result[place] = change
+                result[index] = change
             else:
-                np.add.at(result, place, change)
+                np.add.at(result, index, change)
         return result
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The reference, after a check that only static extents of 1 broadcast."""
         x, y, *indices = inputs
         _check_arrays(node.inputs[2:], indices)
-        window = _placed(self.axes, x.shape, np.broadcast_shapes(*(i.shape for i in indices)))
+        window = _window_extents(self.axes, x.shape, np.broadcast_shapes(*(i.shape for i in indices)))
         check_extents(self.name, node.inputs[1].tensor_type, y, window)
         return super().evaluate(node, inputs)
 
@@ -179,12 +179,12 @@ class IncAdvancedSubtensor(Op):
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
         batch = _lowered_batch(b, self.axes, x, indices)
-        value = fitted(b, self.name, b.cast(y, x.dtype), _placed(self.axes, x.extents, batch))
+        value = fitted(b, self.name, b.cast(y, x.dtype), _window_extents(self.axes, x.extents, batch))
         positions = [b.cast(i, "int64") for i in indices]
         return b.scatter("set" if self.is_set else "add", x, value, self.axes, positions, _first(self.axes))
 
 
-# --- placement -------------------------------------------------------------------------------------------------------
+# --- axes of the window ----------------------------------------------------------------------------------------------
 
 
 def _first(axes: Sequence[int]) -> int:
@@ -192,8 +192,8 @@ def _first(axes: Sequence[int]) -> int:
     return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
 
 
-def _placed(axes: Sequence[int], whole: Sequence[N], batch: Sequence[N]) -> tuple[N, ...]:
-    """Extents of the window: those of the other axes of x, and of the arrays in their place."""
+def _window_extents(axes: Sequence[int], whole: Sequence[N], batch: Sequence[N]) -> tuple[N, ...]:
+    """Extents of the window: those of the other axes of x, and of the arrays instead of the indexed ones."""
     others = [n for axis, n in enumerate(whole) if axis not in axes]
     start = _first(axes)
     return (*others[:start], *batch, *others[start:])
@@ -231,14 +231,14 @@ def _with_samples(x: Variable, indices: Sequence[Variable], is_batched: Sequence
     return [numbers, *(aligned(i, count) if on else i for i, on in zip(indices, is_batched, strict=True))]
 
 
-def _arrays_in_place(rank: int, count: int, start: int) -> list[int]:
+def _arrays_at_axis(rank: int, count: int, start: int) -> list[int]:
     """From (samples, arrays, others) to the window of each sample, of that rank: the arrays at axis `start`."""
     arrays, others = list(range(1, count + 1)), list(range(count + 1, rank + 1))
     return [0, *others[:start], *arrays, *others[start:]]
 
 
 def _arrays_in_front(rank: int, count: int, start: int) -> list[int]:
-    """The inverse of `_arrays_in_place`."""
+    """The inverse of `_arrays_at_axis`."""
     return [0, *range(1 + start, 1 + start + count), *range(1, 1 + start), *range(1 + start + count, rank + 1)]
 
 

@@ -180,7 +180,7 @@ class ExtractDiagonal(TrailingOp, LinearOp):
         return np.array(_diagonal(x, self.offset))
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
-        return place_diagonal(cotangent, extents_of(inputs[0])[-2:], self.offset)
+        return alloc_diagonal(cotangent, extents_of(inputs[0])[-2:], self.offset)
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         length = _diagonal_length(b, self.offset, *x.extents[-2:])
@@ -205,13 +205,13 @@ def _diagonal_length(b: TensorBuilder, offset: int, rows: Extent, columns: Exten
 
 
 @dataclass(frozen=True)
-class PlaceDiagonal(TrailingOp, LinearOp):
+class AllocDiagonal(TrailingOp, LinearOp):
     """Zeros with d on diagonal `offset` of the last two axes: d, *extents → matrix.   (…, l) → (…, n, m)
 
     dims: (n, m), each a number, or a name or None for the next extent.
     """
 
-    name: ClassVar[str] = "place_diagonal"
+    name: ClassVar[str] = "alloc_diagonal"
     dims: tuple[Dim, ...]
     offset: int
 
@@ -251,10 +251,10 @@ class PlaceDiagonal(TrailingOp, LinearOp):
         return b.tabulate([*d.extents[:-1], rows, columns], d.dtype, element)
 
 
-def place_diagonal(d: Variable, extents: Sequence[SymbolicExtent], offset: int) -> Variable:
+def alloc_diagonal(d: Variable, extents: Sequence[SymbolicExtent], offset: int) -> Variable:
     """Zeros of the two extents, with d on a diagonal."""
     symbolic = [extent for extent in extents if isinstance(extent, Variable)]
-    return PlaceDiagonal(tuple(map(dim_of, extents)), offset)(d, *symbolic)  # type: ignore[no-any-return]
+    return AllocDiagonal(tuple(map(dim_of, extents)), offset)(d, *symbolic)  # type: ignore[no-any-return]
 
 
 @coerced
@@ -290,7 +290,7 @@ def diag(x: Any, k: int = 0) -> Variable:
         raise GraphTypeError("diag: needs a vector or a matrix", lines=[x.describe()])
     extent = extent_of(x, 0)
     side = extent if offset == 0 else extent + (offset if offset > 0 else -offset)
-    return place_diagonal(x, [side, side], offset)
+    return alloc_diagonal(x, [side, side], offset)
 
 
 @coerced

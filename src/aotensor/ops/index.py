@@ -73,7 +73,7 @@ class Subtensor(LinearOp):
         return x if self._is_whole() else gather(b, x, lower_window(b, self.entries, x, symbols))
 
     def _is_whole(self) -> bool:
-        """Does the window hold every element in its place, as that of x[:, None]?"""
+        """Does the window hold every element in order, as that of x[:, None]?"""
         return all(isinstance(entry, Slice) and entry.is_whole() and entry.step == 1 for entry in self.entries)
 
 

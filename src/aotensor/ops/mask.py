@@ -58,9 +58,9 @@ class Nonzero(DiscreteOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         raise UnsupportedError(
-            "nonzero: a condition that differs from sample to sample holds at different numbers of places",
+            "nonzero: a condition that differs from sample to sample holds at different numbers of positions",
             lines=[x.describe() for x in node.inputs[:1]],
-            hint="use switch(condition, x, 0), which keeps all places",
+            hint="use switch(condition, x, 0), which keeps all positions",
         )
 
     def lower(self, b: TensorBuilder, x: Tensor, *extents: Tensor) -> tuple[Tensor, ...]:

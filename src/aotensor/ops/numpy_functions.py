@@ -105,8 +105,8 @@ def numpy_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Varia
         part = extent // count if isinstance(extent, int) else int_div(extent, count)
         return split(x, [part] * count, axis=axis)
     before = (slice(None),) * (axis % max(x.ndim, 1))
-    places = [None, *indices_or_sections, None]
-    return [subtensor(x, (*before, slice(*pair))) for pair in pairwise(places)]
+    bounds = [None, *indices_or_sections, None]
+    return [subtensor(x, (*before, slice(*pair))) for pair in pairwise(bounds)]
 
 
 # --- products and linear algebra -------------------------------------------------------------------------------------

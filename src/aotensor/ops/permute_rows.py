@@ -64,10 +64,10 @@ class PermuteRowElements(LinearOp):
         y, last = b.cast(y, "int64"), len(x.extents) - 1
         ordered, inverse = b.sort(y, last)
 
-        def is_in_place(v: ScalarBuilder, *at: Scalar) -> Scalar:
+        def is_in_order(v: ScalarBuilder, *at: Scalar) -> Scalar:
             return v.compare("eq", v.load(ordered, *at), v.cast(at[last], "int64"))
 
-        fits = b.tabulate(y.extents, "bool", is_in_place)
+        fits = b.tabulate(y.extents, "bool", is_in_order)
         b.check(b.item(b.reduce("and", fits, range(last + 1))), _NO_PERMUTATION)
         positions = inverse if self.inverse else y
 

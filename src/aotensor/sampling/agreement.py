@@ -33,9 +33,9 @@ def disagreement(found: Array, expected: Array, allowed: Array | float) -> str |
         wrong = ~(is_near | (found == expected) | (np.isnan(found) & np.isnan(expected)))
     if not wrong.any():
         return None
-    place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    where = f" at {list(place)}" if place else ""
-    return f"{found[place]!s} instead of {expected[place]!s}{where}, {int(wrong.sum())} of {wrong.size} elements"
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    where = f" at {list(index)}" if index else ""
+    return f"{found[index]!s} instead of {expected[index]!s}{where}, {int(wrong.sum())} of {wrong.size} elements"
 
 
 def absolute_tolerance(expected: Array, rtol: float | None = None) -> float:

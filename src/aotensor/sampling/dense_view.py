@@ -81,16 +81,16 @@ class DenseView:
 
 def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> list[Any]:
     """Values, some of which are matrices, from arrays."""
-    found, place = list[Any](), 0
+    found, position = list[Any](), 0
     formats = {one.first: one.type.format for one in groups}
-    while place < len(arrays):
-        if place in formats:
-            pattern, data, indices, indptr = arrays[place : place + 4]
-            found.append(matrix_value(formats[place], data, indices, indptr, (pattern.shape[0], pattern.shape[1])))
-            place += 4
+    while position < len(arrays):
+        if position in formats:
+            pattern, data, indices, indptr = arrays[position : position + 4]
+            found.append(matrix_value(formats[position], data, indices, indptr, (pattern.shape[0], pattern.shape[1])))
+            position += 4
         else:
-            found.append(arrays[place])
-            place += 1
+            found.append(arrays[position])
+            position += 1
     return found
 
 

@@ -12,7 +12,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.sampling.dense_view import matrix_value
 
 _DENSITIES: Final = (0.5, 0.3, 0.8, 0.0, 1.0, 0.1)
-"""Shares of the places that store an entry; one of them is drawn."""
+"""Shares of the elements that are stored; one of them is drawn."""
 
 
 def random_matrix(

@@ -186,7 +186,7 @@ def _random(rng: np.random.Generator, count: int) -> list[int]:
 
 
 _EXTENTS: Final[tuple[tuple[Callable[[np.random.Generator, int], list[int]], str], ...]] = (
-    (lambda _, count: [_SMALL[place % len(_SMALL)] for place in range(count)], "small"),
+    (lambda _, count: [_SMALL[k % len(_SMALL)] for k in range(count)], "small"),
     (lambda _, count: [1] * count, "extents 1"),
     (lambda _, count: [0] * count, "extents 0"),
     (lambda rng, count: [int(n) for n in rng.integers(17, 41, count)], "larger"),

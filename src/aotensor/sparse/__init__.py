@@ -49,13 +49,13 @@ from aotensor.sparse.convert import (
     DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
 )
 from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
-from aotensor.sparse.index.elements import GetItem2Lists, PlacedElements as GetItem2ListsGrad, GetItemScalar
+from aotensor.sparse.index.elements import GetItem2Lists, ScatterElements as GetItem2ListsGrad, GetItemScalar
 from aotensor.sparse.index.getitem import (
     get_item_2d, get_item_2lists, get_item_2lists_grad, get_item_list, get_item_list_grad, get_item_scalar,
 )
 from aotensor.sparse.index.rows import SparseGradRows, sparse_grad
 from aotensor.sparse.index.windows import (
-    Submatrix as GetItem2d, Submatrix as GetItemList, PlacedMatrix as GetItemListGrad,
+    Submatrix as GetItem2d, Submatrix as GetItemList, ScatterMatrix as GetItemListGrad,
 )
 from aotensor.sparse.linear.solve import SparseSolve, cg, solve
 from aotensor.sparse.op import (

@@ -127,7 +127,7 @@ class PositionsIn(PatternRule):
 
     def reference(self, ip: Array, pp: Array, minor_p: Array, iq: Array, pq: Array, minor_q: Array) -> Array:
         check_same_shape(pp, minor_p, pq, minor_q)
-        return places_in(slices_of(pp), ip, iq, pq)
+        return entries_at(slices_of(pp), ip, iq, pq)
 
     def lower(
         self, b: TensorBuilder, ip: Tensor, pp: Tensor, minor_p: Tensor, iq: Tensor, pq: Tensor, minor_q: Tensor
@@ -137,7 +137,7 @@ class PositionsIn(PatternRule):
         return found
 
 
-def places_in(major: Array, minor: Array, indices: Array, indptr: Array) -> Array:
+def entries_at(major: Array, minor: Array, indices: Array, indptr: Array) -> Array:
     """Which entries of a pattern have these coordinates: the last of duplicates, −1 where there is none."""
     width = int(max(minor.max(initial=-1), indices.max(initial=-1))) + 1
     wanted, known = major * width + minor, slices_of(indptr) * width + indices

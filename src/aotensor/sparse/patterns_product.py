@@ -30,7 +30,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.op import Parts, is_same
-from aotensor.sparse.patterns import PatternRule, canonical, filled_part, other_format, places_in, slices_of
+from aotensor.sparse.patterns import PatternRule, canonical, entries_at, filled_part, other_format, slices_of
 
 INNER: Final = "inner dimensions of a sparse product"
 
@@ -125,7 +125,7 @@ class ProductValues(Op):
         if len(pc) != len(pp):
             raise GraphValueError(f"rows of a sparse product differ: {len(pc) - 1} and {len(pp) - 1}")
         p, q = triples(ip, pp, pq)
-        c = places_in(slices_of(pp)[p], iq[q], ic, pc)
+        c = entries_at(slices_of(pp)[p], iq[q], ic, pc)
         entries = [e[c >= 0] for e in (p, q, c)]
         (a, at_x), (b, at_y), (out, at_z) = _roles(self.kind, ((ip, entries[0]), (iq, entries[1]), (ic, entries[2])))
         assert x.shape[-1] == len(a) and y.shape[-1] == len(b)

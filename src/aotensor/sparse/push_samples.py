@@ -39,15 +39,15 @@ ROWS, COLUMNS = "sample: rows", "sample: columns"
 
 
 @dataclass(frozen=True)
-class Place:
+class Operand:
     """A matrix, dense or sparse, at the entries of the sparse one, or of its transpose."""
 
     g: Variable
     is_turned: bool = False
 
-    def of(self, x: Variable, is_turned: bool = False) -> Place:
+    def of(self, x: Variable, is_turned: bool = False) -> Operand:
         """The same for an operand of g, or for the transpose of one."""
-        return Place(x, self.is_turned != is_turned)
+        return Operand(x, self.is_turned != is_turned)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Target:
 class Step:
     """How a matrix at the entries comes from others there: `value` of those at `sources`."""
 
-    sources: Sequence[Place]
+    sources: Sequence[Operand]
     value: Callable[..., Variable]
 
 
@@ -73,46 +73,46 @@ def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variab
     """
     p = parts_of(x)
     targets = {False: Target(x, p), True: Target(matrix_of(p.turned), p.turned)}
-    steps: dict[Place, Step] = {}
-    found: dict[Place, Variable] = {}
-    pending = [Place(g)]
+    steps: dict[Operand, Step] = {}
+    found: dict[Operand, Variable] = {}
+    pending = [Operand(g)]
     while pending:
-        place = pending[-1]
-        if place not in steps:
-            steps[place] = _step(place, targets[place.is_turned], stop)
-            pending += [source for source in steps[place].sources if source not in found]
+        operand = pending[-1]
+        if operand not in steps:
+            steps[operand] = _step(operand, targets[operand.is_turned], stop)
+            pending += [source for source in steps[operand].sources if source not in found]
         else:
             pending.pop()
-            if place not in found:
-                found[place] = steps[place].value(*(found[source] for source in steps[place].sources))
-    result = found[Place(g)]
+            if operand not in found:
+                found[operand] = steps[operand].value(*(found[source] for source in steps[operand].sources))
+    result = found[Operand(g)]
     return result if result.ndim else full_like(p.data, result, result.dtype)
 
 
-def _step(place: Place, target: Target, stop: Collection[Variable]) -> Step:
+def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
     """What a matrix at the entries is made of; itself, if it is not taken apart."""
-    g, p = place.g, target.parts
+    g, p = operand.g, target.parts
     if g.owner is not None and g not in stop:
         xs = g.owner.inputs
         match g.owner.op:
             case Elementwise() as op if op.row.guard is None:
-                return _by_operands(place, xs, p, op)
+                return _by_operands(operand, xs, p, op)
             case Alloc() | FullLike():
-                return _by_operands(place, xs[:1], p, lambda x: x)
+                return _by_operands(operand, xs[:1], p, lambda x: x)
             case StoredEverywhere():
-                return Step([place.of(xs[0])], lambda x: x)
+                return Step([operand.of(xs[0])], lambda x: x)
             case DenseFromSparse():  # its elements are sums of duplicate entries
-                return Step([place.of(as_canonical(xs[0]))], lambda x: x)
+                return Step([operand.of(as_canonical(xs[0]))], lambda x: x)
             case DimShuffle(pattern=(1, 0)) if xs[0].ndim == 2:
-                return Step([place.of(xs[0], True)], lambda x: x)
+                return Step([operand.of(xs[0], True)], lambda x: x)
             case Contract() as op if dtypes.is_float(g.dtype) and _is_by_entry(op):
-                return _by_product(place, xs, p, op)
+                return _by_product(operand, xs, p, op)
             case _ as op:
                 value = _OF_MATRICES.get(type(op))
                 if value is not None and all(x.ndim == 2 and not any(x.broadcastable) for x in xs):
-                    return Step([place.of(x, isinstance(op, Transpose)) for x in xs], value)
+                    return Step([operand.of(x, isinstance(op, Transpose)) for x in xs], value)
                 if isinstance(op, Cast):
-                    return Step([place.of(xs[0])], lambda x: cast(x, g.dtype))
+                    return Step([operand.of(xs[0])], lambda x: cast(x, g.dtype))
     return Step([], lambda: Sample()(g, target.x))
 
 
@@ -125,10 +125,10 @@ _OF_MATRICES: Final[dict[type, Callable[..., Variable]]] = {
 """Ops that are the same entry by entry, whatever is stored: what they are at the entries, of what is there."""
 
 
-def _by_operands(place: Place, xs: Sequence[Variable], p: Parts, op: Callable[..., Variable]) -> Step:
+def _by_operands(operand: Operand, xs: Sequence[Variable], p: Parts, op: Callable[..., Variable]) -> Step:
     """An elementwise op: full operands at the entries, others repeated along a row or a column, or all over."""
-    known = [_repeated(x, place.g, p) for x in xs]
-    full = [place.of(x) for x, value in zip(xs, known, strict=True) if value is None]
+    known = [_repeated(x, operand.g, p) for x in xs]
+    full = [operand.of(x) for x, value in zip(xs, known, strict=True) if value is None]
 
     def value(*values: Variable) -> Variable:
         pending = iter(values)
@@ -156,7 +156,7 @@ def _is_by_entry(op: Contract) -> bool:
     return len(out) == 2 and all(not set(out) < set(side) for side in (left, right))
 
 
-def _by_product(place: Place, xs: Sequence[Variable], p: Parts, op: Contract) -> Step:
+def _by_product(operand: Operand, xs: Sequence[Variable], p: Parts, op: Contract) -> Step:
     """A product: rows of the one times columns of the other, summed over the inner axes, for every entry."""
     left, right, out = op.parts()
     inner = [letter for letter in left if letter not in out]
@@ -176,4 +176,4 @@ def _by_product(place: Place, xs: Sequence[Variable], p: Parts, op: Contract) ->
         first, second = (next(pending) if set(side) == set(out) else at_entries(x, side) for x, side in sides)
         return sum_of_products(first, second) if inner else mul(first, second)
 
-    return Step([place.of(x, side != out) for x, side in sides if set(side) == set(out)], value)
+    return Step([operand.of(x, side != out) for x, side in sides if set(side) == set(out)], value)

@@ -33,7 +33,7 @@ from aotensor.sparse.sample import Sample
 from aotensor.sparse.shares import entries_of
 
 Rule: TypeAlias = Callable[[Apply, Sequence[Variable], Collection[Variable]], Variable | None]
-"""(node, its inputs as rewritten, where to stop) → what takes the place of its one output, None to leave it."""
+"""(node, its inputs as rewritten, where to stop) → what replaces its one output, None to leave it."""
 
 
 def rewrite_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

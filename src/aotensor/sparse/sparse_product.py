@@ -62,7 +62,7 @@ class SparseProduct(UnsortedMatrix):
         ip, pp, inner, iq, pq, _, x, y = inputs
         check_inner(inner, pq)
         p, q = triples(ip, pp, pq)
-        indices, indptr, at = places_by_first_term(slices_of(pp)[p], iq[q], len(pp) - 1)
+        indices, indptr, at = entries_by_first_term(slices_of(pp)[p], iq[q], len(pp) - 1)
         data = np.zeros(len(indices), x.dtype)
         with np.errstate(all="ignore"):
             np.add.at(data, at, x[p] * y[q])
@@ -125,7 +125,7 @@ class SparseProduct(UnsortedMatrix):
         return data, indices, indptr
 
 
-def places_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Array, Array, Array]:
+def entries_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Array, Array, Array]:
     """(indices, indptr) of the coordinates of terms, in the order in which each row gets them; the entry of every term.
 
     rows: sorted. count: of the rows.

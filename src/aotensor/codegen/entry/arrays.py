@@ -117,7 +117,7 @@ def define_copy(module: Module) -> Function:
     with c.when(c.same(rank, zero)):
         b.call(tile, [to, zero, zero, source, zero, zero, one, one, itemsize])
         b.ret_void()
-    extent, to_step, step = (c.item(place, 0) for place in (shape, to_strides, source_strides))
+    extent, to_step, step = (c.item(x, 0) for x in (shape, to_strides, source_strides))
     with c.when(c.same(rank, one)):
         b.call(tile, [to, to_step, zero, source, step, zero, extent, one, itemsize])
         b.ret_void()
@@ -126,19 +126,19 @@ def define_copy(module: Module) -> Function:
         return c.at(base, b.mul(b.mul(index, by), itemsize), 1)
 
     with c.when(c.same(rank, number(2))):
-        columns, to_inner, inner = (c.item(place, 1) for place in (shape, to_strides, source_strides))
+        columns, to_inner, inner = (c.item(x, 1) for x in (shape, to_strides, source_strides))
         blocks = b.ashr(b.add(extent, number(_TILE - 1)), number(_TILE.bit_length() - 1))
         with c.loop(blocks) as block:
             first = b.mul(block, number(_TILE))
             left = b.sub(extent, first)
             rows = b.select(c.less(left, number(_TILE)), left, number(_TILE))
-            places = [row(to, to_step, first), to_step, to_inner, row(source, step, first), step, inner]
-            b.call(tile, [*places, rows, columns, itemsize])
+            arguments = [row(to, to_step, first), to_step, to_inner, row(source, step, first), step, inner]
+            b.call(tile, [*arguments, rows, columns, itemsize])
         b.ret_void()
-    rest = [c.at(place, 1, 8) for place in (to_strides, source_strides, shape)]
+    rest = [c.at(x, 1, 8) for x in (to_strides, source_strides, shape)]
     with c.loop(extent) as i:
-        places = [row(to, to_step, i), rest[0], row(source, step, i), rest[1], rest[2]]
-        b.call(c.function, [*places, b.sub(rank, one), itemsize])
+        arguments = [row(to, to_step, i), rest[0], row(source, step, i), rest[1], rest[2]]
+        b.call(c.function, [*arguments, b.sub(rank, one), itemsize])
     b.ret_void()
     return c.function
 
@@ -151,16 +151,16 @@ def _define_copy_tile(module: Module) -> Function:
     memcpy = function(module, "memcpy", pointer, [pointer, pointer, i64])
     with c.when(c.all(c.same(inner, number(1)), c.same(to_inner, number(1)))):
         with c.loop(rows) as i:
-            places = [c.at(base, b.mul(i, by), itemsize) for base, by in ((to, to_step), (source, step))]
-            b.call(memcpy, [*places, b.mul(columns, itemsize)])
+            addresses = [c.at(base, b.mul(i, by), itemsize) for base, by in ((to, to_step), (source, step))]
+            b.call(memcpy, [*addresses, b.mul(columns, itemsize)])
         b.ret_void()
     for size in (1, 2, 4, 8):
         with c.when(c.same(itemsize, number(size))):
             with c.loop(columns) as j, c.loop(rows) as i:
-                place = b.add(b.mul(i, step), b.mul(j, inner))
-                value = b.load(c.at(source, place, size), typ=integer(8 * size), align=1)
-                place = b.add(b.mul(i, to_step), b.mul(j, to_inner))
-                b.store(value, c.at(to, place, size), align=1)
+                offset = b.add(b.mul(i, step), b.mul(j, inner))
+                value = b.load(c.at(source, offset, size), typ=integer(8 * size), align=1)
+                offset = b.add(b.mul(i, to_step), b.mul(j, to_inner))
+                b.store(value, c.at(to, offset, size), align=1)
             b.ret_void()
     b.ret_void()
     return c.function

@@ -49,14 +49,14 @@ class Slot:
     def __init__(self, code: Code, kind: Type, initial: Value) -> None:
         self._code, self._kind = code, kind
         with code.builder.goto_entry_block():
-            self._place = code.builder.alloca(kind)
+            self._address = code.builder.alloca(kind)
         self.set(initial)
 
     def get(self) -> Value:
-        return self._code.builder.load(self._place, typ=self._kind)
+        return self._code.builder.load(self._address, typ=self._kind)
 
     def set(self, value: Value) -> None:
-        self._code.builder.store(value, self._place)
+        self._code.builder.store(value, self._address)
 
     def add(self, step: int | Value) -> None:
         self.set(self._code.builder.add(self.get(), number(step) if isinstance(step, int) else step))
@@ -93,9 +93,9 @@ class Code:
     def room(self, kind: Type, count: int | Value) -> Value:
         """Stack memory for `count` values, at least one."""
         amount = number(max(count, 1)) if isinstance(count, int) else self.larger(count, number(1))
-        place = self.builder.alloca(kind, size=amount)
-        place.align, place.type = 8, pointer
-        return place
+        memory = self.builder.alloca(kind, size=amount)
+        memory.align, memory.type = 8, pointer
+        return memory
 
     def structs(self, struct: type[ctypes.Structure], count: Value) -> Value:
         """Stack memory for `count` structs."""
@@ -103,8 +103,8 @@ class Code:
 
     def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
         """Address of element `index` of an array of elements of `size` bytes."""
-        place, stride = (number(x) if isinstance(x, int) else x for x in (index, size))
-        return self.builder.gep(base, [self.builder.mul(place, stride)], source_etype=i8)
+        position, stride = (number(x) if isinstance(x, int) else x for x in (index, size))
+        return self.builder.gep(base, [self.builder.mul(position, stride)], source_etype=i8)
 
     def element(self, base: Value, index: Value, struct: type[ctypes.Structure]) -> Value:
         """&base[index] of an array of structs."""
@@ -121,15 +121,15 @@ class Code:
     def field(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
         """base->name, a 32-bit field widened to 64 bits."""
         kind = _field_type(struct, name)
-        value = self.builder.load(self.place(base, struct, name), typ=kind)
+        value = self.builder.load(self.field_address(base, struct, name), typ=kind)
         return self.builder.sext(value, i64) if kind == i32 else value
 
     def put_field(self, base: Value, struct: type[ctypes.Structure], name: str, value: Value) -> None:
         """base->name = value"""
         narrow = _field_type(struct, name) == i32 and value.type == i64
-        self.builder.store(self.builder.trunc(value, i32) if narrow else value, self.place(base, struct, name))
+        self.builder.store(self.builder.trunc(value, i32) if narrow else value, self.field_address(base, struct, name))
 
-    def place(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
+    def field_address(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
         """&base->name"""
         return self.at(base, getattr(struct, name).offset, 1)
 
@@ -137,7 +137,7 @@ class Code:
         self, base: Value, struct: type[ctypes.Structure], name: str, kind: Type, arguments: Sequence[Value]
     ) -> Value:
         """base->name(arguments...), for a pointer to a function of type `kind`."""
-        callee = self.builder.load(self.place(base, struct, name), typ=ir.PointerType(kind))
+        callee = self.builder.load(self.field_address(base, struct, name), typ=ir.PointerType(kind))
         return self.builder.call(callee, list(arguments))
 
     def clear(self, base: Value, count: Value) -> None:
@@ -201,11 +201,11 @@ class Code:
     def larger(self, x: Value, y: Value) -> Value:
         return self.builder.select(self.less(x, y), y, x)
 
-    def is_null(self, place: Value) -> Value:
-        return self.same(place, NULL)
+    def is_null(self, value: Value) -> Value:
+        return self.same(value, NULL)
 
-    def address(self, place: Value) -> Value:
-        return self.builder.ptrtoint(place, i64)
+    def address(self, value: Value) -> Value:
+        return self.builder.ptrtoint(value, i64)
 
     def all(self, *conditions: Value) -> Value:
         """All of them, each evaluated."""

@@ -80,13 +80,13 @@ class _Indices(Code):
         super().__init__(module, _name(name, kind), result, arguments, attributes=_FAST)
         self.kind = kind
 
-    def index(self, base: Value, place: Value) -> Value:
-        """base[place] as 64 bits."""
-        value = self.item(base, place, self.kind)
+    def index(self, base: Value, position: Value) -> Value:
+        """base[position] as 64 bits."""
+        value = self.item(base, position, self.kind)
         return value if self.kind == i64 else self.builder.sext(value, i64)
 
-    def put_index(self, base: Value, place: Value, value: Value) -> None:
-        self.put(base, place, value if self.kind == i64 else self.builder.trunc(value, i32))
+    def put_index(self, base: Value, position: Value, value: Value) -> None:
+        self.put(base, position, value if self.kind == i64 else self.builder.trunc(value, i32))
 
     def smaller(self, x: Value, y: Value) -> Value:
         return self.builder.select(self.less(x, y), x, y)
@@ -113,10 +113,10 @@ def _define_scan(module: Module, kind: Type) -> Function:
     c.give_when(is_outside, number(INVALID))
     with c.loop(major) as i:
         start, end = c.index(indptr, i), c.index(indptr, b.add(i, number(1)))
-        place = c.smaller(c.larger(start, number(1)), b.sub(nnz, number(1)))
+        position = c.smaller(c.larger(start, number(1)), b.sub(nnz, number(1)))
         is_border = c.all(c.less(start, end), c.less(number(0), start))
-        before = c.larger(b.sub(place, number(1)), number(0))
-        is_descent = b.icmp_signed("<=", c.item(indices, place, kind), c.item(indices, before, kind))
+        before = c.larger(b.sub(position, number(1)), number(0))
+        is_descent = b.icmp_signed("<=", c.item(indices, position, kind), c.item(indices, before, kind))
         descents.set(b.sub(descents.get(), b.zext(c.all(is_border, is_descent), i64)))
     c.give(b.select(c.same(descents.get(), number(0)), number(CANONICAL), number(UNSORTED)))
     return c.function
@@ -163,9 +163,9 @@ def _define_arrange(module: Module, kind: Type) -> Function:
             before = c.index(indices, c.item(order, c.larger(b.sub(k, number(1)), low)))
             is_new = c.any(c.same(k, low), c.differs(value, before))
             count.add(b.zext(is_new, i64))
-            place = b.sub(count.get(), number(1))
-            c.put(target, k, place)
-            c.put_index(new_indices, place, value)
+            position = b.sub(count.get(), number(1))
+            c.put(target, k, position)
+            c.put_index(new_indices, position, value)
         c.put_index(new_indptr, b.add(i, number(1)), count.get())
     c.give(count.get())
     return c.function
@@ -175,16 +175,16 @@ def _define_sort(module: Module, kind: Type) -> Function:
     """void sort(indices, order, spare, first, count): order = first + 0..count-1 by their indices, equal ones in order.
 
     A slice that is in order costs one look. Where 32 bits hold the indices, what is sorted are numbers whose upper half
-    is an index and whose lower half is its place; elsewhere places are sorted by what stands there.
+    is an index and whose lower half is its position; elsewhere positions are sorted by their indices.
     """
     c = _Indices(module, "sort", void, [pointer, pointer, pointer, i64, i64], kind)
     indices, order, spare, first, count = c.arguments
     b = c.builder
     is_mixed, bits = c.slot(i64, number(0)), c.slot(i64, number(0))
     with c.loop(count) as k:
-        place = b.add(first, k)
-        c.put(order, k, place)
-        before, value = c.larger(b.sub(place, number(1)), first), c.index(indices, place)
+        position = b.add(first, k)
+        c.put(order, k, position)
+        before, value = c.larger(b.sub(position, number(1)), first), c.index(indices, position)
         is_mixed.set(b.or_(is_mixed.get(), b.zext(c.less(value, c.index(indices, before)), i64)))
         bits.set(b.or_(bits.get(), b.or_(value, k)))
     with c.when(c.same(is_mixed.get(), number(0))):
@@ -265,11 +265,11 @@ def define_gather(module: Module) -> Function:
     for names, kind, size in _KINDS:
         with c.when(c.any(*(c.same(dtype, number(DTYPE_CODES[name])) for name in names))):
             with c.loop(count) as k:
-                place = c.item(target, k)
+                position = c.item(target, k)
                 before = c.item(target, c.larger(b.sub(k, number(1)), number(0)))
                 value = b.load(c.at(data, c.item(order, k), size), typ=kind)
-                to = c.at(result, place, size)
-                is_more = c.all(c.less(number(0), k), c.same(before, place))
+                to = c.at(result, position, size)
+                is_more = c.all(c.less(number(0), k), c.same(before, position))
                 with b.if_else(is_more) as (more, first):
                     with more:
                         old = b.load(to, typ=kind)

@@ -198,10 +198,10 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
     frame = c.room(i8, ctypes.sizeof(Frame))
     temporaries = c.room(pointer, count)
     c.clear(temporaries, count)
-    places = {"table": table, "context": context, "temporaries": temporaries}
-    places["shapes"] = c.room(i64, c.builder.add(ranks, number(1)))
-    for name, place in places.items():
-        c.put_field(frame, Frame, name, place)
+    fields = {"table": table, "context": context, "temporaries": temporaries}
+    fields["shapes"] = c.room(i64, c.builder.add(ranks, number(1)))
+    for name, value in fields.items():
+        c.put_field(frame, Frame, name, value)
     return frame
 
 

@@ -62,9 +62,9 @@ def _define_library_entries(constants: Constants, manifest: Manifest, texts: Map
     check_message = define_check_message(constants, names.check_message, "entry.check_message", texts)
     define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
     text = raw_bytes(manifest.to_json().encode() + b"\0")
-    place = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
+    data = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
     for symbol in (f"{prefix}aotensor_manifest", names.manifest):
-        _define_constant(module, symbol, place)
+        _define_constant(module, symbol, data)
     _define_constant(module, f"{prefix}aotensor_abi_version", status(ABI_VERSION))
     _define_signature(constants, f"{prefix}aotensor_signature", [signature_text(spec) for spec in manifest.functions])
 
@@ -94,12 +94,15 @@ def _define_function(constants: Constants, core: Core, prefix: str, spec: Functi
 def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value) -> None:
     """i32 f([context,] dims..., inputs..., outputs..., workspace)
 
-    Of a sparse matrix the core gets the address of its struct in place of the pattern's elements.
+    Of a sparse matrix the core gets the address of its struct instead of the pattern's elements.
     """
     names = spec.typed_dims
-    places = [*_places(spec.inputs, spec.sparse_inputs), *_places(spec.outputs, spec.sparse_outputs, len(spec.inputs))]
+    numbers = [
+        *_array_numbers(spec.inputs, spec.sparse_inputs),
+        *_array_numbers(spec.outputs, spec.sparse_outputs, len(spec.inputs)),
+    ]
     head = [pointer] if spec.takes_context else []
-    c = Code(module, symbol, i32, [*head, *[i64] * len(names), *[pointer] * (len(places) + 1)], exported=True)
+    c = Code(module, symbol, i32, [*head, *[i64] * len(names), *[pointer] * (len(numbers) + 1)], exported=True)
     arguments = list(c.arguments)
     context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
@@ -109,12 +112,12 @@ def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, t
         c.put(dims, k, given.get(name, number(0)))
     for k in range(len(spec.values)):
         c.put(data, k, NULL)
-    for k, value in zip(places, arguments[len(names) :], strict=True):
+    for k, value in zip(numbers, arguments[len(names) :], strict=True):
         c.put(data, k, value)
     c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
 
 
-def _places(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
+def _array_numbers(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
     """Numbers of the arrays that the typed entry takes: of a sparse matrix only the pattern."""
     hidden = {group.first + part for group in groups for part in (1, 2, 3)}
     return [first + k for k in range(len(values)) if k not in hidden]
@@ -166,11 +169,11 @@ def _define_kernel_adapter(module: Module, spec: FunctionSpec) -> Function:
 
 def _unpack(c: Code, values: Sequence[ArgumentSpec | OutputSpec], data: Value, shapes: Value) -> list[Value]:
     """Every array as a kernel takes it: its address, and the extents that its signature does not fix."""
-    arguments, place = [], 0
+    arguments, offset = [], 0
     for k, value in enumerate(values):
         arguments.append(c.item(data, k, pointer))
-        arguments += [c.item(shapes, place + axis) for axis, n in enumerate(value.shape) if not isinstance(n, int)]
-        place += len(value.shape)
+        arguments += [c.item(shapes, offset + axis) for axis, n in enumerate(value.shape) if not isinstance(n, int)]
+        offset += len(value.shape)
     return arguments
 
 

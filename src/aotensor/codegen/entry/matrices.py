@@ -77,7 +77,7 @@ def _define_take(shared: Shared) -> Function:
             found, expected = s.field(given, Sparse, field), s.of_argument(k, "dtype")
             names = s.of_argument(k, "name"), s.dtype_name(found), s.dtype_name(expected)
             s.fail_when(s.differs(found, expected), Status.WRONG_DTYPE, say.WRONG_DTYPE, *names)
-        nnz, shape = s.field(given, Sparse, "nnz"), s.place(given, Sparse, "shape")
+        nnz, shape = s.field(given, Sparse, "nnz"), s.field_address(given, Sparse, "shape")
         s.fail_when(s.less(nnz, number(0)), Status.NEGATIVE, say.NEGATIVE_COUNT, name, nnz)
         with s.loop(number(2)) as axis:
             _meet_shape(s, first, axis, s.item(shape, axis))
@@ -165,13 +165,13 @@ def _define_locate(shared: Shared) -> Function:
     size = s.of_argument(s.builder.add(first, number(2)), "itemsize")
     indptr, indices, slices, minor, nnz = _arrays(s, matrix)
 
-    def index(base: Value, place: Value) -> Value:
+    def index(base: Value, position: Value) -> Value:
         value = s.slot(i64, number(0))
         with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
             with narrow:
-                value.set(s.builder.sext(s.item(base, place, i32), i64))
+                value.set(s.builder.sext(s.item(base, position, i32), i64))
             with wide:
-                value.set(s.item(base, place))
+                value.set(s.item(base, position))
         return value.get()
 
     start, end = index(indptr, number(0)), index(indptr, slices)
@@ -190,7 +190,7 @@ def _define_locate(shared: Shared) -> Function:
 
 
 def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function) -> Function:
-    """entry.arrange(frame, matrix): a sorted copy without duplicates takes the place of a sparse input."""
+    """entry.arrange(frame, matrix): replace a sparse input by a sorted copy without duplicates."""
     s = _MatrixStep(shared, "entry.arrange_matrix", [pointer])
     b, matrix = s.builder, s.arguments[1]
     first = s.field(matrix, Matrix, "first")
@@ -220,8 +220,8 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
         b.call(shared.free, [s.item(s.of_frame("temporaries"), k, pointer)])
         s.put(s.of_frame("temporaries"), k, copy)
         s.put(s.of_frame("data"), k, copy)
-    for place in (2, 3):
-        s.put(shape, place, count.get())
+    for position in (2, 3):
+        s.put(shape, position, count.get())
     return s.done()
 
 
@@ -240,7 +240,7 @@ def _define_give(shared: Shared) -> Function:
     is_other = s.all(s.builder.not_(is_blank), s.differs(nnz, old))
     s.fail_when(is_other, Status.WRONG_EXTENT, say.WRONG_COUNT, name, old, nnz)
     for axis in (0, 1):
-        s.put(s.place(given, Sparse, "shape"), axis, s.item(shape, axis))
+        s.put(s.field_address(given, Sparse, "shape"), axis, s.item(shape, axis))
     s.put_field(given, Sparse, "nnz", nnz)
     for part, field in ((1, "dtype"), (2, "index_dtype")):
         s.put_field(given, Sparse, field, s.of_argument(s.builder.add(k, number(part)), "dtype"))
@@ -254,10 +254,10 @@ def _define_give(shared: Shared) -> Function:
             s.put_field(given, Sparse, field, NULL)
             with s.when(s.differs(size, number(0))):
                 _allocate(s, given, field, leaf, (s.builder.add(index, number(part)), size, extent), needed)
-        place = s.field(given, Sparse, field)
-        is_missing = s.all(s.builder.not_(is_blank), s.is_null(place), s.differs(size, number(0)))
+        address = s.field(given, Sparse, field)
+        is_missing = s.all(s.builder.not_(is_blank), s.is_null(address), s.differs(size, number(0)))
         s.fail_when(is_missing, Status.NULL_POINTER, say.NO_POINTER, s.of_argument(leaf, "name"))
-        s.put(s.of_frame("data"), leaf, place)
+        s.put(s.of_frame("data"), leaf, address)
     s.give(needed.get())
     return s.function
 
@@ -277,6 +277,6 @@ def _allocate(
         with present:
             kind = ir.FunctionType(pointer, [pointer, i32, i64, pointer])
             arguments = [s.field(context, Context, "user"), s.builder.trunc(index, i32), size, extent]
-            place = s.call_field(context, Context, "allocate", kind, arguments)
-            s.fail_when(s.is_null(place), Status.NO_MEMORY, say.NO_MEMORY, name, size)
-            s.put_field(given, Sparse, field, place)
+            address = s.call_field(context, Context, "allocate", kind, arguments)
+            s.fail_when(s.is_null(address), Status.NO_MEMORY, say.NO_MEMORY, name, size)
+            s.put_field(given, Sparse, field, address)

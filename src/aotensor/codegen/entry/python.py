@@ -115,20 +115,20 @@ def _define_view(constants: Constants) -> Function:
         c.put_field(array, Array, field, c.builder.load(_inside(c, value, layout, f"array_{field}"), typ=pointer))
     rank = c.builder.sext(c.builder.load(_inside(c, value, layout, "array_rank"), typ=i32), i64)
     c.put_field(array, Array, "rank", rank)
-    place = c.item(cursor, 0, pointer)
-    after = c.at(place, rank, 8)
+    target = c.item(cursor, 0, pointer)
+    after = c.at(target, rank, 8)
     c.give_when(c.below(end, after), status(Status.NOT_PLAIN))
-    c.put_field(array, Array, "strides", place)
-    _convert_strides(c, constants, value, layout, dtype, rank, place)
+    c.put_field(array, Array, "strides", target)
+    _convert_strides(c, constants, value, layout, dtype, rank, target)
     c.put(cursor, 0, after)
     c.give(status(0))
     return c.function
 
 
 def _convert_strides(
-    c: Code, constants: Constants, value: Value, layout: Value, dtype: Value, rank: Value, place: Value
+    c: Code, constants: Constants, value: Value, layout: Value, dtype: Value, rank: Value, target: Value
 ) -> None:
-    """Strides in bytes at the object to strides in elements at `place`; NOT_PLAIN if one is no multiple."""
+    """Strides in bytes at the object to strides in elements at `target`; NOT_PLAIN if one is no multiple."""
     shifts = [0] + [DTYPE_SIZES[name].bit_length() - 1 for name in DTYPE_CODES]
     shift = c.item(constants.numbers(shifts), dtype)
     strides = c.builder.load(_inside(c, value, layout, "array_strides"), typ=pointer)
@@ -136,7 +136,7 @@ def _convert_strides(
         stride = c.item(strides, axis)
         step = c.builder.ashr(stride, shift)
         c.give_when(c.differs(c.builder.shl(step, shift), stride), status(Status.NOT_PLAIN))
-        c.put(place, axis, step)
+        c.put(target, axis, step)
 
 
 def _inside(c: Code, value: Value, layout: Value, name: str) -> Value:

@@ -281,9 +281,9 @@ def define_run(shared: Shared) -> Function:
     return s.done()
 
 
-def align_up(s: Code, place: Value) -> Value:
-    """The first address from `place` on that a workspace may have, as a number."""
-    raised = s.builder.add(s.address(place), number(WORKSPACE_ALIGNMENT - 1))
+def align_up(s: Code, base: Value) -> Value:
+    """The first address from `base` on that a workspace may have, as a number."""
+    raised = s.builder.add(s.address(base), number(WORKSPACE_ALIGNMENT - 1))
     return s.builder.and_(raised, number(-WORKSPACE_ALIGNMENT))
 
 
@@ -299,12 +299,12 @@ def _blas(s: Step) -> Value:
 def _need_functions(s: Step, blas: Value) -> None:
     """Every function that is called without asking must be in the table."""
     with s.loop(s.of_table("need_count")) as i:
-        place = s.item(s.of_table("needs"), i)
+        offset = s.item(s.of_table("needs"), i)
         found = s.slot(pointer, NULL)
         with s.when(s.builder.not_(s.is_null(blas))):
-            is_known = s.less(place, s.field(blas, Blas, "struct_size"))
+            is_known = s.less(offset, s.field(blas, Blas, "struct_size"))
             with s.when(is_known):
-                found.set(s.builder.load(s.at(blas, place, 1), typ=pointer))
+                found.set(s.builder.load(s.at(blas, offset, 1), typ=pointer))
         name = s.item(s.of_table("need_names"), i, pointer)
         s.fail_when(s.is_null(found.get()), Status.NO_FUNCTION, say.NO_FUNCTION, name)
 

@@ -123,19 +123,19 @@ class Constants:
 
     def data(self, name: str, value: Value, *, section: str = "", align: int = 8) -> Value:
         """An internal constant. Formats other than ELF have no sections of free names: it is plain data there."""
-        place = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
-        place.initializer, place.global_constant, place.linkage, place.align = value, True, "internal", align
+        data = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
+        data.initializer, data.global_constant, data.linkage, data.align = value, True, "internal", align
         if section and is_elf(self.module.triple):
-            place.section = section
-        return place
+            data.section = section
+        return data
 
     def text(self, text: str | bytes) -> Value:
         """A text that ends with NUL."""
         raw = (text.encode() if isinstance(text, str) else text) + b"\0"
         if raw not in self._texts:
-            place = self.data("entry.text", raw_bytes(raw), align=1)
-            place.unnamed_addr = True
-            self._texts[raw] = place
+            data = self.data("entry.text", raw_bytes(raw), align=1)
+            data.unnamed_addr = True
+            self._texts[raw] = data
         return self._texts[raw]
 
     def pointers(self, values: Sequence[Value]) -> Value:
@@ -227,8 +227,8 @@ def _argument(constants: Constants, spec: FunctionSpec, value: ArgumentSpec | Ou
 
 
 def _matrix(spec: FunctionSpec, group: SparseSpec) -> Value:
-    place = sum(len(value.shape) for value in spec.inputs[: group.first])
-    return constant_struct(Matrix, {"first": group.first, "place": place, "major": group.major, "reserved": 0})
+    offset = sum(len(value.shape) for value in spec.inputs[: group.first])
+    return constant_struct(Matrix, {"first": group.first, "place": offset, "major": group.major, "reserved": 0})
 
 
 def _array(values: Sequence[Value]) -> Value:

@@ -21,7 +21,7 @@ class Refusals:
         )
 
     def __float__(self) -> NoReturn:
-        self._refuse("a float", f"{_EVALUATE}; functions of aotensor.tensor take the place of those of math")
+        self._refuse("a float", f"{_EVALUATE}; functions of aotensor.tensor replace those of math")
 
     def __int__(self) -> NoReturn:
         self._refuse("an int", f"{_EVALUATE}; x.astype('int64') is the symbol")
@@ -30,7 +30,7 @@ class Refusals:
         self._refuse("a complex", _EVALUATE)
 
     def __index__(self) -> NoReturn:  # noqa: PLE0305
-        self._refuse("an int", f"{_EVALUATE}; arange(n) and scan take the place of range(n)")
+        self._refuse("an int", f"{_EVALUATE}; arange(n) and scan replace range(n)")
 
     def __format__(self, spec: str) -> str:
         if spec:

@@ -82,7 +82,7 @@ def by_line(remarks: Iterable[Remark]) -> list[Remark]:
 
 
 class Note(NamedTuple):
-    """A remark before it is worded.   subjects: what the places in the message are about, in the order of these"""
+    """A remark before it is worded.   subjects: what its placeholders stand for, in their order"""
 
     pass_name: str
     kind: Kind

@@ -257,12 +257,12 @@ def _scatter(op: ScatterOp, dest: Array, source: Array, *indices: Array) -> Arra
         axis: np.broadcast_to(np.broadcast_to(i, batch).reshape(_around(batch, start, source.ndim)), source.shape)
         for axis, i in zip(axes, indices, strict=True)
     }
-    place = tuple(named[axis] if axis in named else counters[next(others)] for axis in range(dest.ndim))
+    positions = tuple(named[axis] if axis in named else counters[next(others)] for axis in range(dest.ndim))
     result = dest.copy()
     if op.kind.data == "add":
-        np.add.at(result, place, source)
+        np.add.at(result, positions, source)
     else:
-        result[place] = source
+        result[positions] = source
     return result
 
 
@@ -289,5 +289,5 @@ def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:
 def _sort(op: SortOp, x: Array) -> Sequence[Array]:
     axis = op.axis.value.data
     keys = x.view(f"u{x.dtype.itemsize}") if op.unsigned is not None and x.dtype != np.bool_ else x
-    places = np.argsort(keys, axis=axis, kind="stable")
-    return np.take_along_axis(x, places, axis), places
+    permutation = np.argsort(keys, axis=axis, kind="stable")
+    return np.take_along_axis(x, permutation, axis), permutation

@@ -21,7 +21,7 @@ qr_r                 A → R                                    min(m, n) rows
 square_repeatedly    A, (s) → A^(2^s)
 
 Signs of eigenvectors and singular vectors are those of `ops.linalg.signs`.
-B may be a vector. p holds, for each k in order, which column changes places with column k, both counted from 1.
+B may be a vector. p holds, for each k in order, which column is swapped with column k, both counted from 1.
 Every rule gives its results and a failure: 0, or LAPACK's info.
 """
 

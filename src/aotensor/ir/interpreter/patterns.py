@@ -2,16 +2,16 @@
 
     transpose        (indices, indptr) over (minor)       → the order of the entries along the other axis, and there
                                                             indices and indptr, sorted
-    positions        (pattern p, q) over (minor)          → for each entry of p where q has its place, else −1
+    positions        (pattern p, q) over (minor)          → for each entry of p its position in q, else −1
     union            (pattern p, q) over ()               → indices, with room for all of p and q, and indptr of all
-                                                            places; where the entries of p and of q are among them
+                                                            entries; where the entries of p and of q are among them
     product_room     (pattern p, indptr of q) over (minor) → what p·q cannot have more entries than: for each row the
                                                             lengths of the rows that meet in it, or all columns
     product          (pattern p, q) over (minor)          → indices, with some room to spare, and indptr of p·q
     product_count    (pattern p, q) over (minor)          → indptr of p·q
     product_rows     (pattern p, q, indptr of p·q, values of p, of q) over (minor) → indices and values of p·q, not
-                                                            sorted: every place comes where its first term does
-    product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the places of c; also product_left at
+                                                            sorted: every entry comes where its first term does
+    product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the entries of c; also product_left at
                                                             those of p, product_right at those of q
 
 A pattern is (indices, indptr). Elements of a vector with room to spare, behind what indptr ends with, have no meaning.

@@ -185,7 +185,7 @@ class DoOp(IRDLOperation):
         inputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
         outputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
     ) -> None:
-        """Access other tensors, or at other places, as the same arguments of the body."""
+        """Access other tensors, or at other subscripts, as the same arguments of the body."""
         accesses = [indices for _, indices in (*inputs, *outputs)]
         values = _values(accesses)
         self.operands = [*(x for x, _ in (*inputs, *outputs)), *values]

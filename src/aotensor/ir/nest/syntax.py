@@ -24,7 +24,7 @@ def print_accesses(
 ) -> None:
     """(%x = %X[%i, %k] : tensor<?x?xf64>, …), each under the name that the body has for the element.
 
-    scatter: the element that says where along the first axis, in place of that number.
+    scatter: the element that says where along the first axis, instead of that number.
     """
 
     def print_access(access: tuple[SSAValue, SSAValue, Sequence[Subscript]]) -> None:

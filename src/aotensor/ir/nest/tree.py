@@ -69,7 +69,7 @@ def _is_in_block(index: SSAValue, start: SSAValue) -> bool:
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:
-    """Tensors that a statement reads at places which are no subscripts."""
+    """Tensors that a statement reads at indices which are no subscripts."""
     return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp)}
 
 

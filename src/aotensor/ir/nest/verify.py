@@ -2,7 +2,7 @@
 
 A value may be read, or updated, where the element that is touched is complete. So what writes a value stands in front
 of what reads it; and where both stand in one loop that the value is not declared in, each iteration must read of it
-just what the same iteration has written: both go along the same axis with the loop. What is read at places that only
+just what the same iteration has written: both go along the same axis with the loop. What is read at indices that only
 memory knows must be complete before the loop begins.
 
     nest.for %i in %n {                                 %z = nest.value[%n]
@@ -39,7 +39,7 @@ def verify_nests(module: ModuleOp) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Access:
-    """Who touches a value, by which view of it, and where: None for places that are not known, or for all of it."""
+    """Who touches a value, by which view of it, and where: None for indices that are not known, or for all of it."""
 
     op: Operation
     view: SSAValue
@@ -70,7 +70,7 @@ class _Verification:
         writers = [access for access in accesses if access.is_write]
         outside = set(loops_around(value))
         if value.over is not None:
-            self._check_place(value, value.over, accesses)
+            self._check_memory(value, value.over, accesses)
         for reader in accesses:
             if not reader.is_read:
                 continue
@@ -96,7 +96,7 @@ class _Verification:
             if written is None or read != written or not _has_same_axes(writer.view, reader.view, written[0]):
                 raise _broken(x, reader.op, f"is read in a loop over {_name(loop.counter)} in which it is not complete")
 
-    def _check_place(self, value: ValueOp, old: SSAValue, accesses: Sequence[_Access]) -> None:
+    def _check_memory(self, value: ValueOp, old: SSAValue, accesses: Sequence[_Access]) -> None:
         """What takes the memory of another value is written where that is read for the last time."""
         last = max(self.order[access.op] for access in self.accesses[old])
         for access in accesses:

@@ -224,13 +224,13 @@ def _is_wanted(node: _Node, fusion: _Fusion, inside: set[_Node]) -> bool:
 
 def _ordered(fusion: _Fusion, group_of: Mapping[_Node, _Group]) -> Iterator[_Node | _Group]:
     """Nodes and groups, each where its last member stands or where it is needed first."""
-    placed: set[_Node | _Group] = set()
+    seen: set[_Node | _Group] = set()
     for node in fusion.nodes.values():
         unit = group_of.get(node, node)
         if isinstance(unit, _Group) and node is not unit.members[-1]:
             continue
-        pending = [(unit, iter(_needs(unit)))] if unit not in placed else []
-        placed.add(unit)
+        pending = [(unit, iter(_needs(unit)))] if unit not in seen else []
+        seen.add(unit)
         while pending:
             item, needs = pending[-1]
             needed = next(needs, None)
@@ -239,8 +239,8 @@ def _ordered(fusion: _Fusion, group_of: Mapping[_Node, _Group]) -> Iterator[_Nod
                 yield item
                 continue
             other = group_of.get(needed, needed)
-            if other not in placed:
-                placed.add(other)
+            if other not in seen:
+                seen.add(other)
                 pending.append((other, iter(_needs(other))))
 
 

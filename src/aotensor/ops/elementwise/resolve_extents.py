@@ -6,7 +6,7 @@ A gradient begins with the extents of what it is the gradient of. It would wait 
 be computed together with it. MLIR has the like of it as `resolve-shaped-type-result-dims`.
 
 The check that operands go together stays: an operand stands in for a result that is computed anyway, or that needs no
-check since all its operands have the extent from one place.
+check since all its operands have the extent from one source.
 """
 
 from __future__ import annotations
@@ -103,12 +103,12 @@ def _common(node: Apply, found: Mapping[Variable, tuple[_Source, ...]], is_read:
 
 
 def _known(sources: Sequence[_Source], known: Mapping[Variable, Variable]) -> list[_Source]:
-    """The same axes, of what has taken the place of the tensors."""
+    """The same axes, of what has replaced the tensors."""
     return [None if source is None else (known.get(source[0], source[0]), source[1]) for source in sources]
 
 
 def _resolved(node: Apply, inputs: Sequence[Variable], sources: Sequence[_Source]) -> Variable:
-    """What takes the place of a node that reads extents."""
+    """What replaces a node that reads extents."""
     if isinstance(node.op, ShapeI):
         return _extent(sources[node.op.axis])
     value, x = inputs

@@ -53,7 +53,7 @@ SINGULAR = "the matrix is singular: pivot {found} is zero"
 class ColumnLu(TrailingOp):
     """A → F, p with A·P = L·U: L the lower triangle of F, U the rest with ones on its diagonal.   (…, n, n)
 
-    p (int32): column k changed places with column p[k], for k in order, both counted from 1. on_error: what a singular
+    p (int32): column k was swapped with column p[k], for k in order, both counted from 1. on_error: what a singular
     matrix gives, "raise", "nan", or "ignore" for the factors as they are.
 
     dF = L·tril(G) + triu(G, 1)·U with G = L⁻¹·dA·P·U⁻¹, and its adjoint.
@@ -169,7 +169,7 @@ class FactoredOp(Op):
 
 @coerced
 def lu_factor(a: Any) -> tuple[Variable, Variable]:
-    """(lu, piv) of scipy.linalg.lu_factor, for square matrices: row k changed places with row piv[k], from 0.
+    """(lu, piv) of scipy.linalg.lu_factor, for square matrices: row k was swapped with row piv[k], from 0.
 
     a: (…, n, n) → (…, n, n) with L below the diagonal (ones on it are left out) and U on and above, (…, n) int32.
     A singular matrix gives its factors, as in SciPy. Raises: GraphValueError if a is not square.

@@ -162,7 +162,7 @@ def check_square(name: str, a: Array) -> None:
 
 
 def failed(name: str, message: str, on_error: str) -> float:
-    """nan in place of the result.   Raises: GraphLinAlgError where on_error says so."""
+    """nan instead of the result.   Raises: GraphLinAlgError where on_error says so."""
     if on_error == "raise":
         raise GraphLinAlgError(f"{name}: {message}")
     return float("nan")

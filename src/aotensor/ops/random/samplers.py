@@ -169,7 +169,7 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
     """How many of `left` elements are passed over before the first of `picks` that are chosen among them, 1 … left.
 
     Source: Vitter, "An efficient algorithm for sequential random sampling" (1987): algorithm A, a search, where more
-    than one of 13 is chosen; else algorithm D, a rejection, with the density itself in place of a product.
+    than one of 13 is chosen; else algorithm D, a rejection, with the density itself instead of a product.
     """
     none, one = v.constant(0.0, "float64"), v.constant(1.0, "float64")
     n, m = v.cast(left, "float64"), v.maximum(v.cast(picks, "float64"), one)

@@ -105,8 +105,8 @@ class IfElse(Op):
         return values[: self.count] if known[condition].real else values[self.count :]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        places = range(self.count)
-        return [[True] * self.count, *([k == place for k in places] for place in (*places, *places))]
+        positions = range(self.count)
+        return [[True] * self.count, *([k == position for k in positions] for position in (*positions, *positions))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -115,16 +115,16 @@ class IfElse(Op):
         terms: list[Variable] = [disconnected() for _ in values]
         live = [k for k, ct in enumerate(cotangents) if not is_disconnected(ct)]
         for k in live:
-            for place in (k, k + self.count):
-                terms[place] = zero_gradient(values[place])
+            for position in (k, k + self.count):
+                terms[position] = zero_gradient(values[position])
         floats = [k for k in live if dtypes.is_float(outputs[k].dtype)]
         if floats:
-            for places, is_then in ((floats, True), ([k + self.count for k in floats], False)):
+            for positions, is_then in ((floats, True), ([k + self.count for k in floats], False)):
                 given = [cotangents[k] for k in floats]
-                zeros = [terms[place] for place in places]
+                zeros = [terms[position] for position in positions]
                 sides = [*given, *zeros] if is_then else [*zeros, *given]
-                for place, term in zip(places, chosen(condition, sides), strict=True):
-                    terms[place] = term
+                for position, term in zip(positions, chosen(condition, sides), strict=True):
+                    terms[position] = term
         return [zero_gradient(condition) if live else disconnected(), *terms]
 
     def pushforward(

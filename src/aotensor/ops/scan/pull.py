@@ -117,12 +117,12 @@ class _Pullback:
             if x in owner:
                 reached = sources[owner[x]]
             else:
-                places = zip(
+                pairs = zip(
                     [*self.slots.sequences, *self.slots.constants],
                     [*self.positions.sequences, *self.positions.constants],
                     strict=True,
                 )
-                reached = {position for slot, position in places if slot is x}
+                reached = {position for slot, position in pairs if slot is x}
             self.nulls.update(dict.fromkeys(reached, null))
 
     # --- the loop ---

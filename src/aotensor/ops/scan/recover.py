@@ -57,7 +57,7 @@ class Recovered:
 def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> Recovered:
     """`terms`, which the pullback of a body made, free of forward values that are not there in the backward body.
 
-    replacements: cotangent of an output of the body → what takes its place.
+    replacements: cotangent of an output of the body → its replacement.
     """
     result = Recovered()
     origins: dict[Variable, Variable] = {}

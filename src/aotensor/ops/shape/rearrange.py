@@ -131,14 +131,14 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     GraphIndexError at run time for an empty axis that is not padded by a constant.
     """
     x = as_tensor(x)
-    if not isinstance(mode, str) or mode not in ("constant", *_PLACES):
-        modes = ", ".join(["constant", *_PLACES])
+    if not isinstance(mode, str) or mode not in ("constant", *_POSITIONS):
+        modes = ", ".join(["constant", *_POSITIONS])
         raise UnsupportedError(f"pad: mode {mode!r} is not supported", hint=f"use one of {modes}")
     if isinstance(pad_width, Variable) and not isinstance(pad_width, Constant):
         raise GraphTypeError("pad: widths are numbers", lines=[pad_width.describe()])
     widths = _widths(pad_width.data if isinstance(pad_width, Constant) else pad_width, x.ndim)
     if mode != "constant":
-        return _padded_by_itself(x, widths, _PLACES[mode])
+        return _padded_by_itself(x, widths, _POSITIONS[mode])
     extents = extents_of(x)
     border = cast(as_tensor(constant_values), x.dtype)
     wide = alloc(
@@ -176,7 +176,7 @@ def _reflected(p: Variable, n: Variable) -> Variable:
     return minimum(turn, maximum(2 * n - 2 - turn, 0))
 
 
-_PLACES: Final[dict[str, Callable[..., Variable]]] = {
+_POSITIONS: Final[dict[str, Callable[..., Variable]]] = {
     "edge": _at_edge, "reflect": _reflected, "symmetric": _symmetric, "wrap": _wrapped,
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, extent_of
 from aotensor.sparse.compressed import ExpandSlices, sum_major
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
-from aotensor.sparse.index.windows import WindowOp, check_positions, no_cotangents, placed, slices_at, summed_entries
+from aotensor.sparse.index.windows import WindowOp, check_positions, no_cotangents, scattered, slices_at, summed_entries
 from aotensor.sparse.op import Parts, need_sparse, type_error
 
 
@@ -63,7 +63,7 @@ class GetItemScalar(WindowOp):
             return none
         x, *coordinates = inputs
         entry = (dimshuffle(value, [None]) for value in (cotangents[0], *coordinates))
-        return [placed_elements(x, *entry), disconnected(), disconnected()]
+        return [scatter_elements(x, *entry), disconnected(), disconnected()]
 
 
 @dataclass(frozen=True)
@@ -102,17 +102,17 @@ class GetItem2Lists(WindowOp):
     ) -> list[Variable]:
         if (none := no_cotangents(self, inputs, cotangents[0])) is not None:
             return none
-        return [placed_elements(inputs[0], cotangents[0], *inputs[1:]), disconnected(), disconnected()]
+        return [scatter_elements(inputs[0], cotangents[0], *inputs[1:]), disconnected(), disconnected()]
 
 
 @dataclass(frozen=True)
-class PlacedElements(WindowOp):
+class ScatterElements(WindowOp):
     """(z, rows, columns, m, n) → the m × n matrix with an entry z[k] at (rows[k], columns[k]) for each k, canonical.
 
     The transpose of GetItem2Lists: duplicate entries add up. z: (k,). dims: m and n as far as they are known.
     """
 
-    name: ClassVar[str] = "placed_elements"
+    name: ClassVar[str] = "scatter_elements"
     format: str
     dims: tuple[Dim, Dim]
     index_dtype: str
@@ -143,7 +143,7 @@ class PlacedElements(WindowOp):
         indptr = arange(count + 1, dtype=self.index_dtype)
         indices = cast(coordinates[1 - major], self.index_dtype)
         p = Parts(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
-        return [matrix_of(placed(p, coordinates[major], extents[major], self.dims[major]))]
+        return [matrix_of(scattered(p, coordinates[major], extents[major], self.dims[major]))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -155,11 +155,11 @@ class PlacedElements(WindowOp):
         return [found, *(disconnected() for _ in inputs[1:])]
 
 
-def placed_elements(x: Variable, z: Variable, rows: Variable, columns: Variable) -> Variable:
+def scatter_elements(x: Variable, z: Variable, rows: Variable, columns: Variable) -> Variable:
     """Entries z at indices of a matrix of the format and extents of x; terms for one element add up."""
     type = x.sparse_type  # type: ignore[attr-defined]
     extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))  # type: ignore[arg-type]
-    op = PlacedElements(type.format, type.shape, type.index_dtype)
+    op = ScatterElements(type.format, type.shape, type.index_dtype)
     return op(z, rows, columns, *extents)  # type: ignore[no-any-return]
 
 

@@ -22,12 +22,12 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_extent
-from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, placed_elements
-from aotensor.sparse.index.windows import PlacedMatrix, Submatrix
+from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, scatter_elements
+from aotensor.sparse.index.windows import ScatterMatrix, Submatrix
 from aotensor.sparse.op import as_sparse
 
 LENGTHS: Final = "lengths of vectors of indices"
-HINT: Final = "use i:i+1 in the place of i, which gives a matrix"
+HINT: Final = "use i:i+1 instead of i, which gives a matrix"
 
 
 @coerced
@@ -108,7 +108,7 @@ def get_item_list_grad(x: Any, index: Any, gz: Any) -> Variable:
     extents, own = ([matrix_extent(one, axis) for axis in range(2)] for one in (x, gz))
     rows = fitting(_positions(x, 0, index), 0, own[0], gz.sparse_type.shape[0], "rows of a cotangent and positions")
     columns = fitting(arange(extents[1]), 0, own[1], gz.sparse_type.shape[1], "columns of a matrix and its cotangent")
-    op = PlacedMatrix(x.sparse_type.shape, (0, 1), (_rises(index), True))
+    op = ScatterMatrix(x.sparse_type.shape, (0, 1), (_rises(index), True))
     return op(gz, *map(as_tensor, extents), rows, columns)  # type: ignore[no-any-return]
 
 
@@ -117,7 +117,7 @@ def get_item_2lists_grad(x: Any, rows: Any, columns: Any, gz: Any) -> Variable:
     x = as_sparse(x)
     coordinates = _paired(x, rows, columns)
     length = coordinates[0].tensor_type.shape[0]
-    return placed_elements(x, fitting(as_tensor(gz), 0, extent_of(coordinates[0], 0), length, LENGTHS), *coordinates)
+    return scatter_elements(x, fitting(as_tensor(gz), 0, extent_of(coordinates[0], 0), length, LENGTHS), *coordinates)
 
 
 # --- what is meant ---------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _two_items(x: SparseVariable, items: Sequence[Any]) -> tuple[Any, Any]:
         raise GraphTypeError("a sparse matrix has two axes: None would add one")
     found = [_as_vector(item) for item in items]
     if len(found) == 1 and is_mask(found[0]) and found[0].ndim == 2:
-        return tuple(_places(x, found[0]))  # type: ignore[return-value]
+        return tuple(_nonzero(x, found[0]))  # type: ignore[return-value]
     if sum(item is Ellipsis for item in found) > 1:
         raise GraphIndexError("an index holds at most one ellipsis")
     if Ellipsis in [item for item in found if not isinstance(item, Variable)]:
@@ -171,7 +171,7 @@ def _vector(item: Any) -> Variable:
     return found
 
 
-def _places(x: SparseVariable, mask: Variable) -> list[Variable]:
+def _nonzero(x: SparseVariable, mask: Variable) -> list[Variable]:
     """Rows and columns where a mask of all elements holds."""
     extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))
     return list(Nonzero(0).apply(mask, *extents).outputs)

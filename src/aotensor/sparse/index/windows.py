@@ -45,7 +45,7 @@ class WindowOp(SparseOp):
         return [[position == 0] for position in range(len(node.inputs))]
 
     def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
-        """The same of a tangent in the place of the first input."""
+        """The same of a tangent instead of the first input."""
         return self(x, *inputs[1:])  # type: ignore[no-any-return]
 
 
@@ -121,7 +121,7 @@ class Submatrix(WindowOp):
         own = own_entries(ct, outputs[0])
         if own is not None:
             return [self._at_entries(x, own, positions), *rest]
-        op = PlacedMatrix(x.tensor_type.shape, self.axes, self.rises)
+        op = ScatterMatrix(x.tensor_type.shape, self.axes, self.rises)
         return [op(ct, *map(as_tensor, extents), *positions), *rest]
 
     def _at_entries(self, x: Variable, ct: Variable, positions: Sequence[Variable]) -> Variable:
@@ -134,14 +134,14 @@ class Submatrix(WindowOp):
 
 
 @dataclass(frozen=True)
-class PlacedMatrix(WindowOp):
+class ScatterMatrix(WindowOp):
     """(z, m, n, *positions) → the m × n matrix with the entries of z at the rows and columns that positions say.
 
     The transpose of Submatrix: duplicate entries add up. dims: m and n as far as they are known. axes, rises: as
     there. The format is that of z.
     """
 
-    name: ClassVar[str] = "placed_matrix"
+    name: ClassVar[str] = "scatter_matrix"
     dims: tuple[Dim, ...]
     axes: tuple[int, ...]
     rises: tuple[bool, ...]
@@ -167,7 +167,7 @@ class PlacedMatrix(WindowOp):
             indices = cast(TakeAt()(known[1 - major], p.indices), p.indices.dtype)
             p = with_minor(replace(p, indices=indices), extents[1 - major], self.dims[1 - major])
         if not all(self.rises):
-            p = placed(p, known.get(major), extents[major], self.dims[major])
+            p = scattered(p, known.get(major), extents[major], self.dims[major])
         elif major in known:
             p = _spread(p, known[major], extents[major], self.dims[major])
         return [matrix_of(p)]
@@ -262,7 +262,7 @@ def _spread(p: Parts, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Par
     return with_major(replace(p, indptr=indptr), extent, dim)
 
 
-def placed(p: Parts, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Parts:
+def scattered(p: Parts, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Parts:
     """The slices of p at any numbers below `extent`, None if where they are; sorted, duplicate entries add up."""
     across = other_format(p)
     if slices is not None:

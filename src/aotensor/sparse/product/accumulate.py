@@ -94,7 +94,7 @@ class UsmmCscDense(Op):
     """(alpha, data, indices, indptr, rows, y, z) → alpha·x @ y + z for the csc matrix x of these vectors.
 
     rows: how many x has, an integer scalar. y: (k, n). z: (rows, n). alpha: one number.
-    inplace: the result may take the place of z; compiled functions do so whenever z is read no more, asked or not.
+    inplace: the result may overwrite z; compiled functions do so whenever z is read no more, asked or not.
 
     Gradient: as `usmm`, with respect to alpha, data, y and z.
 

@@ -29,10 +29,10 @@ from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_row
 from aotensor.sparse.convert import transposed
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
-from aotensor.sparse.patterns import places_in, slices_of
+from aotensor.sparse.patterns import entries_at, slices_of
 from aotensor.sparse.patterns_product import triples
 from aotensor.sparse.sample import at_pattern, densified
-from aotensor.sparse.sparse_product import places_by_first_term, sparse_product
+from aotensor.sparse.sparse_product import entries_by_first_term, sparse_product
 
 
 def times(p: Parts, y: Variable, name: str = "dot") -> Variable:
@@ -222,8 +222,8 @@ def structural_product(product: Any, x: Any, y: Any) -> Any:
     left, right = (x, canonical_matrix(y)) if x.format == "csr" else (y, canonical_matrix(x))
     p, q = triples(left.indices, left.indptr, right.indptr)
     rows = slices_of(left.indptr)[p]
-    indices, indptr, _ = places_by_first_term(rows, right.indices[q], len(left.indptr) - 1)
-    at = places_in(slices_of(indptr), indices, product.indices, product.indptr)
+    indices, indptr, _ = entries_by_first_term(rows, right.indices[q], len(left.indptr) - 1)
+    at = entries_at(slices_of(indptr), indices, product.indices, product.indptr)
     data = np.append(product.data, product.dtype.type(0))[at]
     return scipy_matrix(x.format, data, indices, indptr, product.shape)
 

@@ -22,8 +22,8 @@ from aotensor.ops.create import zeros
 from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
 
-Place: TypeAlias = "tuple[Apply, bool] | None"
-"""The choice, and the side of it, that a node goes into; None for one that is computed in any case."""
+Target: TypeAlias = "tuple[Apply, bool] | None"
+"""The choice, and the side of it, that a node is sunk into; None for one that is computed in any case."""
 
 
 def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
@@ -33,24 +33,24 @@ def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) 
     """
     outputs = _decided(outputs, stop)
     nodes = toposort(outputs, stop=stop)
-    places = _places(nodes, outputs)
-    exports = _exports(nodes, places)
+    targets = _targets(nodes, outputs)
+    exports = _exports(nodes, targets)
     known: dict[Variable, Variable] = {}
     for node in nodes:
-        if places[node] is not None:
+        if targets[node] is not None:
             continue
         if isinstance(node.op, IfElse):
             with made_at(node.outputs[0].site):
-                known.update(_Sinking(node, places, exports, known).made())
-            _report(node, places)
+                known.update(_Sinking(node, targets, exports, known).made())
+            _report(node, targets)
         else:
             known.update(rebuilt(node, known))
     return [known.get(x, x) for x in outputs]
 
 
-def _report(choice: Apply, places: Mapping[Apply, Place]) -> None:
+def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
     """Say what only one side of a choice computes."""
-    moved = [node for node, place in places.items() if place is not None and place[0] is choice]
+    moved = [node for node, target in targets.items() if target is not None and target[0] is choice]
     if moved:
         applied("{} is computed in one branch of {} only, with {} more operations", moved[-1], choice, len(moved) - 1)
     else:
@@ -60,52 +60,52 @@ def _report(choice: Apply, places: Mapping[Apply, Place]) -> None:
 def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The graph without choices that a choice around them has made already, by the same condition."""
     nodes = toposort(outputs, stop=stop)
-    places = _places(nodes, outputs)
+    targets = _targets(nodes, outputs)
     known: dict[Variable, Variable] = {}
     for node in nodes:
-        place = places[node]
-        if place is not None and isinstance(node.op, IfElse) and node.inputs[0] is place[0].inputs[0]:
-            values = node.inputs[1 : 1 + node.op.count] if place[1] else node.inputs[1 + node.op.count :]
+        target = targets[node]
+        if target is not None and isinstance(node.op, IfElse) and node.inputs[0] is target[0].inputs[0]:
+            values = node.inputs[1 : 1 + node.op.count] if target[1] else node.inputs[1 + node.op.count :]
             known.update(zip(node.outputs, (known.get(x, x) for x in values), strict=True))
         else:
             known.update(rebuilt(node, known))
     return [known.get(x, x) for x in outputs]
 
 
-def _places(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply, Place]:
+def _targets(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply, Target]:
     """Where every node goes: where all that needs it is on one side of one condition, to the first such choice."""
     order = {node: k for k, node in enumerate(nodes)}
-    needed: dict[Variable, set[Place]] = {x: {None} for x in outputs}
-    places: dict[Apply, Place] = {}
+    needed: dict[Variable, set[Target]] = {x: {None} for x in outputs}
+    targets: dict[Apply, Target] = {}
     for node in reversed(nodes):
-        found = set[Place]().union(*(needed.get(x, set()) for x in node.outputs))
-        inside = [place for place in found if place is not None]
+        found = set[Target]().union(*(needed.get(x, set()) for x in node.outputs))
+        inside = [target for target in found if target is not None]
         sides = {(choice.inputs[0], is_then) for choice, is_then in inside}
         reads_matrix = any(x.is_sparse for x in node.inputs)  # no body takes one: its vectors go in
         is_sunk = len(inside) == len(found) and len(sides) == 1 and not reads_matrix
-        places[node] = min(inside, key=lambda place: order[place[0]]) if is_sunk else None
+        targets[node] = min(inside, key=lambda target: order[target[0]]) if is_sunk else None
         for position, x in enumerate(node.inputs):
-            needed.setdefault(x, set()).add(_place_of_input(node, position, places))
-    return places
+            needed.setdefault(x, set()).add(_target_of_input(node, position, targets))
+    return targets
 
 
-def _place_of_input(node: Apply, position: int, places: dict[Apply, Place]) -> Place:
+def _target_of_input(node: Apply, position: int, targets: dict[Apply, Target]) -> Target:
     """Where a node needs its input."""
-    place = places[node]
-    if place is None and isinstance(node.op, IfElse) and position > 0:
+    target = targets[node]
+    if target is None and isinstance(node.op, IfElse) and position > 0:
         return node, position <= node.op.count
-    return place
+    return target
 
 
-def _exports(nodes: Sequence[Apply], places: dict[Apply, Place]) -> dict[tuple[Apply, bool], list[Variable]]:
+def _exports(nodes: Sequence[Apply], targets: dict[Apply, Target]) -> dict[tuple[Apply, bool], list[Variable]]:
     """What the sides of a choice compute that is needed elsewhere."""
     found: dict[tuple[Apply, bool], dict[Variable, None]] = {}
     for node in nodes:
         for position, x in enumerate(node.inputs):
-            home = places.get(x.owner) if x.owner is not None else None
-            if home is not None and home != _place_of_input(node, position, places):
+            home = targets.get(x.owner) if x.owner is not None else None
+            if home is not None and home != _target_of_input(node, position, targets):
                 found.setdefault(home, {})[x] = None
-    return {place: list(values) for place, values in found.items()}
+    return {target: list(values) for target, values in found.items()}
 
 
 @dataclass
@@ -113,7 +113,7 @@ class _Sinking:
     """The branch that a choice becomes."""
 
     node: Apply
-    places: dict[Apply, Place]
+    targets: dict[Apply, Target]
     exports: dict[tuple[Apply, bool], list[Variable]]
     known: dict[Variable, Variable]
     count: int = field(init=False)
@@ -150,7 +150,7 @@ class _Sinking:
             if x in done or isinstance(x, Constant):
                 continue
             done.add(x)
-            if x.owner is not None and self.places.get(x.owner) == (self.node, is_then):
+            if x.owner is not None and self.targets.get(x.owner) == (self.node, is_then):
                 pending.extend(x.owner.inputs)
             else:
                 found[x] = None

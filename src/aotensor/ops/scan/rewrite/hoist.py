@@ -30,7 +30,7 @@ from aotensor.ops.scan.rows import FirstRows
 from aotensor.ops.scan.sides import must_stay
 from aotensor.ops.shape.extents import Shape, ShapeI
 
-_MADE_IN_PLACE: Final = (Alloc, Band, FullLike, Shape, ShapeI)
+_REMATERIALIZED: Final = (Alloc, Band, FullLike, Shape, ShapeI)
 """Ops whose results are cheaper to make than to read."""
 
 
@@ -99,7 +99,7 @@ def _fixed_parts(draft: Draft) -> list[Variable]:
     for node in reversed(nodes):
         if node.outputs[0] not in fixed or not any(x in wanted for x in node.outputs):
             continue
-        if isinstance(node.op, _MADE_IN_PLACE) or node.outputs[0] not in real or node.outputs[0] in sided:
+        if isinstance(node.op, _REMATERIALIZED) or node.outputs[0] not in real or node.outputs[0] in sided:
             wanted.update(node.inputs)
         else:
             parts += [x for x in node.outputs if x in wanted]

@@ -151,11 +151,11 @@ def _built(
     )
     known: dict[Variable, Variable] = {}
     by_number: dict[int, Variable] = {}
-    places: dict[tuple[int, bool], int] = {}
+    positions: dict[tuple[int, bool], int] = {}
     columns: dict[int, int] = {}
     wanted: list[tuple[Variable, str, int]] = []
     for draft, group in zip(drafts, classes, strict=True):
-        _adopt_inputs(whole, draft, group, places, by_number, numbers, known)
+        _adopt_inputs(whole, draft, group, positions, by_number, numbers, known)
     for node in nodes:
         for inner in node.op.body.nodes:  # type: ignore[attr-defined]
             new = rebuilt(inner, known)
@@ -164,14 +164,14 @@ def _built(
     for node, draft, group in zip(nodes, drafts, classes, strict=True):
         outputs = draft.op.results(node.outputs)
         for x, state, stacked in zip(outputs.states, group, draft.is_stacked, strict=True):
-            wanted.append((x, "states", places[state, stacked]))
+            wanted.append((x, "states", positions[state, stacked]))
         for x, value in zip(outputs.mapped, draft.made.mapped, strict=True):
             number = numbers.of(value)
             if number not in columns:
                 columns[number] = len(whole.made.mapped)
                 whole.made.mapped.append(known.get(value, value))
             wanted.append((x, "mapped", columns[number]))
-    _adopt_states(whole, drafts, classes, places, known)
+    _adopt_states(whole, drafts, classes, positions, known)
     results = whole.finished()
     mapping = {x: getattr(results, kind)[position] for x, kind, position in wanted}
     if results.last is not None:
@@ -183,7 +183,7 @@ def _adopt_inputs(
     whole: Draft,
     draft: Draft,
     group: Sequence[int],
-    places: dict[tuple[int, bool], int],
+    positions: dict[tuple[int, bool], int],
     by_number: dict[int, Variable],
     numbers: Numbering,
     known: dict[Variable, Variable],
@@ -201,9 +201,9 @@ def _adopt_inputs(
             known[slot] = by_number[numbers.of(slot)]
     parts = zip(group, draft.is_stacked, draft.taps, draft.slots.taps, draft.given.initial, strict=True)
     for state, stacked, taps, slots, initial in parts:
-        if (state, stacked) not in places:
-            places[state, stacked] = len(whole.taps)
-            is_copy = (state, not stacked) in places
+        if (state, stacked) not in positions:
+            positions[state, stacked] = len(whole.taps)
+            is_copy = (state, not stacked) in positions
             own = [Variable(slot.type, name=slot.name) for slot in slots] if is_copy else slots
             whole.taps.append(taps)
             whole.is_stacked.append(stacked)
@@ -217,14 +217,14 @@ def _adopt_states(
     whole: Draft,
     drafts: Sequence[Draft],
     classes: Sequence[Sequence[int]],
-    places: dict[tuple[int, bool], int],
+    positions: dict[tuple[int, bool], int],
     known: dict[Variable, Variable],
 ) -> None:
-    """The new values of the states in their places, and the condition to stop."""
+    """The new values of the states in their order, and the condition to stop."""
     news: dict[int, Variable] = {}
     for draft, group in zip(drafts, classes, strict=True):
         for state, stacked, new in zip(group, draft.is_stacked, draft.made.states, strict=True):
-            news.setdefault(places[state, stacked], known.get(new, new))
+            news.setdefault(positions[state, stacked], known.get(new, new))
     whole.made.states = [news[position] for position in range(len(news))]
     last = drafts[0].made.last
     whole.made.last = None if last is None else known.get(last, last)

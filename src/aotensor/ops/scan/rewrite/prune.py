@@ -97,7 +97,7 @@ def _live(
 def _pruned(
     node: Apply, readers: Mapping[Variable, Sequence[Apply | None]], known: Mapping[Variable, Variable]
 ) -> dict[Variable, Variable]:
-    """Output → what takes its place; of a state whose last row alone is read, this row."""
+    """Output → its replacement; of a state whose last row alone is read, this row."""
     draft = Draft.of(node, known)
     outputs = draft.op.results(node.outputs)
     states, slots = _live(draft, outputs, readers)
@@ -114,10 +114,10 @@ def _pruned(
     _keep(draft.given.sequences, draft.slots.sequences, slots)
     _keep(draft.given.constants, draft.slots.constants, slots)
     results = draft.finished()
-    places = dict(zip(columns, results.mapped, strict=True))
+    made = dict(zip(columns, results.mapped, strict=True))
     found = {outputs.states[k]: x for k, x in zip(kept, results.states, strict=True)}
     old = draft.op.results(draft.op.body.outputs).mapped
-    found.update((x, places[new]) for x, new in zip(outputs.mapped, old, strict=True) if x in readers)
+    found.update((x, made[new]) for x, new in zip(outputs.mapped, old, strict=True) if x in readers)
     if outputs.last is not None and results.last is not None:
         found[outputs.last] = results.last
     return found

@@ -72,8 +72,8 @@ def _one_window(node: Apply) -> Variable | None:
     if is_all:
         return concatenate([value for *_, value, _ in windows], axis)
     result = windows[0][4].inputs[0]
-    for *_, value, place in windows:
-        result = place.op(result, value)
+    for *_, value, write in windows:
+        result = write.op(result, value)
     return result
 
 
