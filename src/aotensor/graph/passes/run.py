@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from aotensor.errors import InternalError
 from aotensor.graph.passes.remarks import running
-from aotensor.graph.subgraph import all_nodes, with_bodies
+from aotensor.graph.subgraph import all_nodes, subgraphs, with_bodies
 from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import leaves
+from aotensor.graph.walk import toposort
 
 Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
 """Outputs, and the variables to stop at (the inputs) → outputs of the same types in the same order.
@@ -56,23 +56,30 @@ def run_passes(
     outputs: Sequence[Variable], stop: Collection[Variable], passes: Sequence[GraphPass]
 ) -> Iterator[tuple[PassRecord, list[Variable]]]:
     """What each pass did, and the outputs after it."""
-    found, size = list(outputs), len(all_nodes(outputs))
+    found, (size, known) = list(outputs), _survey(outputs, stop)
     for step in passes:
         before, start, old = size, time.perf_counter(), found
         found = step.run(found, stop)
         seconds = time.perf_counter() - start
         if found != old:
-            size = len(all_nodes(found))
-            _check(step.name, old, found, stop)
+            size, needed = _survey(found, stop)
+            _check(step.name, old, found, needed - known)
+            known |= needed
         yield PassRecord(step.name, seconds, before, size), found
 
 
-def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], stop: Collection[Variable]) -> None:
+def _survey(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[int, set[Variable]]:
+    """The number of nodes, those in bodies counted, and the inputs that outputs need."""
+    nodes = toposort(outputs, stop)
+    inside = sum(len(all_nodes(body.outputs, body.inputs)) for node in nodes for _, body in subgraphs(node.op))
+    read = (x for x in (*outputs, *(x for node in nodes for x in node.inputs)) if x.owner is None)
+    return len(nodes) + inside, {x for x in read if not isinstance(x, Constant)}.difference(stop)
+
+
+def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], strange: Collection[Variable]) -> None:
     """Raises: InternalError naming a pass whose outputs are of other types, or need what was not needed before"""
     types = [(x.dtype, x.ndim) for x in old], [(x.dtype, x.ndim) for x in new]
     if types[0] != types[1]:
         raise InternalError(f"pass {name} broke the graph: outputs are {types[1]} instead of {types[0]}")
-    known = {*stop, *leaves(old, stop=stop)}
-    strange = [x for x in leaves(new, stop=stop) if not isinstance(x, Constant) and x not in known]
     if strange:
-        raise InternalError(f"pass {name} broke the graph: {strange[0]} is no input")
+        raise InternalError(f"pass {name} broke the graph: {min(map(str, strange))} is no input")
