@@ -12,7 +12,7 @@ from aotensor_runtime import abi
 from aotensor_runtime import container as reading
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import Section
-from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, LibraryError
 from aotensor_runtime.manifest import Default
 
 
@@ -49,6 +49,13 @@ def test_extra_sections_have_a_limit(shared: bytes, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(reading, "MAX_SECTION_BYTES", 100)
     with pytest.raises(DamagedLibrary, match="holds more than 100 bytes"):
         Container(shared).extra("notes")
+
+
+def test_a_python_without_lzma_is_named(shared: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "lzma", None)
+    with pytest.raises(LibraryError, match="this Python has no module lzma"):
+        Container(shared).extra("notes")
+    assert Container(shared).manifest().name
 
 
 def test_damaged_extra_section(shared: bytes) -> None:

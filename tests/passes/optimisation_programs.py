@@ -250,3 +250,10 @@ def many_loops() -> aot.Function:
     for _ in range(9):
         y = at.cumsum(y * y.sum(axis=1), axis=1)
     return function([x], y)
+
+
+def choice_of_rows() -> aot.Function:
+    """Rows that are compared with those of a small matrix, which is negated as well."""
+    x, w = matrix("x", "n", 10), matrix("w", 9, 10)
+    rows = x[:, None, :]
+    return function([x, w], at.switch(at.gt(rows, w), rows, -w).sum(axis=2))

@@ -9,6 +9,7 @@ from typing import Final
 from optimisation_programs import (
     chain,
     checked,
+    choice_of_rows,
     factor,
     joined,
     kept_and_scaled,
@@ -63,6 +64,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         two_products,
         "nest",
         has(r"nest\.for", 7),
+    ),
+    Row(
+        "statements wait beside those of their reader",
+        replaced(f"{NEST}.fuse:_joined_last", lambda items, reader, maker: list(items)),
+        choice_of_rows,
+        "nest",
+        has(r"nest\.for %\w+ in %1 ", 1),
     ),
     Row(
         "loops of unknown extent stand outside",

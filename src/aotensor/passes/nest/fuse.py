@@ -15,7 +15,7 @@ in Kennedy & McKinley (1993), with reuse of operands as the profit.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -131,8 +131,8 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
     waiting: set[_Item] = set()
     placed: set[_Item] = set()
 
-    def release(wanted: Iterable[_Item]) -> None:
-        """Place waiting statements behind those that they need, in program order."""
+    def release(wanted: Iterable[_Item], reader: _Item | None = None) -> None:
+        """Let waiting statements follow those that they need."""
         pending, found = [item for item in wanted if item in waiting], set[_Item]()
         while pending:
             item = pending.pop()
@@ -140,7 +140,7 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
                 found.add(item)
                 pending.extend(maker[x] for x in item.needs if x in maker and maker[x] in waiting)
         waiting.difference_update(found)
-        order.extend(sorted(found, key=lambda item: item.position))
+        order.extend(_joined_last(sorted(found, key=lambda item: item.position), reader, maker))
 
     for item in items:
         sources = [maker[x] for x in item.needs if x in maker]
@@ -148,12 +148,26 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
             item.is_deferred = True
             waiting.add(item)
             continue
-        release(sources)
+        release(sources, item)
         order.append(item)
         if item.statement is not None:
             placed.add(item)
     release(list(waiting))
     return order
+
+
+def _joined_last(items: Sequence[_Item], reader: _Item | None, maker: Mapping[SSAValue, _Item]) -> list[_Item]:
+    """Statements in program order, but behind the others those that have the reader's outermost loop.
+
+    A reader joins no loop in front of one that makes what it reads.
+    """
+    if reader is None or not reader.loops:
+        return list(items)
+    outermost, joined = _extent(reader.loops[0]), set[_Item]()
+    for item in items:
+        if any(_extent(loop) == outermost for loop in item.loops) or any(maker.get(x) in joined for x in item.needs):
+            joined.add(item)
+    return sorted(items, key=lambda item: item in joined)
 
 
 class _Arrangement:
