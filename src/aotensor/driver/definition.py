@@ -7,6 +7,7 @@ from functools import cached_property
 from inspect import Parameter, Signature
 from typing import TypedDict
 
+from aotensor.core.garbage import rare_collections
 from aotensor.driver.naming import c_name, input_names, output_names
 from aotensor.driver.prepare import passes_over
 from aotensor.driver.signature import (
@@ -150,6 +151,7 @@ class Definition:
         flat = flatten(self.arguments, dict(zip(self.results, results, strict=True)))
         return flat, [record for record, _ in steps], notes.found
 
+    @rare_collections
     def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
         """What each pass over the graph does, and the results after it."""
         with called(self.names):

@@ -16,9 +16,9 @@ from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.config import config
+from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
-from aotensor.driver.garbage import rare_collections
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
@@ -227,6 +227,7 @@ def emit(lowered: Lowered) -> Module:
     return module
 
 
+@rare_collections
 def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Library:
     """Loop level to a library in memory, with its IR texts and, if it is to be shipped, test vectors inside.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from aotensor.core.garbage import rare_collections
 from aotensor.errors import GraphTypeError, GraphValueError, NullTypeGradError
 from aotensor.gradient.options import (
     as_constants,
@@ -105,6 +106,7 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
     return dict(known_grads)
 
 
+@rare_collections
 def _collected(
     sweep: Sweep, targets: Sequence[Variable], policy: str, kind: str, nulls: str = "raise"
 ) -> list[Variable | None]:

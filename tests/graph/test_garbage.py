@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from aotensor.driver.garbage import rare_collections
+from aotensor.core.garbage import rare_collections
 
 
 def test_thresholds_come_back() -> None:
