@@ -189,7 +189,7 @@ func.func @f(%x: memref<4x6xf64>, %a: f64) -> f64 {
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_carried_buffers(level: int) -> None:
-    """Two buffers change places on every turn; an if chooses between buffers."""
+    """Two buffers are swapped on every turn; an if chooses between buffers."""
     f = Compiled(
         """
 func.func @f(%a: memref<?xi64>, %b: memref<?xi64>, %n: index, %flag: i1) -> i64 {

@@ -1,4 +1,4 @@
-"""Outputs that are right alone are right together: they share loops, buffers and places in memory."""
+"""Outputs that are right alone are right together: they share loops, buffers and slots of memory."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_a_c_program_gets_its_rows_from_the_allocator(folder: Path) -> None:
 
 
 def test_a_buffer_as_large_as_an_output_that_a_branch_sizes(tmp_path: Path) -> None:
-    """Its extents are read from the output, so no workspace that is planned from the inputs has a place for it."""
+    """Its extents are read from the output, so no workspace that is planned from the inputs has a slot for it."""
     x, z = at.vector("x", shape=("n",)), at.matrix("z")
     y = at.log(2.0 + at.cos(x))
     w = aot.ifelse(y.sum() > 0.05, z, at.sin(y[:, None] * at.cos(y)[None, :]))

@@ -88,6 +88,6 @@ func.func @sized(%m: tensor<?xi1>) -> tensor<?xi64> attributes {dims = [["n"]], 
   } -> tensor<i64>
   %n = tensor.extract %sum[] : tensor<i64>
   %count = arith.index_cast %n : i64 to index
-  %places = aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>
-  func.return %places : tensor<?xi64>
+  %positions = aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>
+  func.return %positions : tensor<?xi64>
 }

@@ -1,6 +1,6 @@
 // RUN: lower-to-nest..emit-loops
 
-// The value of the place before stays in a register; the flags of the operation are those of its arithmetic.
+// The previous value stays in a register; the flags of the operation are those of its arithmetic.
 // CHECK-LABEL: func.func @recur.kernel
 // CHECK-SAME: (%a: memref<?x?xf64>, %c: memref<?x?xf64>, %[[OUT:[0-9a-z]+]]: memref<?x?xf64>
 // CHECK: scf.for %[[J:.*]] =

@@ -223,7 +223,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     # --- loop level -------------------------------------------------------------------------------------------------
     Row("plan-memory", without_pass("plan-memory"), two_buffers, "loops", lacks(r"memref\.alloc")),
     Row(
-        "buffers share places",
+        "buffers share slots",
         replaced("aotensor.passes.plan_memory:_span", lambda op, positions, ends: (0, 1 << 30)),
         two_buffers,
         "loops",

@@ -1,6 +1,6 @@
 // RUN: plan-memory
 
-// Two buffers of one size that are never alive together share a place; a third that overlaps both has its own.
+// Two buffers of one size that are never alive together share a slot; a third that overlaps both has its own.
 // CHECK-LABEL: func.func @f.kernel
 // CHECK-SAME: %[[WORKSPACE:[0-9a-z]+]]: memref<?xi8>, %detail
 // CHECK-NOT: memref.alloc

@@ -32,7 +32,7 @@ OPTIONS = Options(target="x86_64-linux-gnu", cpu="icelake-server", facts=Target(
 class Switch:
     """What turns an optimisation off.
 
-    about: the pass, or the places in the sources (`module:name`), that it concerns.
+    about: the pass, or the symbols in the sources (`module:name`), that it concerns.
     """
 
     about: tuple[str, ...]
@@ -73,9 +73,9 @@ def without_pass(name: str) -> Switch:
     return Switch((name,), off)
 
 
-def replaced(place: str, value: object) -> Switch:
+def replaced(symbol: str, value: object) -> Switch:
     """`module:name` or `module:Class.name` is something else."""
-    module, _, name = place.partition(":")
+    module, _, name = symbol.partition(":")
 
     def off(patch: pytest.MonkeyPatch) -> None:
         *owners, last = name.split(".")
@@ -84,12 +84,12 @@ def replaced(place: str, value: object) -> Switch:
             target = getattr(target, owner)
         patch.setattr(target, last, value)
 
-    return Switch((place,), off)
+    return Switch((symbol,), off)
 
 
-def without_rule(place: str, key: Any, value: object = None) -> Switch:
+def without_rule(symbol: str, key: Any, value: object = None) -> Switch:
     """A table of rules, `module:name`, has another one for a key; None: it has none."""
-    module, _, name = place.partition(":")
+    module, _, name = symbol.partition(":")
 
     def off(patch: pytest.MonkeyPatch) -> None:
         table = dict(getattr(importlib.import_module(module), name))
@@ -99,7 +99,7 @@ def without_rule(place: str, key: Any, value: object = None) -> Switch:
             table[key] = value
         patch.setattr(importlib.import_module(module), name, table)
 
-    return Switch((f"{place}[{key.__name__}]",), off)
+    return Switch((f"{symbol}[{key.__name__}]",), off)
 
 
 def never(*_: object, **__: object) -> bool:

@@ -213,8 +213,8 @@ def test_nan_and_infinity_stay_in_their_rows(
     m, _, k = extents
     for flags in FLAGS:
         a, b, expected = operands(rng, "float64", extents, flags)
-        place = (k // 2, m - 1) if flags[0] else (m - 1, k // 2)
-        a[place] = np.nan
+        index = (k // 2, m - 1) if flags[0] else (m - 1, k // 2)
+        a[index] = np.nan
         result = native(a, b, *flags)
         assert np.all(np.isnan(result[m - 1]))
         np.testing.assert_array_equal(result[: m - 1], expected[: m - 1])

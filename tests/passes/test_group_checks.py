@@ -27,7 +27,7 @@ def test_the_first_of_many_checks_is_reported(tmp_path: Path) -> None:
 
 def test_what_was_found_belongs_to_the_check_that_failed() -> None:
     x, k, n = at.dvector("x"), at.lscalar("k"), at.lscalar("n")
-    f = aot.function([x, k, n], x[3] + x[k] + at.zeros((n,))[2], name="places")
+    f = aot.function([x, k, n], x[3] + x[k] + at.zeros((n,))[2], name="indices")
     assert f(np.arange(5.0), 4, 3) == 7.0
     for arguments, text in (
         ((np.zeros(2), 9, -1), "index 3 is out of range for axis 0 of extent 2"),

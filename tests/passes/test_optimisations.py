@@ -19,7 +19,7 @@ from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, li
 from aotensor.sparse import rewrites
 from aotensor_runtime.fast import no_fast_call
 
-ABOUT = {place for row in ROWS for place in row.switch.about}
+ABOUT = {name for row in ROWS for name in row.switch.about}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))

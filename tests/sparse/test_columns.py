@@ -30,7 +30,7 @@ def test_both_sides_in_both_layouts(format: str, dtype: str, rng: np.random.Gene
 
 
 def test_tiles_of_scattered_sums_keep_every_dependence() -> None:
-    """A sum that several tiles add to, at places that are read, is one sum to the verifier."""
+    """A sum that several tiles add to, at indices that are read, is one sum to the verifier."""
     A, X = sp.csr_matrix("A"), at.matrix("X", shape=("n", "n"))
     C, D = at.matrix("C", shape=("n", "n")), at.matrix("D", shape=("n", "n"))
     derivatives = Lop([at.tanh(A @ X)], [X], [C])

@@ -90,7 +90,7 @@ def test_where_rows_go_eight_at_a_time(format: str) -> None:
     assert _masked_reads(((product - b) ** 2).sum(), inputs=[A, x, b]) == 16
     assert _masked_reads(product, inputs=[A, x], options=Options(cpu="generic", target="x86_64-linux-gnu")) == 0
     assert _masked_reads(product, inputs=[A, x], options=Options(cpu="sapphirerapids", check=True)) == 0
-    assert _masked_reads(sp.structured_dot(B.T, b), inputs=[A, b]) == 0, "sums that meet in one place"
+    assert _masked_reads(sp.structured_dot(B.T, b), inputs=[A, b]) == 0, "sums that meet in one element"
     assert _masked_reads(grad(((product - b) ** 2).sum(), x), inputs=[A, x, b]) == 0, "two loops over the entries"
 
 

@@ -50,7 +50,7 @@ def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] =
         elif isinstance(op, memref.GlobalOp):
             _define_global(result, op)
         else:
-            raise InternalError(f"emit: {op.name} has no place at the top level of loop IR")
+            raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
     for op in definitions:
         _define(functions, op, target.vector_bits)
     return result

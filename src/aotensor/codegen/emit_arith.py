@@ -52,7 +52,7 @@ def _constant(e: Emitter, op: arith.ConstantOp) -> None:
         case DenseIntOrFPElementsAttr() if isinstance(op.result.type, VectorType):
             e.set(op.result, llvm.constant(kind, op.value.get_values()))
         case _:
-            raise InternalError(f"emit: a constant of type {op.result.type} has no place in loop IR")
+            raise InternalError(f"emit: a constant of type {op.result.type} cannot occur in loop IR")
 
 
 def _float_binary(e: Emitter, op: Any) -> None:

@@ -173,7 +173,7 @@ def _get_global(e: Emitter, op: memref.GetGlobalOp) -> None:
 def _view(e: Emitter, op: memref.ViewOp) -> None:
     """A typed piece of a buffer of bytes.
 
-    Its place is a formula of all extents. Hidden, it is a number like any other: LLVM's loop strength reduction took
+    Its offset is a formula of all extents. Hidden, it is a number like any other: LLVM's loop strength reduction took
     nine tenths of the compile time of a large kernel to compare such formulas.
     """
     kind = _type(op.result)

@@ -89,9 +89,9 @@ def _gather(e: Emitter, op: GatherOp) -> None:
     """Elements counted from the one at the indices; they exist where the mask says so."""
     kind = _type(op.base)
     start = e.address(e.buffer(op.base), kind, [e.extent(i) for i in op.indices])
-    places = e.value(op.places)
-    addresses = e.builder.gep(start, [places], source_etype=memory_type(kind.element_type))
-    addresses.type = llvm.vector(llvm.pointer, places.type.count)  # llvmlite takes it for one pointer
+    index_vec = e.value(op.index_vec)
+    addresses = e.builder.gep(start, [index_vec], source_etype=memory_type(kind.element_type))
+    addresses.type = llvm.vector(llvm.pointer, index_vec.type.count)  # llvmlite takes it for one pointer
     e.set(op.result, _masked_read(e, "masked.gather", op, addresses))
 
 

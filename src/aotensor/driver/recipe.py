@@ -272,24 +272,24 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
 
 
 class _SharedValues(ValuePool):
-    """First values of shared variables; functions that share a variable share its place, and so its state."""
+    """First values of shared variables; functions that share a variable share its defaults, and so its state."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: dict[SharedVariable, tuple[Default, ...]] = {}
+        self._defaults: dict[SharedVariable, tuple[Default, ...]] = {}
 
-    def places(self, x: Variable) -> Sequence[Default | None]:
-        """Where the arrays of an input are, None if it has no value: four of a matrix, whose pattern has no bytes."""
+    def defaults(self, x: Variable) -> Sequence[Default | None]:
+        """Those of the arrays of an input, None if it has no value: four of a matrix, whose pattern has no bytes."""
         if not isinstance(x, SharedVariable):
             return (None, None, None, None) if x.is_sparse else (None,)
-        if x not in self._places:
+        if x not in self._defaults:
             value: Any = x.get_value(borrow=True)
             arrays = [value]
             if isinstance(x.type, SparseTensorType):
                 arrays = [value.data, *(part.astype(x.type.index_dtype) for part in (value.indices, value.indptr))]
             pattern = [self.add(value.shape, b"")] if x.is_sparse else []
-            self._places[x] = (*pattern, *(self.add(part.shape, _little_endian(part)) for part in arrays))
-        return self._places[x]
+            self._defaults[x] = (*pattern, *(self.add(part.shape, _little_endian(part)) for part in arrays))
+        return self._defaults[x]
 
 
 def _little_endian(x: Array) -> bytes:
@@ -299,7 +299,7 @@ def _little_endian(x: Array) -> bytes:
 def _signature(f: Definition, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
     flat = f.flat
     names = _part_names(flat.sparse_arguments), _part_names(flat.sparse_results)
-    defaults = [place for x in f.arguments.values() for place in pool.places(x)]
+    defaults = [default for x in f.arguments.values() for default in pool.defaults(x)]
     inputs = []
     for k, ((name, x), default) in enumerate(zip(flat.arguments.items(), defaults, strict=True)):
         shape = tuple(

@@ -83,35 +83,35 @@ class PrefetchOp(IRDLOperation):
 
 @irdl_op_definition
 class GatherOp(IRDLOperation):
-    """result[l] = base[indices, the last + places[l]] where mask[l], else otherwise[l]; what is off is not read."""
+    """result[l] = base[indices, the last + index_vec[l]] where mask[l], else otherwise[l]; what is off is not read."""
 
     name = "vector.gather"
     base = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
-    places = operand_def(VectorType)
+    index_vec = operand_def(VectorType)
     mask = operand_def(VectorType)
     otherwise = operand_def(VectorType)
     result = result_def(VectorType)
 
     def __init__(
-        self, base: SSAValue, indices: Sequence[SSAValue], places: SSAValue, mask: SSAValue, otherwise: SSAValue
+        self, base: SSAValue, indices: Sequence[SSAValue], index_vec: SSAValue, mask: SSAValue, otherwise: SSAValue
     ) -> None:
         super().__init__(
-            operands=[base, list(indices), places, mask, otherwise],
+            operands=[base, list(indices), index_vec, mask, otherwise],
             result_types=[otherwise.type],
         )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.base)
-        for positions in (self.indices, [self.places]):
+        for positions in (self.indices, [self.index_vec]):
             with printer.in_square_brackets():
                 printer.print_list(positions, printer.print_ssa_value)
         for value in (self.mask, self.otherwise):
             printer.print_string(", ")
             printer.print_ssa_value(value)
         printer.print_string(" : ")
-        kinds = [x.type for x in (self.base, self.places, self.mask, self.otherwise)]
+        kinds = [x.type for x in (self.base, self.index_vec, self.mask, self.otherwise)]
         printer.print_list(kinds, printer.print_attribute)
         printer.print_string(" into ")
         printer.print_attribute(self.result.type)
@@ -128,12 +128,12 @@ class GatherOp(IRDLOperation):
         kind, *kinds = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         parser.parse_keyword("into")
         parser.parse_type()
-        places, mask, otherwise = (parser.resolve_operand(x, t) for x, t in zip(values, kinds, strict=True))
+        index_vec, mask, otherwise = (parser.resolve_operand(x, t) for x, t in zip(values, kinds, strict=True))
         index = IndexType()
         return cls(
             parser.resolve_operand(base, kind),
             [parser.resolve_operand(i, index) for i in indices],
-            places,
+            index_vec,
             mask,
             otherwise,
         )

@@ -82,15 +82,15 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
 
 
 def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tuple[Scalar, Scalar]]:
-    """Numbers with what they must be below: each index, and the place of a row's element in the whole buffer."""
-    place: Extent = 0
+    """Numbers with what they must be below: each index, and the offset of a row's element in the whole buffer."""
+    offset: Extent = 0
     for axis, index in enumerate(op.indices):
         i, n = Scalar(index, "index"), b.extent_of(op.memref, axis)
-        place = b.iadd(b.imul(place, n), i)
+        offset = b.iadd(b.imul(offset, n), i)
         yield i, b.index(n)
     start, size = _whole(b, op.memref)
     if start is not None:
-        yield b.index(b.iadd(start, place)), b.index(size)
+        yield b.index(b.iadd(start, offset)), b.index(size)
 
 
 def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:

@@ -136,7 +136,7 @@ class _Counter:
     def _product(self, op: func.CallOp) -> Polynomial:
         """2·m·n·k of a matrix product."""
         is_transposed = self.values.get(op.arguments[0], Polynomial()).number()
-        left, result = (self._extents(op.arguments[place]) for place in (2, 4))
+        left, result = (self._extents(op.arguments[number]) for number in (2, 4))
         inner = left[0 if is_transposed else 1] if len(left) == 2 else None
         if inner is None or len(result) != 2 or None in result:
             self.is_exact = False

@@ -1,8 +1,8 @@
-"""Find every buffer of a kernel its place in one workspace, by liveness.
+"""Assign every buffer of a kernel an offset in one workspace, by liveness.
 
     %t = memref.alloc(%n) : memref<?xf64>    →    %t = memref.view %workspace[%offset][%n] {scope = 0}
 
-Two buffers share a place when they have the same size and are never alive together. What a kernel needs follows from
+Two buffers share a slot when they have the same size and are never alive together. What a kernel needs follows from
 the dims of its inputs alone: `@f.workspace_bytes(dims)` says it, and `@f.extents` reports it behind the extents of the
 outputs. A buffer whose size depends on data is allocated and freed where it is used.
 """
@@ -42,12 +42,12 @@ LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
 def plan_memory(module: ModuleOp) -> None:
-    """Place the buffers of every `@f.kernel` of the module, and complete its `@f.extents`."""
+    """Assign offsets to the buffers of every `@f.kernel` of the module, and complete its `@f.extents`."""
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     for name, kernel in functions.items():
         if name.endswith(".kernel"):
             stem = name.removesuffix(".kernel")
-            total = _place_buffers(kernel)
+            total = _assign_offsets(kernel)
             _report_total(total, functions[f"{stem}.extents"])
             module.body.block.add_op(_workspace_function(stem, kernel, total))
     for function in functions.values():
@@ -57,7 +57,7 @@ def plan_memory(module: ModuleOp) -> None:
 
 
 @dataclass(eq=False)
-class _Place:
+class _Slot:
     """A part of the workspace and the spans of program order in which it is taken."""
 
     key: tuple[object, ...]
@@ -67,7 +67,7 @@ class _Place:
     offset: Extent = 0
 
 
-def _place_buffers(kernel: func.FuncOp) -> SSAValue:
+def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     block = kernel.body.block
     workspace = block.args[-3]
     inputs = block.args[: len(_names_of_dims(kernel))]
@@ -76,40 +76,40 @@ def _place_buffers(kernel: func.FuncOp) -> SSAValue:
     positions, ends = _program_order(kernel)
     prologue = _hoist(block, [x for op in buffers for x in op.dynamic_sizes])
     b = LoopBuilder(Builder(prologue))
-    places: list[_Place] = []
-    chosen: list[_Place] = []
+    slots: list[_Slot] = []
+    chosen: list[_Slot] = []
     for op in buffers:
-        place = _find_place(places, op, _span(op, positions, ends))
-        chosen.append(place)
+        slot = _find_slot(slots, op, _span(op, positions, ends))
+        chosen.append(slot)
     total: Extent = 0
-    for place in places:
-        place.offset = total
-        size: Extent = place.itemsize
-        for n in place.extents:
+    for slot in slots:
+        slot.offset = total
+        size: Extent = slot.itemsize
+        for n in slot.extents:
             size = b.imul(size, n)
         total = b.iadd(total, _aligned(b, size))
-    total = _saturated(b, total, places)
+    total = _saturated(b, total, slots)
     for op in buffers:
-        applied("{} has a place in the workspace", op, size=[op.memref])
-    if len(places) < len(buffers):
-        applied("{} buffers share {} places in the workspace of {}", len(buffers), len(places), buffers[0])
-    placed = set(buffers)
+        applied("{} lies in the workspace", op, size=[op.memref])
+    if len(slots) < len(buffers):
+        applied("{} buffers share {} slots in the workspace of {}", len(buffers), len(slots), buffers[0])
+    planned = set(buffers)
     for op in allocs:
-        if op not in placed:
+        if op not in planned:
             missed("{} is allocated at each call: its size depends on values", op)
-    for op, place in zip(buffers, chosen, strict=True):
-        _replace(op, workspace, b, b.index(place.offset).ssa, places.index(place))
+    for op, slot in zip(buffers, chosen, strict=True):
+        _replace(op, workspace, b, b.index(slot.offset).ssa, slots.index(slot))
     return b.index(total).ssa
 
 
-def _saturated(b: LoopBuilder, total: Extent, places: Sequence[_Place]) -> Extent:
+def _saturated(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
     """The total, or what no machine has where the true one does not fit 63 bits: allocating it fails, as it must."""
     if isinstance(total, int):
         return total
     estimate = b.constant(0.0, "float64")
-    for place in places:
-        size = b.constant(place.itemsize, "float64")
-        for n in place.extents:
+    for slot in slots:
+        size = b.constant(slot.itemsize, "float64")
+        for n in slot.extents:
             size = b.mul(size, b.cast(b.index(n), "float64"))
         estimate = b.add(estimate, size)
     fits = b.compare("lt", estimate, b.constant(float(LARGEST_WORKSPACE), "float64"))
@@ -120,7 +120,7 @@ def _aligned(b: LoopBuilder, size: Extent) -> Extent:
     return b.imul(b.ifloordiv(b.iadd(size, ALIGNMENT - 1), ALIGNMENT), ALIGNMENT)
 
 
-def _find_place(places: list[_Place], op: memref.AllocOp, span: tuple[int, int]) -> _Place:
+def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) -> _Slot:
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
     dynamic = iter(op.dynamic_sizes)
@@ -128,12 +128,12 @@ def _find_place(places: list[_Place], op: memref.AllocOp, span: tuple[int, int])
     itemsize = _itemsize(kind.element_type)
     names = sorted(str(n) if isinstance(n, int) else f"%{id(n.ssa)}" for n in extents if n != 1)
     key = (itemsize, *names)
-    for place in places:
-        if place.key == key and all(span[1] < a or b < span[0] for a, b in place.spans):
-            place.spans.append(span)
-            return place
-    places.append(_Place(key, tuple(extents), itemsize, [span]))
-    return places[-1]
+    for slot in slots:
+        if slot.key == key and all(span[1] < a or b < span[0] for a, b in slot.spans):
+            slot.spans.append(span)
+            return slot
+    slots.append(_Slot(key, tuple(extents), itemsize, [span]))
+    return slots[-1]
 
 
 def _itemsize(element: Attribute) -> int:

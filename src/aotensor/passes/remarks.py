@@ -58,12 +58,12 @@ def _note(
         name, _, part = function.sym_name.data.partition(".")
         if part == "extents":  # a copy of what the function itself does, as far as sizes need it
             return
-    found = tuple(map(_place, subjects))
+    found = tuple(map(_location, subjects))
     work = _flops(notes, function, flops) if flops else ()
     notes.found.append(Note(notes.pass_name, kind, name, message, found, _bytes(notes, size), work))
 
 
-def _place(x: object) -> Any:
+def _location(x: object) -> Any:
     """What stays of a subject when its operation is gone: its location."""
     if isinstance(x, Operation):
         return x.location
@@ -174,9 +174,9 @@ def _dim(x: SSAValue, axis: int) -> tuple[str, ...] | None:
     return _argument_dim(_function_of(x), (x.index, axis)) if isinstance(x, BlockArgument) else None
 
 
-def _argument_dim(function: func.FuncOp | None, place: tuple[int, int]) -> tuple[str, ...] | None:
+def _argument_dim(function: func.FuncOp | None, dim: tuple[int, int]) -> tuple[str, ...] | None:
     """The name of a dim by (number of the argument, axis)."""
-    number, axis = place
+    number, axis = dim
     if function is None or function.sym_visibility is not None:  # the body of a loop has names of its own for dims
         return None
     table = function.attributes.get("dims")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Target:
     """Facts of a machine that decide between loops that compute the same. The defaults are those of current x86-64.
 
-    has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered places.
+    has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered addresses.
     vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
     jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
     interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.

@@ -123,7 +123,7 @@ def _define_check(shared: Shared) -> Function:
     with s.loop(s.of_table("matrix_count")) as m:
         matrix = s.matrix(m)
         first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
-        shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "place"), 8)
+        shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "offset"), 8)
         slices = s.item(shape, major)
         expected, found = s.builder.add(slices, number(1)), s.item(shape, 4)
         values = (s.of_argument(first, "name"), found, expected, slices, s.word(major))
@@ -140,7 +140,7 @@ def _define_check(shared: Shared) -> Function:
 def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
     """indptr, indices, major, minor, nnz of a sparse input."""
     first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
-    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "place"), 8)
+    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "offset"), 8)
     indices, indptr = (s.item(s.of_frame("data"), s.builder.add(first, number(part)), pointer) for part in (2, 3))
     minor = s.item(shape, s.builder.sub(number(1), major))
     return [indptr, indices, s.item(shape, major), minor, s.item(shape, 2)]
@@ -194,7 +194,7 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
     s = _MatrixStep(shared, "entry.arrange_matrix", [pointer])
     b, matrix = s.builder, s.arguments[1]
     first = s.field(matrix, Matrix, "first")
-    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "place"), 8)
+    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "offset"), 8)
     indptr, indices, slices, _, nnz = _arrays(s, matrix)
     leaves = [b.add(first, number(part)) for part in _PARTS]
     sizes = [s.of_argument(k, "itemsize") for k in leaves]

@@ -47,11 +47,11 @@ class Argument(ctypes.Structure):
 
 
 class Matrix(ctypes.Structure):
-    """One sparse input. first: number of its pattern. place: where the pattern's extents are among all. major: axis."""
+    """One sparse input. first: number of its pattern. offset: of the pattern's extents among all. major: axis."""
 
     _fields_ = (
         ("first", ctypes.c_int32),
-        ("place", ctypes.c_int32),
+        ("offset", ctypes.c_int32),
         ("major", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
     )
@@ -228,7 +228,7 @@ def _argument(constants: Constants, spec: FunctionSpec, value: ArgumentSpec | Ou
 
 def _matrix(spec: FunctionSpec, group: SparseSpec) -> Value:
     offset = sum(len(value.shape) for value in spec.inputs[: group.first])
-    return constant_struct(Matrix, {"first": group.first, "place": offset, "major": group.major, "reserved": 0})
+    return constant_struct(Matrix, {"first": group.first, "offset": offset, "major": group.major, "reserved": 0})
 
 
 def _array(values: Sequence[Value]) -> Value:

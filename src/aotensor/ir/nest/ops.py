@@ -330,6 +330,6 @@ class OverAttr(ParametrizedAttribute):
     operand: IntAttr
 
 
-Place: TypeAlias = OwnAttr | OutputAttr | OverAttr
-PLACES: Final = "nest.places"
+Storage: TypeAlias = OwnAttr | OutputAttr | OverAttr
+STORAGE: Final = "nest.storage"
 """The attribute of an operation that says of each result where it lies; without it all have buffers of their own."""

@@ -16,7 +16,7 @@ from aotensor.ir.extents import follow_from_arguments
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import LoopOp
-from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
+from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
 from aotensor.ir.nest.tree import is_register, is_written
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.frame import Frame
@@ -183,12 +183,12 @@ class FunctionEmitter:
 
     def _result_buffer(self, x: SSAValue, op: Operation) -> SSAValue:
         """Where the result of an operation that is no statement lies."""
-        places = op.attributes.get(PLACES)
-        place = places.data[_number_of(x, op)] if isinstance(places, ArrayAttr) else None
-        if isinstance(place, OverAttr):
-            return self.buffer(op.operands[place.operand.data])
-        if isinstance(place, OutputAttr) and not self.is_extents:
-            return self._output(place.number.data, x, self.shape(x))
+        storages = op.attributes.get(STORAGE)
+        storage = storages.data[_number_of(x, op)] if isinstance(storages, ArrayAttr) else None
+        if isinstance(storage, OverAttr):
+            return self.buffer(op.operands[storage.operand.data])
+        if isinstance(storage, OutputAttr) and not self.is_extents:
+            return self._output(storage.number.data, x, self.shape(x))
         assert isinstance(x.type, TensorType)
         return self.b.allocate(x.type.element_type, self.shape(x))
 
@@ -326,16 +326,16 @@ class FunctionEmitter:
             self.root.values[op.result] = self.b.fetch(self.buffer(op.tensor), where, "raw").ssa
 
     def _reshaped(self, op: ReshapeOp) -> SSAValue:
-        if PLACES in op.attributes and not self.is_extents:  # it lies in an output that its source does not
+        if STORAGE in op.attributes and not self.is_extents:  # it lies in an output that its source does not
             target = self._result_buffer(op.result, op)
             self._copy(op.source, self.b.reinterpret(target, self.shape(op.source)))
             return target
         return self.b.reinterpret(self.buffer(op.source), self.shape(op.result))
 
     def _emit_outputs(self) -> list[Scalar]:
-        """What is not in its place yet: scalars, inputs that are outputs, one value returned twice.
+        """What is not in its output yet: scalars, inputs that are outputs, one value returned twice.
 
-        Returns the scalars that have no place.
+        Returns the scalars that have no buffer.
         """
         handed: list[Scalar] = []
         for number, x in enumerate(returned_values(self.function)):
@@ -364,13 +364,13 @@ class FunctionEmitter:
             return op.output is not None and op.output.value.data == number
         if not isinstance(op, Operation):
             return False
-        places = op.attributes.get(PLACES)
-        if not isinstance(places, ArrayAttr):
+        storages = op.attributes.get(STORAGE)
+        if not isinstance(storages, ArrayAttr):
             return isinstance(op, ReshapeOp) and self._lies_in(op.source, number)
-        place = places.data[_number_of(x, op)]
-        if isinstance(place, OverAttr):
-            return self._lies_in(op.operands[place.operand.data], number)
-        return isinstance(place, OutputAttr) and place.number.data == number
+        storage = storages.data[_number_of(x, op)]
+        if isinstance(storage, OverAttr):
+            return self._lies_in(op.operands[storage.operand.data], number)
+        return isinstance(storage, OutputAttr) and storage.number.data == number
 
     def _copy(self, x: SSAValue, target: SSAValue) -> None:
         source = self.buffer(x)

@@ -31,14 +31,14 @@ def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: Produc
 
     A kernel takes whole buffers; what is a row of one, in a loop over steps, passes through a buffer of its own.
     """
-    place, shape = buffers.buffer(op.result), buffers.shape(op.result)
-    result = b.own_buffer(place, shape)
+    target, shape = buffers.buffer(op.result), buffers.shape(op.result)
+    result = b.own_buffer(target, shape)
     matrices = [
         *(_whole(b, buffers, x) for x in (op.a, op.b)),
         b.reinterpret(result, list(map(b.index, shape))),
     ]
     _call_product(b, module, matrices, blas, (op.transpose_a is not None, op.transpose_b is not None))
-    b.copy(result, place, shape)
+    b.copy(result, target, shape)
 
 
 def _call_product(

@@ -1,4 +1,4 @@
-"""Loops and branches over bodies: aot.scan → scf.for or scf.while, aot.branch → scf.if, with the bodies in place.
+"""Loops and branches over bodies: aot.scan → scf.for or scf.while, aot.branch → scf.if, with the bodies inline.
 
     %h = aot.scan @body steps %n rows(%x) initial(%h0) …
     →
@@ -177,7 +177,7 @@ class _ScanLowering:
         for state, values in zip(self.states, registers, strict=True):
             for lag in state.lags:
                 arguments.append(values[lag] if state.is_scalar else self._former(state, t, row, lag))
-        outputs = [self._place(s, t, row) for s in self.states]
+        outputs = [self._output(s, t, row) for s in self.states]
         outputs += [b.row(buffer, row, extents) if extents else None for buffer, extents in self.mapped]
         stops = self.op.conditional is not None
         status, *scalars = self.caller.inline(
@@ -209,7 +209,7 @@ class _ScanLowering:
         length = state.depth + 1
         return self.b.rem(self.b.index(self.b.iadd(step, length)), self.b.index(length))
 
-    def _place(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
+    def _output(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
         """Where the body writes the new value; a scalar is handed back."""
         if state.is_scalar:
             return None

@@ -1,4 +1,4 @@
-"""Loops of the operations that are no linalg.generic: windows and places of a tensor, masks, running sums, sorting."""
+"""Loops of the operations that are no linalg.generic: windows of a tensor, scatters, masks, running sums, sorting."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp) -> 
     source = buffers.buffer(op.source)
 
     def move(where: list[Scalar]) -> None:
-        place = [b.iadd(s, b.imul(i, k)) for s, i, k in zip(starts, where, steps, strict=True)]
-        b.store(b.fetch(source, where, "raw"), target, place)
+        at = [b.iadd(s, b.imul(i, k)) for s, i, k in zip(starts, where, steps, strict=True)]
+        b.store(b.fetch(source, where, "raw"), target, at)
 
     b.nest(buffers.shape(op.source), move)
 
@@ -52,16 +52,16 @@ def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | S
 
 
 def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
-    """result = dest with source put to, or added at, places by number; one element after the other, in C order."""
+    """result = dest with source put to, or added at, the given indices; one element after the other, in C order."""
     target, source = _copy_of_dest(b, buffers, op), buffers.buffer(op.source)
     axes, start = op.axes.get_values(), op.start.value.data
     extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
     end = start + len(shape) - len(extents) + len(axes)
     dtype = verb_dtype(op.dest)
 
-    def places(outer: list[Scalar]) -> None:
+    def scatter(outer: list[Scalar]) -> None:
         named = {
-            axis: _place(b, buffers, index, outer[start:end], extents[axis])
+            axis: _index(b, buffers, index, outer[start:end], extents[axis])
             for axis, index in zip(axes, op.indices, strict=True)
         }
 
@@ -75,10 +75,10 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
 
         b.nest(shape[end:], move)
 
-    b.nest(shape[:end], places, is_vectorisable=False)  # places may repeat
+    b.nest(shape[:end], scatter, is_vectorisable=False)  # indices may repeat
 
 
-def _place(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[Scalar], extent: Extent) -> Scalar:
+def _index(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[Scalar], extent: Extent) -> Scalar:
     """One of the indices, counted from the start; they broadcast along extents of 1."""
     shape = buffers.shape(indices)
     own = counters[len(counters) - len(shape) :]
@@ -134,10 +134,10 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:
 
     def run(where: list[Scalar]) -> None:
         def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            place = [*where[:axis], k, *where[axis:]]
-            value = b.fetch(source, place, dtype)
+            at = [*where[:axis], k, *where[axis:]]
+            value = b.fetch(source, at, dtype)
             total = (b.add if kind == "add" else b.mul)(carried[0], value)
-            b.store(total, target, place)
+            b.store(total, target, at)
             return [total]
 
         b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)
@@ -154,11 +154,11 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp) -> None:
 
     def run(where: list[Scalar]) -> None:
         def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            place = [*where[:axis], k, *where[axis:]]
+            at = [*where[:axis], k, *where[axis:]]
             own, b.fastmath = b.fastmath, op.fastmath
-            total = b.add(b.mul(b.fetch(factors, place, dtype), carried[0]), b.fetch(terms, place, dtype))
+            total = b.add(b.mul(b.fetch(factors, at, dtype), carried[0]), b.fetch(terms, at, dtype))
             b.fastmath = own
-            b.store(total, target, place)
+            b.store(total, target, at)
             return [total]
 
         b.loop(0, shape[axis], [b.constant(0, dtype)], step)
@@ -171,7 +171,7 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
     axis = op.axis.value.data
     shape = buffers.shape(op.source)
     length = shape[axis]
-    source, values, places = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
+    source, values, permutation = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
     assert isinstance(op.source.type, TensorType)
     scratch = b.allocate(op.source.type.element_type, [length]), b.allocate(i64, [length])
     dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
@@ -182,11 +182,11 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
 
         def start(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             b.store(b.fetch(source, at(k), dtype), values, at(k))
-            b.store(b.cast(k, "int64"), places, at(k))
+            b.store(b.cast(k, "int64"), permutation, at(k))
             return ()
 
         b.loop(0, length, (), start)
-        line = _Line(b, at, values, places, dtype)
+        line = _Line(b, at, values, permutation, dtype)
         b.loop(0, LARGEST_SORT, (), lambda p, _: _merge_pass(b, line, scratch, length, p), is_vectorisable=False)
 
     b.nest([n for d, n in enumerate(shape) if d != axis], sort_line)
@@ -195,14 +195,14 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
 class _Line:
     """One line of the two results of a sort."""
 
-    def __init__(self, b: LoopBuilder, at: object, values: SSAValue, places: SSAValue, dtype: str) -> None:
-        self.b, self.at, self.values, self.places, self.dtype = b, at, values, places, dtype
+    def __init__(self, b: LoopBuilder, at: object, values: SSAValue, permutation: SSAValue, dtype: str) -> None:
+        self.b, self.at, self.values, self.permutation, self.dtype = b, at, values, permutation, dtype
 
     def value(self, k: Extent) -> Scalar:
         return self.b.fetch(self.values, self.at(k), self.dtype)  # type: ignore[operator]
 
-    def place(self, k: Extent) -> Scalar:
-        return self.b.fetch(self.places, self.at(k), "int64")  # type: ignore[operator]
+    def position(self, k: Extent) -> Scalar:
+        return self.b.fetch(self.permutation, self.at(k), "int64")  # type: ignore[operator]
 
 
 def _merge_pass(
@@ -227,13 +227,13 @@ def _merge_pass(
             take_left = b.and_(has_left, b.or_(b.not_(has_right), b.not_(_less(b, c, a))))
             chosen = b.select(take_left, left, right)
             b.store(b.select(take_left, a, c), scratch[0], [k])
-            b.store(line.place(chosen), scratch[1], [k])
+            b.store(line.position(chosen), scratch[1], [k])
             one = b.index(1)
             return [b.select(take_left, b.add(left, one), left), b.select(take_left, right, b.add(right, one))]
 
         def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             b.store(b.fetch(scratch[0], [k], line.dtype), line.values, line.at(k))  # type: ignore[operator]
-            b.store(b.fetch(scratch[1], [k], "int64"), line.places, line.at(k))  # type: ignore[operator]
+            b.store(b.fetch(scratch[1], [k], "int64"), line.permutation, line.at(k))  # type: ignore[operator]
             return ()
 
         zero = b.index(0)

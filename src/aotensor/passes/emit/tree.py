@@ -200,7 +200,9 @@ class TreeEmitter:
                 case _:
                     self._copy(inner, frame, values)
 
-    def _place(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> tuple[SSAValue, list[Extent], bool]:
+    def _address(
+        self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame
+    ) -> tuple[SSAValue, list[Extent], bool]:
         """Where an element lies, and whether the lanes of vectors lie there one after the other."""
         where: list[Extent] = [i if isinstance(i, int) else Scalar(frame.value(i), "index") for i in subscripts]
         lanes = frame.lanes
@@ -210,7 +212,7 @@ class TreeEmitter:
     def _read(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> SSAValue:
         if is_register(x):
             return _held(frame.holder(x), x).ssa
-        buffer, where, is_vector = self._place(x, subscripts, frame)
+        buffer, where, is_vector = self._address(x, subscripts, frame)
         if not is_vector:
             return self.b.fetch(buffer, where, "raw").ssa
         assert frame.lanes is not None
@@ -222,7 +224,7 @@ class TreeEmitter:
             wide = value if x.owner.lanes is None else self._spread(value, x.owner.lanes.value.data, frame)
             frame.holder(x).registers[x] = wide
             return
-        buffer, where, is_vector = self._place(x, subscripts, frame)
+        buffer, where, is_vector = self._address(x, subscripts, frame)
         if not is_vector:
             self.b.store(Scalar(value, "raw"), buffer, where)
             return
@@ -230,7 +232,7 @@ class TreeEmitter:
         self.b.store_vector(self._spread(value, frame.lanes.count, frame), buffer, where, frame.lanes.mask)
 
     def _gather(self, op: tensor.ExtractOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
-        """An element at places that a body computes."""
+        """An element at indices that a body computes."""
         buffer, lanes = self.memory.buffer(op.tensor), frame.lanes
         found = [_value(i, values, frame) for i in op.indices]
         where: list[Extent] = [Scalar(i, "index") for i in found]

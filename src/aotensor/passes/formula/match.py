@@ -100,6 +100,6 @@ class Formula:
         return self.use(inner) if inner is not None else self.b.neg(self.use(term))
 
     def replace(self, value: SSAValue) -> None:
-        """Put a value in the place of the root."""
+        """Replace the root by a value."""
         self.root.results[0].replace_all_uses_with(value)
         Rewriter.erase_op(self.root)

@@ -33,7 +33,7 @@ class Term:
 
     value: a scalar of the body of `scope`, or of the function itself where there is no scope; or a tensor, which is
     read at `map`.
-    map: dims of the reader → dims of `scope`, or the place in the tensor.
+    map: dims of the reader → dims of `scope`, or indices of the tensor.
     """
 
     value: SSAValue

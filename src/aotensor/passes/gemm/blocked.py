@@ -194,18 +194,18 @@ def define_tile(tile: Tile) -> func.FuncOp:
 def _write_whole(
     b: KernelBuilder, tile: Tile, sums: Sequence[Scalar], is_first: Scalar, c: SSAValue, corner: tuple[Scalar, Scalar]
 ) -> Sequence[Scalar]:
-    places = [
+    positions = [
         [b.iadd(corner[0], r), b.iadd(corner[1], v * tile.lanes)] for r in range(tile.rows) for v in range(tile.vectors)
     ]
 
     def set_all() -> Sequence[Scalar]:
-        for place, value in zip(places, sums, strict=True):
-            b.write(value, c, place)
+        for position, value in zip(positions, sums, strict=True):
+            b.write(value, c, position)
         return ()
 
     def add_all() -> Sequence[Scalar]:
-        for place, value in zip(places, sums, strict=True):
-            b.write(b.add(b.read(c, place, tile.lanes), value), c, place)
+        for position, value in zip(positions, sums, strict=True):
+            b.write(b.add(b.read(c, position, tile.lanes), value), c, position)
         return ()
 
     b.branch(is_first, set_all, add_all)
@@ -229,10 +229,10 @@ def _write_part(
         b.write(value, scratch.memref, [r, v * tile.lanes])
 
     def write(r: Scalar, s: Scalar) -> None:
-        place = [b.iadd(corner[0], r), b.iadd(corner[1], s)]
+        position = [b.iadd(corner[0], r), b.iadd(corner[1], s)]
         value = b.fetch(scratch.memref, [r, s], tile.dtype)
-        total = b.add(b.fetch(c, place, tile.dtype), value)
-        b.store(b.select(is_first, value, total), c, place)
+        total = b.add(b.fetch(c, position, tile.dtype), value)
+        b.store(b.select(is_first, value, total), c, position)
 
     height, width = b.imin(live[0], tile.rows), b.imin(live[1], tile.columns)
     b.each(height, lambda r: b.each(width, lambda s: write(r, s)))

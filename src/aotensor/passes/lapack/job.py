@@ -82,7 +82,7 @@ class Job:
         return self._flats[buffer]
 
     def finish(self) -> None:
-        """Write the results that are rows of larger buffers to their places."""
+        """Copy the results that are rows of larger buffers into those."""
         for own, home, shape in self._rows[len(self.op.arguments) :]:
             self.b.copy(own, home, shape)
 
@@ -145,20 +145,20 @@ class Job:
 
     def load(self, x: Matrix, *at: Extent) -> Scalar:
         """x[i, j], or x[i] of a vector."""
-        return self.b.fetch(x.buffer, [self._place(x, at)], x.dtype)
+        return self.b.fetch(x.buffer, [self._offset(x, at)], x.dtype)
 
     def store(self, value: Scalar, x: Matrix, *at: Extent) -> None:
         """x[i, j] = value"""
-        self.b.store(value, x.buffer, [self._place(x, at)])
+        self.b.store(value, x.buffer, [self._offset(x, at)])
 
-    def _place(self, x: Matrix, at: Sequence[Extent]) -> Extent:
-        place = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
-        return self.b.iadd(x.start, place)
+    def _offset(self, x: Matrix, at: Sequence[Extent]) -> Extent:
+        offset = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
+        return self.b.iadd(x.start, offset)
 
     def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
         """x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
         extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
-        return Matrix(x.buffer, self._place(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
+        return Matrix(x.buffer, self._offset(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
     def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
         """for i = start … stop: body(i)"""

@@ -144,7 +144,7 @@ class Line:
     def length(self) -> Extent:
         return self.matrix.rows if self.is_column else self.matrix.columns
 
-    def place(self, position: Extent) -> tuple[Extent, Extent]:
+    def indices(self, position: Extent) -> tuple[Extent, Extent]:
         """Row and column of an element."""
         return (position, self.number) if self.is_column else (self.number, position)
 
@@ -161,7 +161,7 @@ def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
     b = job.b
 
     def size(position: Scalar) -> Scalar:
-        return b.abs(job.load(line.matrix, *line.place(position)))
+        return b.abs(job.load(line.matrix, *line.indices(position)))
 
     def larger(position: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         return [b.maximum(carried[0], size(position))]
@@ -172,7 +172,7 @@ def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
     def search(position: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         is_found, is_negative = carried
         is_here = b.and_(b.not_(is_found), b.compare("ge", size(position), limit))
-        is_below = b.compare("lt", job.load(line.matrix, *line.place(position)), b.constant(0.0, job.dtype))
+        is_below = b.compare("lt", job.load(line.matrix, *line.indices(position)), b.constant(0.0, job.dtype))
         return [b.or_(is_found, is_here), b.select(is_here, is_below, is_negative)]
 
     no = b.constant(False, "bool")
@@ -188,8 +188,8 @@ def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
 
 def _negate(job: Job, line: Line) -> None:
     def element(position: Scalar) -> None:
-        place = line.place(position)
-        job.store(job.b.neg(job.load(line.matrix, *place)), line.matrix, *place)
+        indices = line.indices(position)
+        job.store(job.b.neg(job.load(line.matrix, *indices)), line.matrix, *indices)
 
     job.each(0, line.length, element)
 

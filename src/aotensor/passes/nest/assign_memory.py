@@ -6,7 +6,7 @@
     nest.for %i in %n { %a[%i] … -> (%b[%i]) }        nest.for %i in %n { %a[%i] … -> (%b[%i]) }
     return %b                                         return %b
 
-A value may lie over another one if a single statement reads that, at the place that it writes, and nothing else does.
+A value may lie over another one if a single statement reads that, at the indices that it writes, and nothing else does.
 Parts of a tensor that is assembled, and matrices that LAPACK overwrites, lie in the whole.
 """
 
@@ -23,7 +23,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
-from aotensor.ir.nest.ops import PLACES, DoOp, OutputAttr, OverAttr, OwnAttr, Place, ProductOp, ValueOp
+from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
 from aotensor.ir.nest.tree import copied_register, gathers, writers
 from aotensor.passes.remarks import applied, missed
 
@@ -117,21 +117,21 @@ class _Assignment:
         return x
 
     def _write_down(self) -> None:
-        places: dict[Operation, dict[SSAValue, Place]] = defaultdict(dict)
+        storages: dict[Operation, dict[SSAValue, Storage]] = defaultdict(dict)
         for y, x in self.over.items():
             if isinstance(y.owner, ValueOp):
                 y.owner.set_memory(over=x)
             else:
                 assert isinstance(y.owner, Operation)
-                places[y.owner][y] = OverAttr(IntAttr(list(y.owner.operands).index(x)))
+                storages[y.owner][y] = OverAttr(IntAttr(list(y.owner.operands).index(x)))
         for x, number in self.outputs.items():
             if isinstance(x.owner, ValueOp):
                 x.owner.set_memory(output=number)
             else:
                 assert isinstance(x.owner, Operation)
-                places[x.owner][x] = OutputAttr(IntAttr(number))
-        for op, found in places.items():
-            op.attributes[PLACES] = ArrayAttr(found.get(x, OwnAttr()) for x in op.results)
+                storages[x.owner][x] = OutputAttr(IntAttr(number))
+        for op, found in storages.items():
+            op.attributes[STORAGE] = ArrayAttr(found.get(x, OwnAttr()) for x in op.results)
 
 
 def _computed(op: DoOp) -> DoOp:
@@ -142,15 +142,15 @@ def _computed(op: DoOp) -> DoOp:
 
 
 def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
-    """True if a statement reads x in one place, nothing else reads it, and y is declared behind it in its block."""
+    """True if a statement alone reads x, at the same indices each time, and y is declared behind x in its block."""
     assert isinstance(x.owner, ValueOp) and isinstance(y.owner, ValueOp)
     if x.owner.parent is not y.owner.parent or x in gathers(reader):
         return False
-    places = [subscripts for z, subscripts in reader.reads if z is x]
+    reads = [subscripts for z, subscripts in reader.reads if z is x]
     users = {use.operation for use in x.uses}
     others = users - {reader}
     is_alone = all(isinstance(op, DoOp) and x in op.outputs and x not in op.inputs for op in others)
-    return is_alone and all(p == places[0] for p in places) and x not in reader.outputs and _is_before(x.owner, y.owner)
+    return is_alone and all(s == reads[0] for s in reads) and x not in reader.outputs and _is_before(x.owner, y.owner)
 
 
 def _is_before(one: Operation, other: Operation) -> bool:

@@ -140,8 +140,8 @@ class _Blocking:
         home.block.insert_op_after(copy, writer)
         for op in others:
             for statement in [inner for inner in op.walk() if isinstance(inner, DoOp)]:
-                place = [self._row(self.home[op])]
-                reads = [(rows.result, place) if y is x else (y, s) for y, s in statement.reads]
+                subscripts = [self._row(self.home[op])]
+                reads = [(rows.result, subscripts) if y is x else (y, s) for y, s in statement.reads]
                 statement.set_accesses(reads, statement.writes)
 
     def _top(self, op: Operation) -> Operation:

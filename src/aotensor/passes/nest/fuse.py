@@ -41,7 +41,7 @@ def fuse(module: ModuleOp, most: int | None = None) -> None:
 
 @dataclass(eq=False)
 class _Item:
-    """An operation of a block, with the declarations of what it writes, while it looks for its place.
+    """An operation of a block, with the declarations of what it writes, while it looks for its slot.
 
     loops: of the nest that it is, the outermost first. needs: values that it uses from outside.
     """
@@ -53,7 +53,7 @@ class _Item:
     declarations: list[ValueOp] = field(default_factory=list)
     needs: dict[SSAValue, None] = field(default_factory=dict)
     is_deferred: bool = False
-    """Placed where it is needed first: it may join a loop that it shares nothing with."""
+    """Put where it is needed first: it may join a loop that it shares nothing with."""
 
     @property
     def makes(self) -> Sequence[SSAValue]:
@@ -62,7 +62,7 @@ class _Item:
 
 @dataclass(eq=False)
 class _Slot:
-    """A place in the new order: a loop that its members share, or a single operation; then scalars made of it.
+    """A position in the new order: a loop that its members share, or a single operation; then scalars made of it.
 
     shared: the loop of each member that became the shared one. made: values, and the numbers of the members that write
     them. along: the tensors that members read, and along which axes the loop goes there.
@@ -129,10 +129,10 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
     order: list[_Item] = []
     maker: dict[SSAValue, _Item] = {x: item for item in items for x in item.makes}
     waiting: set[_Item] = set()
-    placed: set[_Item] = set()
+    ordered: set[_Item] = set()
 
     def release(wanted: Iterable[_Item], reader: _Item | None = None) -> None:
-        """Let waiting statements follow those that they need."""
+        """Append waiting statements behind those that they need."""
         pending, found = [item for item in wanted if item in waiting], set[_Item]()
         while pending:
             item = pending.pop()
@@ -144,14 +144,14 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
 
     for item in items:
         sources = [maker[x] for x in item.needs if x in maker]
-        if item.statement is not None and not any(map(is_updated, item.makes)) and placed.isdisjoint(sources):
+        if item.statement is not None and not any(map(is_updated, item.makes)) and ordered.isdisjoint(sources):
             item.is_deferred = True
             waiting.add(item)
             continue
         release(sources, item)
         order.append(item)
         if item.statement is not None:
-            placed.add(item)
+            ordered.add(item)
     release(list(waiting))
     return order
 
@@ -177,7 +177,7 @@ class _Arrangement:
         self.is_top_level, self.most = is_top_level, most
         self.slots: list[_Slot] = []
         self.prologue: list[Operation] = []
-        self.place: dict[SSAValue, int] = {}
+        self.slot_of: dict[SSAValue, int] = {}
         self.inside: set[SSAValue] = set()
         """Values that statements make: they may be complete within the loop that makes them."""
         self.readers: dict[SSAValue, list[int]] = defaultdict(list)
@@ -186,18 +186,18 @@ class _Arrangement:
 
     def run(self, items: Iterable[_Item]) -> tuple[list[Operation], list[_Slot]]:
         for item in items:
-            behind = [x for x in item.needs if x in self.place]
-            earliest = max([self.barrier, *(self.place[x] + (x not in self.inside) for x in behind)])
+            behind = [x for x in item.needs if x in self.slot_of]
+            earliest = max([self.barrier, *(self.slot_of[x] + (x not in self.inside) for x in behind)])
             if item.statement is not None and item.loops:
                 where = self._join(item, earliest)
                 self.inside.update(item.makes)
             elif item.statement is None and _is_scalar(item.root):
-                where = max([earliest, *(self.place[x] + 1 for x in behind)]) - 1
+                where = max([earliest, *(self.slot_of[x] + 1 for x in behind)]) - 1
                 (self.slots[where].tail if where >= 0 else self.prologue).append(item.root)
             else:
                 self.slots.append(_Slot([item]))
                 where = len(self.slots) - 1
-            self.place.update(dict.fromkeys(item.makes, where))
+            self.slot_of.update(dict.fromkeys(item.makes, where))
             if self.is_top_level and isinstance(item.root, CheckOp):
                 self.barrier = where + 1
         return self.prologue, self.slots
@@ -205,7 +205,7 @@ class _Arrangement:
     def _join(self, item: _Item, earliest: int) -> int:
         """The slot of a nest: the last one that it may join to its profit, or a new one."""
         assert item.statement is not None
-        candidates = {self.place[x] for x in item.statement.inputs if x in self.inside}
+        candidates = {self.slot_of[x] for x in item.statement.inputs if x in self.inside}
         candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
         if item.is_deferred:
             candidates.update(slot for loop in item.loops for slot in self.by_extent[_extent(loop)])
@@ -240,7 +240,7 @@ class _Arrangement:
         elif not slot.shared or not _candidates(item.loops, slot.shared[0]):
             reason = "no loop of equal extent may stand outside"
         elif not slot.made.keys().isdisjoint(gathers(statement)):
-            reason = "it reads at places that are computed"
+            reason = "it reads at indices that are computed"
         missed("not fused: {} has loops of its own beside {}; {}", statement, slot.members[0].root, reason)
 
     def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
@@ -318,7 +318,7 @@ def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
 
 
 def _is_scalar(op: Operation) -> bool:
-    """Scalar arithmetic, whose place is right behind what it depends on. Checks stay in program order."""
+    """Scalar arithmetic, whose position is right behind what it depends on. Checks stay in program order."""
     return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
 
 

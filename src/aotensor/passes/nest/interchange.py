@@ -39,7 +39,7 @@ def _order(root: LoopOp) -> None:
     fixed = [loop for loop in loops if loop not in weights]  # slices and their entries stand outside
     wanted = fixed + sorted(free, key=lambda loop: weights[loop])
     if wanted != loops:
-        applied("the loops of {} change places: the innermost one runs along memory", statement)
+        applied("the loops of {} are interchanged: the innermost one runs along memory", statement)
         reorder(loops, wanted)
 
 
@@ -60,16 +60,16 @@ def _weight(counter: SSAValue, statement: DoOp) -> float:
 def reorder(loops: list[LoopOp], wanted: list[LoopOp]) -> None:
     """Nest the loops of a perfect nest in another order."""
     root, innermost = loops[0], loops[-1]
-    place, before = root.parent, root.next_op
-    assert place is not None
+    parent, before = root.parent, root.next_op
+    assert parent is not None
     held = [innermost.body.block.detach_op(op) for op in list(innermost.body.block.ops)]
     for inner, outer in pairwise(reversed(loops)):
         outer.body.block.detach_op(inner)
-    place.detach_op(root)
+    parent.detach_op(root)
     if before is None:
-        place.add_op(wanted[0])
+        parent.add_op(wanted[0])
     else:
-        place.insert_op_before(wanted[0], before)
+        parent.insert_op_before(wanted[0], before)
     for outer, inner in pairwise(wanted):
         outer.body.block.add_op(inner)
     wanted[-1].body.block.add_ops(held)

@@ -51,7 +51,7 @@ def _reason_against(loop: LoopOp, count: int) -> str | None:
         return "each has a buffer of its own, which jammed ones would share"
     statements = [op for op in loop.walk() if isinstance(op, DoOp)]
     if any(op.scatter is not None for op in statements):
-        return "sums of theirs may meet in one place"
+        return "several of them may add to the same element"
     inside = [(op, other) for other in inner for op in other.body.block.ops if isinstance(op, DoOp)]
     if sum(len(list(op.body.block.ops)) for op, _ in inside) > LARGEST_BODY:
         return "the loops inside are large"

@@ -30,7 +30,7 @@ from aotensor.passes.remarks import applied, missed
 
 
 def place_values(module: ModuleOp) -> None:
-    """Place the values of every function that statements write."""
+    """Decide where the values of every function that statements write live."""
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
             if (writer := _writer(value)) is not None:

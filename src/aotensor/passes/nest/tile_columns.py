@@ -115,8 +115,8 @@ class _Tiling:
         self.numbers: dict[int, SSAValue] = {}
 
     def run(self) -> None:
-        place = self.loop.parent
-        assert place is not None
+        parent = self.loop.parent
+        assert parent is not None
         start: SSAValue | None = None
         lanes = self._number(self.lanes)
         for count in VECTORS:
@@ -162,13 +162,13 @@ class _Tiling:
     def _rest(self, loop: ForOp, start: SSAValue) -> None:
         """Let a loop over columns run over those that are left."""
         body = loop.detach_region(loop.body)
-        place = loop.parent
-        assert place is not None
+        parent = loop.parent
+        assert parent is not None
         rest = ForOp(loop.upper, body, lower=start)
         rest.location = loop.location
-        place.insert_op_before(rest, loop if loop is self.columns else self.loop)
+        parent.insert_op_before(rest, loop if loop is self.columns else self.loop)
         loop.add_region(Region(Block(arg_types=[IndexType()])))
-        place.erase_op(loop)
+        parent.erase_op(loop)
 
     # --- one block -----------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class _Tiling:
         return loop
 
     def _store(self, statement: DoOp, total: SSAValue, column: SSAValue, lanes: SSAValue) -> ForOp:
-        """Write a vector of sums to its place."""
+        """Write a vector of sums to memory."""
         block = Block(arg_types=[IndexType()])
         index = arith.AddiOp(column, block.args[0])
         ((x, subscripts),) = statement.writes

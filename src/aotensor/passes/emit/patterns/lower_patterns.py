@@ -1,4 +1,4 @@
-"""Loops of `aot.pattern` that read indices alone: transposing, finding and uniting places."""
+"""Loops of `aot.pattern` that read indices alone: transposing, finding and uniting entries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """Counting sort: how many entries each place along the minor axis has, where they begin, then one after the other.
+    """Counting sort: how many entries each index along the minor axis has, where they begin, then one after the other.
 
     for p: starts[indices[p] + 1] += 1
     for j: starts[j + 1] += starts[j];  next[j] = starts[j]
@@ -62,14 +62,14 @@ def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
     b.loop(0, minor, [b.index(0)], add_up, is_vectorisable=False)
 
-    def place(i: Scalar, e: Scalar) -> None:
+    def move(i: Scalar, e: Scalar) -> None:
         j = p.indices[e]
         at = following[j]
         following.put(b.add(at, b.index(1)), j)
         permutation.put(e, at)
         slices.put(i, at)
 
-    p.each_entry(place)
+    p.each_entry(move)
 
 
 def lower_positions(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

@@ -1,8 +1,8 @@
-"""Loops of `aot.pattern product`: the places of a sparse product, row by row, sorted without sorting.
+"""Loops of `aot.pattern product`: the entries of a sparse product, row by row, sorted without sorting.
 
 A row is collected as a set of bits, one for each column, 64 to a word; a second set says which words are not empty.
 Taking bits out of both from the lowest one gives the columns in order, and leaves the sets empty for the next row:
-work for each term and for each place, and a look at one word of the second set for 4096 columns.
+work for each term and for each entry, and a look at one word of the second set for 4096 columns.
 """
 
 from __future__ import annotations

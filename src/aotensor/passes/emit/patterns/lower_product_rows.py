@@ -96,7 +96,7 @@ def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 class _Rows:
     """The loops of one operation.
 
-    Values of a row are summed in their place; where sums are wider than what is stored, in a workspace.
+    Values of a row are summed in place; where sums are wider than what is stored, in a workspace.
     """
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

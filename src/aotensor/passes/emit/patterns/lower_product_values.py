@@ -4,7 +4,7 @@
     product_left     for row i:  acc[·] = x[i, ·];          z[i, k] = Σ_j acc[j]·y[k, j]
     product_right    for row i:  acc[·] = y[i, ·];          z[k, j] += x[i, k]·acc[j]
 
-The workspace acc has an element for each column, and is not wiped out: what is no place of c has a meaning nowhere, and
+The workspace acc has an element for each column, and is not wiped out: what is no entry of c has a meaning nowhere, and
 where such a j can come up, a second workspace says for which row each element was written last.
 """
 
@@ -156,7 +156,7 @@ class _Loops:
         return self.b.fetch(self.row, [j], self.wide)
 
     def _if_written(self, i: Scalar, j: Scalar, value: Scalar) -> Scalar:
-        """The value, or 0 where column j is no place of row i of c."""
+        """The value, or 0 where row i of c has no entry in column j."""
         if self.writer is None:
             return value
         return self.b.select(self.b.compare("eq", self.writer[j], i), value, self.b.constant(0, self.wide))
