@@ -82,7 +82,7 @@ def test_what_a_window_knows() -> None:
         (lambda x: at.nonzero(x[0, 0]), ValueError, "a scalar has no positions"),
         (lambda x: at.flatnonzero(x[0, 0]), ValueError, "a scalar has no positions"),
         (lambda x: at.where(x > 0, x), TypeError, "both values are needed, or neither"),
-        (lambda x: vectorize_graph(x[x > 0], {x: at.dtensor3()}), UnsupportedError, "at different numbers of positions"),
+        (lambda x: vectorize_graph(x[x > 0], {x: at.dtensor3()}), UnsupportedError, "different numbers of positions"),
         (lambda x: x[[0.0, 1.0]], TypeError, "an integer, a slice"),
         (lambda x: x[[0], 1.0], TypeError, "an integer, a slice"),
         (lambda x: x[[0], at.dscalar("k")], TypeError, "integer scalar"),
