@@ -39,7 +39,7 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 )  # fmt: skip
 @machine_options
 @pass_options
-@click.option("--threads/--no-threads", default=True, help="Permit several cores; kernels of this version use one.")
+@click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
 @click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
 @click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
@@ -125,6 +125,7 @@ def _options(flags: dict[str, Any]) -> Options:
         prefix=_prefix(flags["prefix"]),
         verify=flags["check"],
         check=flags["check"],
+        threads=flags["threads"],
         pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
     )
 

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from aotensor_cli.market import read_market
 from aotensor_cli.options import Refusal
+from aotensor_cli.reading.market import read_market
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

@@ -125,7 +125,15 @@ class Context(ctypes.Structure):
         ("blas", ctypes.c_void_p),
         ("num_threads", ctypes.c_int32),
         ("flags", ctypes.c_int32),
+        ("parallel_for", ctypes.c_void_p),
+        ("pool", ctypes.c_void_p),
     )
+
+
+SMALLEST_CONTEXT: Final = Context.parallel_for.offset
+"""Bytes of the first aotensor_context: what came later may be absent."""
+MAX_THREADS: Final = 64
+"""Threads that run one loop, at most."""
 
 
 CANONICAL: Final = 1

@@ -10,6 +10,7 @@ import ctypes
 import operator
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from aotensor_runtime.abi import Context
@@ -24,6 +25,7 @@ from aotensor_runtime.signature import describe, function_html, python_signature
 from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_result_of
 from aotensor_runtime.sparse.values import Value, to_value
 from aotensor_runtime.state import Cell, State
+from aotensor_runtime.threads import checked_threads
 
 if TYPE_CHECKING:
     from aotensor_runtime.library import Library
@@ -59,7 +61,8 @@ class LibraryFunction:
         self._fast: SparseCall = self._first_call
         names = tuple(value.name for value in self._arguments)
         self._takers = tuple(_taker(names[k:]) for k in range(len(names)))
-        self._takes_out = "out" not in names
+        self._takes_out, self._takes_threads = "out" not in names, "num_threads" not in names
+        self._limited: dict[int, LibraryFunction] = {}
         self._results = {value.name: value for value in spec.results}
         self._plan: Plan | None = None
 
@@ -68,13 +71,16 @@ class LibraryFunction:
 
         out: an array for the result; where there are several a list, or a dict by name, of as many as shall be used.
         They are checked for dtype, extents, overlap with inputs and each other, and for being writable, and returned
-        instead of new arrays. A function with an input of the name `out` does not have this option.
+        instead of new arrays. num_threads: how many threads the call may use, as `with_threads` says. A function with
+        an input of one of these names does not have that option.
 
         Raises: ArgumentTypeError for number, names, dtypes and ranks of arguments; ArgumentValueError for sizes and
         values; ArgumentIndexError for indices; OutOfMemory.
         """
         given: OutArgs | None = None
         if kwargs:
+            if self._takes_threads and "num_threads" in kwargs:
+                return self.with_threads(kwargs.pop("num_threads"))(*args, **kwargs)
             if self._takes_out and "out" in kwargs:
                 given = chosen_outputs(self.spec, self._results, kwargs.pop("out"))
             args = self._by_position(args, kwargs)
@@ -93,11 +99,34 @@ class LibraryFunction:
                 pass
         return tuple(match_names(self.spec.name, self._arguments, args, kwargs))
 
+    def with_threads(self, num_threads: object) -> LibraryFunction:
+        """The same function with so many threads at most, 1 to 1024; None for the default.
+
+        The default is AOTENSOR_NUM_THREADS when the first loop wants several cores, else the processors that the
+        process may use. No result depends on it. BLAS and LAPACK have threads of their own, which this does not limit.
+
+        Raises: ArgumentTypeError for what is no integer, ArgumentValueError for one out of range.
+        """
+        if num_threads is None:
+            return self
+        count = checked_threads(self.spec.name, num_threads)
+        if count not in self._limited:
+            limited = copy(self)
+            limited._context = Context.from_buffer_copy(self._context)
+            limited._context.num_threads = count
+            limited._fast, limited._plan, limited._limited = limited._first_call, None, self._limited
+            self._limited[count] = limited
+        return self._limited[count]
+
     def bind(self, **arrays: object) -> BoundFunction:
         """The function on fixed arrays: all inputs by name, and those outputs whose memory you want to choose.
 
+        num_threads: as of a call, for those of the bound function.
+
         Raises: as a call, and ArgumentValueError for arrays that are not row-major.
         """
+        if self._takes_threads and "num_threads" in arrays:
+            return self.with_threads(arrays.pop("num_threads")).bind(**arrays)
         self._use_blas()
         state = {name: self.state.value(name) for name in self.state}
         given = Given(self.spec, arrays, state)

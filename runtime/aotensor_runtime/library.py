@@ -30,6 +30,7 @@ from aotensor_runtime.mapping import map_library
 from aotensor_runtime.signature import html_table, typed_line
 from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
+from aotensor_runtime.threads import check_environment
 
 __all__ = ["Library", "LibraryFunction", "load", "read", "read_file"]
 
@@ -38,7 +39,7 @@ def load(path: str | os.PathLike[str]) -> Library:
     """Open a library.
 
     Raises: LibraryNotFound, ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine, with the path;
-    ArgumentTypeError for what is no path.
+    ArgumentValueError for a wrong AOTENSOR_NUM_THREADS in the environment; ArgumentTypeError for what is no path.
     """
     if not isinstance(path, str | os.PathLike):
         raise ArgumentTypeError(f"load: a path is a str or an os.PathLike, not {path!r:.60}")
@@ -81,6 +82,7 @@ class Library:
     """
 
     def __init__(self, data: bytes, path: Path | None = None) -> None:
+        check_environment()
         self._data, self.path = data, path
         try:
             container = read(data)

@@ -114,8 +114,12 @@ def _replay_one(library: Library, vector: Vector) -> Replay:
     function = library.functions.get(vector.function)
     if function is None or len(vector.inputs) != len(function.spec.inputs):
         return Replay(vector.function, "the vector does not fit the signature")
+    inputs = joined_inputs(function.spec, vector.inputs)
     try:
-        found = call_with_state(function, joined_inputs(function.spec, vector.inputs))
+        found = call_with_state(function, inputs)
+        for count in THREADS:
+            if not same_bits(found, call_with_state(function.with_threads(count), inputs)):
+                return Replay(vector.function, f"{count} threads give other values")
     except AotensorError as error:
         return Replay(vector.function, f"refused: {error.diagnostic.title}")
     rows = zip(function.spec.produced, found, vector.outputs, vector.tolerances, strict=True)
@@ -152,6 +156,15 @@ def call_with_state(function: LibraryFunction, values: Sequence[Any]) -> list[An
 
 def _dense(x: Any) -> AnyArray:
     return np.asarray(x.toarray() if is_sparse(x) else x)
+
+
+THREADS: Final = (1, 2, 3, 7)
+"""Numbers of threads that must give the same."""
+
+
+def same_bits(found: Sequence[AnyArray], others: Sequence[AnyArray]) -> bool:
+    """Are arrays equal to the last bit, nan included?"""
+    return all(x.tobytes() == y.tobytes() for x, y in zip(found, others, strict=True))
 
 
 def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:

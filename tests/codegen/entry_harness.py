@@ -12,7 +12,7 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer
 from aotensor.codegen.machine import Machine
-from aotensor_runtime.abi import Blas
+from aotensor_runtime.abi import Blas, Context
 from aotensor_runtime.manifest import ArgumentSpec, Check, FunctionSpec, OutputSpec, ValuePool
 
 _KINDS: dict[str, Type] = {"float64": f64, "float32": f32, "int64": i64, "bool": i8}
@@ -75,13 +75,13 @@ class Handmade:
     ) -> None:
         """sizes: all extents of the outputs, then the workspace's bytes."""
         self.specs.append(spec)
-        rest = {"workspace": pointer, "workspace_bytes": i64, "detail": pointer, "blas": pointer}
+        rest = {"workspace": pointer, "workspace_bytes": i64, "detail": pointer, "context": pointer}
         body = _open(self.module, spec, "kernel", rest)
         kernel(body)
         if not body.code.builder.block.is_terminated:
             body.code.give(status(0))
         body = _open(
-            self.module, spec, "extents", {"extents": pointer, "count": i64, "detail": pointer, "blas": pointer}
+            self.module, spec, "extents", {"extents": pointer, "count": i64, "detail": pointer, "context": pointer}
         )
         for i, extent in enumerate(sizes(body)):
             body.code.put(body.rest["extents"], i, extent)
@@ -286,10 +286,12 @@ def _has_blas(h: Handmade) -> None:
     )
 
     def kernel(k: Body) -> None:
-        c, table = k.code, k.rest["blas"]
+        c, context = k.code, k.rest["context"]
         found = c.slot(i1, constant(i1, 0))
-        with c.when(c.differs(table, NULL)):
-            found.set(c.differs(c.field(table, Blas, "dgemm"), NULL))
+        with c.when(c.differs(context, NULL)):
+            table = c.field(context, Context, "blas")
+            with c.when(c.differs(table, NULL)):
+                found.set(c.differs(c.field(table, Blas, "dgemm"), NULL))
         k.store("out", c.builder.zext(found.get(), i8))
 
     h.add(spec, kernel, lambda k: [number(0)], lambda c: number(0))

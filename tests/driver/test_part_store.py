@@ -46,13 +46,13 @@ def test_a_kept_part_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monke
 
     def make(machine: Machine) -> object:
         made.append(machine)
-        return core_part("").make(machine)
+        return core_part("", True).make(machine)
 
     host, older = Machine.host(), Machine.parse(cpu="generic")
     part = Part("counted", make)
-    assert stored_part(part, host) == stored_part(part, host) == compile_part(core_part(""), host)
+    assert stored_part(part, host) == stored_part(part, host) == compile_part(core_part("", True), host)
     assert made == [host]
-    assert stored_part(part, older) == compile_part(core_part(""), older)  # another machine, another object
+    assert stored_part(part, older) == compile_part(core_part("", True), older)  # another machine, another object
     assert made == [host, older]
 
 

@@ -62,6 +62,23 @@ def test_makefile_builds_and_runs(cc: str, logistic_folder: Path, tmp_path: Path
     assert "ok" in done.stdout
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make on the path")
+@pytest.mark.parametrize("library", ["openmp", "tbb"])
+def test_loops_run_on_the_threads_of_the_program(cc: str, library: str, logistic_folder: Path, tmp_path: Path) -> None:
+    probes = {"openmp": ("c", "#include <omp.h>\n", "-fopenmp"), "tbb": ("c++", "#include <oneapi/tbb.h>\n", "-ltbb")}
+    language, text, flag = probes[library]
+    command = [cc, "-x", language, "-E", "-", flag]
+    if subprocess.run(command, input=text, capture_output=True, text=True).returncode != 0:
+        pytest.skip(f"the C compiler has no {library}: Debian has it in {'libtbb-dev' if library == 'tbb' else 'gcc'}")
+    for name in ("liblogistic.so", "logistic.h"):
+        shutil.copy(logistic_folder / name, tmp_path)
+    command = ["make", "--no-print-directory", "-C", str(EXAMPLES / "c_client"), f"BUILD={tmp_path}", f"CC={cc}"]
+    command += [f"run-{library}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("ok\n")
+
+
 def test_header_is_also_cpp(logistic_folder: Path, tmp_path: Path) -> None:
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:

@@ -59,6 +59,6 @@ def test_every_struct_and_constant_of_the_header_is_known() -> None:
 def test_every_field_of_the_header_has_a_comment() -> None:
     text = abi.HEADER.read_text()
     for struct in re.findall(r"typedef struct \w+ \{\n(.*?)\n\}", text, re.DOTALL):
-        whole = re.sub(r"\([^()]*\);", "", struct)  # prototypes say what they take
+        whole = re.sub(r"\((?:[^()]|\([^()]*\))*\);", "", struct)  # prototypes say what they take
         bare = [line for line in whole.splitlines() if line.rstrip().endswith(";") and "/*" not in line]
         assert bare == []

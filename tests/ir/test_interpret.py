@@ -28,7 +28,8 @@ def check_results(found: Sequence[Array], wanted: Sequence[Array]) -> None:
             x = x.view(y.dtype)
         assert (x.dtype, x.shape) == (y.dtype, y.shape)
         rtol, atol = (1e-12, 1e-13) if y.dtype == np.float64 else (2e-6, 1e-6) if y.dtype == np.float32 else (0, 0)
-        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
+        scale = np.abs(y).max(initial=1, where=np.isfinite(y)) if y.dtype.kind == "f" else 1  # of what cancels
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol * scale)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -98,7 +98,7 @@ def _call(program: Program, inputs: Sequence[Array], arguments: list[str], types
                 extents.setdefault(dim or f"{name}_{axis}", extent)
     lines = [f"%dim{k} = arith.constant {n} : index" for k, n in enumerate(extents.values())]
     dims, kinds = ", ".join(f"%dim{k}" for k in range(len(extents))), ", ".join("index" for _ in extents)
-    arguments += ["%workspace", "%detail", "%blas"]
+    arguments += ["%workspace", "%detail", "%context"]
     types += ["memref<?xi8>", "memref<4xi64>", "memref<1xi8>"]
     return [
         *lines,
@@ -106,7 +106,7 @@ def _call(program: Program, inputs: Sequence[Array], arguments: list[str], types
         "%size = arith.index_cast %bytes : i64 to index",
         "%workspace = memref.alloc(%size) {alignment = 64 : i64} : memref<?xi8>",
         "%detail = memref.alloc() : memref<4xi64>",
-        "%blas = memref.alloc() : memref<1xi8>",
+        "%context = memref.alloc() : memref<1xi8>",
         "%zero = arith.constant 0 : i32",
         f"%status = func.call @{program.name}.kernel({', '.join(arguments)}) : ({', '.join(types)}) -> i32",
     ]

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // An elementwise chain and its sum: one loop, nothing in memory but the input and the outputs.
 // CHECK-LABEL: func.func @chain.kernel

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // Checks in a row share a branch: what stands between them runs in any case, and the first that fails is reported.
 // CHECK-LABEL: func.func @two.extents

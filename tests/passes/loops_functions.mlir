@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // A check becomes a branch: the rest of the function stands where the check has passed, else its number is returned.
 // CHECK-LABEL: func.func @checked.kernel

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // A loop of scalars in a body, with all that it reads among its operands: it is copied into the loop nest as it is.
 // CHECK-LABEL: func.func @halved.kernel

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 // A loop of known extent never comes to stand around one of unknown extent: the distance of each row to 3 centres,
 // whose logarithms were taken in a loop over the centres, needs no memory for all rows.
 

@@ -1,4 +1,4 @@
-// RUN: canonicalize lower-to-nest..emit-loops
+// RUN: canonicalize lower-to-nest..vectorize emit-loops
 
 // The lower triangle is copied into the output, zeros go above it, and LAPACK factorises in place what to it is the upper
 // one (85 is 'U'). It is not called without elements; the failure that it reports is a check.
@@ -10,7 +10,7 @@
 // CHECK: scf.if
 // CHECK: memref.store %{{.*}}, %[[FLAT]]
 // CHECK: %[[UPPER:.*]] = arith.constant 85 : i8
-// CHECK: func.call @aot_lapack_potrf.f64(%[[UPPER]], %[[N:.*]], %[[FLAT]], %{{.*}}, %[[N]], %blas)
+// CHECK: func.call @aot_lapack_potrf.f64(%[[UPPER]], %[[N:.*]], %[[FLAT]], %{{.*}}, %[[N]], %context)
 // CHECK: arith.cmpi eq
 // CHECK: scf.if
 func.func @factor(%a: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["n", "n"]]} {

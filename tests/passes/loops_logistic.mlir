@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // Loss and gradient of a linear model: every row of %x is read for both while it is in cache, in one loop over the rows.
 // CHECK-LABEL: func.func @logistic.kernel

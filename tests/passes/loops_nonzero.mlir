@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // One sweep that counts: each element stores its coordinates at the count so far, which only grows behind true ones. The
 // vectors are as long as the count that was taken before, and the outputs receive them directly.

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // The previous value stays in a register; the flags of the operation are those of its arithmetic.
 // CHECK-LABEL: func.func @recur.kernel

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // A sparse matrix by a vector: eight rows at once, each a masked step and a loop for what is left of it; one store. The
 // rows behind the last eight go one by one.

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // The body stands in the loop: it reads row t of the sequence, the former state is row t - 1 of the result or the initial
 // one, and the new state is written to its row of the result. Nothing is copied, and no function is called.

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // Rows are added one after the other, in place where nobody else reads the destination: an index that repeats gets every
 // term. The index is read once per row, counted from the start, and the loop over indices is not vectorised.

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..emit-loops
+// RUN: lower-to-nest..vectorize emit-loops
 
 // The rows of a softmax: one loop over them, a row at most in memory, the result written where the caller wants it.
 // CHECK-LABEL: func.func @softmax.kernel

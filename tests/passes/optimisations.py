@@ -164,6 +164,22 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has("parallel_accesses"),
     ),
     Row(
+        "loops run on several cores",
+        without_pass("parallelize"),
+        linear_model,
+        "nest",
+        has(r" cores \{", 2),
+        cores=True,
+    ),
+    Row(
+        "chunks are functions that threads call",
+        without_pass("outline-chunks"),
+        chain,
+        "llvm",
+        has('call void @"entry.parallel"'),
+        cores=True,
+    ),
+    Row(
         "loops of long kernels are functions",
         without_pass("outline"),
         many_loops,

@@ -9,7 +9,7 @@
 // CHECK-LABEL: func.func private @f.loops0(
 // CHECK-SAME: memref<?xf64>
 // CHECK-SAME: memref<?xi8>
-// CHECK-SAME: ) -> f64 attributes {apart} {
+// CHECK-SAME: ) -> f64 attributes {outlined, apart} {
 // CHECK: %[[VIEW:[0-9a-z_]+]] = memref.view %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}][%{{[a-z0-9_]+}}] {scope = 0 : i64}
 // CHECK: %[[TOTAL:[0-9a-z_]+]] = scf.for
 // CHECK: memref.store %{{[a-z0-9_]+}}, %[[VIEW]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import aotensor as aot
 from aotensor.driver.recipe import Options, stage_text
-from aotensor.graph.passes.pipeline import Pipeline
+from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
 from aotensor.passes.pipeline import Pass, PassRunner
 from aotensor.passes.target import Target
 
@@ -43,7 +43,8 @@ class Switch:
 class Row:
     """An optimisation: with it the text of `stage` has the property, without it it has not.
 
-    program: makes a function, in the state of the switch.
+    program: makes a function, in the state of the switch. cores: are loops cut into chunks? What a row looks for is
+    easier seen in whole ones.
     """
 
     name: str
@@ -52,11 +53,16 @@ class Row:
     stage: str
     holds: Holds
     part: str = "kernel"
+    cores: bool = False
+
+    @property
+    def options(self) -> Options:
+        return OPTIONS if self.cores else replace(OPTIONS, pipeline=pipeline_of(None, ["parallelize"]))
 
     def shows(self) -> bool:
         """Has the text the property?"""
         f = self.program()
-        return self.holds(part_of(stage_text([f], self.stage, OPTIONS), f"@{f.name}.{self.part}"))
+        return self.holds(part_of(stage_text([f], self.stage, self.options), f"@{f.name}.{self.part}"))
 
 
 def without_pass(name: str) -> Switch:

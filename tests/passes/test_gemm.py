@@ -25,7 +25,7 @@ from aotensor.codegen.machine import Machine
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.types import element_type, i1, i8
 from aotensor.passes.gemm.dispatch import BLAS_PREFIX, add_gemm_kernels
-from aotensor_runtime.abi import Blas
+from aotensor_runtime.abi import Blas, context
 from aotensor_runtime.blas import blas_table
 
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
@@ -100,7 +100,11 @@ def memref(x: Matrix) -> tuple[int | None, int, int]:
 
 
 def address(blas: Any) -> int | None:
-    return ctypes.addressof(blas) if blas is not None else None
+    """Of a context that has the table, which keeps it."""
+    if blas is None:
+        return None
+    blas.context = context(ctypes.addressof(blas))
+    return ctypes.addressof(blas.context)
 
 
 @cache

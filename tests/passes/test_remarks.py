@@ -22,7 +22,7 @@ from switches import OPTIONS, Row
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.prepare import GRAPH_RECIPE
-from aotensor.driver.recipe import lower
+from aotensor.driver.recipe import Options, lower
 from aotensor.graph.passes.remarks import Remark, listener
 from aotensor.ir.build import Program, build
 from aotensor.passes.nest.fuse import fuse
@@ -33,8 +33,8 @@ PASSES = {step.name for step in (*GRAPH_RECIPE, *TENSOR_RECIPE, *NEST_RECIPE, *L
 BY_PASS = {row.switch.about[0]: row for row in ROWS if row.switch.about[0] in PASSES}
 
 
-def remarks(f: aot.Function) -> list[Remark]:
-    return lower([f], OPTIONS, texts=()).remarks
+def remarks(f: aot.Function, options: Options = OPTIONS) -> list[Remark]:
+    return lower([f], options, texts=()).remarks
 
 
 def test_every_pass_is_here() -> None:
@@ -44,14 +44,14 @@ def test_every_pass_is_here() -> None:
 @pytest.mark.parametrize("row", BY_PASS.values(), ids=BY_PASS)
 def test_a_pass_says_what_it_does(row: Row) -> None:
     (name,) = row.switch.about
-    found = [x for x in remarks(row.program()) if x.pass_name == name and x.kind == "applied"]
+    found = [x for x in remarks(row.program(), row.options) if x.pass_name == name and x.kind == "applied"]
     assert found
     for x in found:
         assert x.function == "f" and x.line > 0 and x.file.startswith(("optimisation", "switches")), x
         assert x.value and "dimshuffle" not in x.message and "{" not in x.message
     with pytest.MonkeyPatch.context() as patch:
         row.switch.off(patch)
-        assert [x for x in remarks(row.program()) if x.pass_name == name] == []
+        assert [x for x in remarks(row.program(), row.options) if x.pass_name == name] == []
 
 
 def two_loops() -> aot.Function:

@@ -56,18 +56,18 @@ def test_reference_values_leave_the_state_alone() -> None:
 def test_wrong_values_and_refusals_are_told() -> None:
     x = at.vector("x", dtype="float64")
     f = aot.function([x], x + 1, name="f")
-    right = checked_values._compare(f, lambda arrays: [arrays["x"] + 1], 5, 0, None)
+    right = checked_values.compare_on_samples(f, lambda arrays: [arrays["x"] + 1], 5, 0, None)
     assert right == "5 samples agree"
     with pytest.raises(CheckFailed, match=r"sample 0 \(small, normal\): out: .* instead of .* at \[0\], 3 of 3"):
-        checked_values._compare(f, lambda arrays: [arrays["x"] + 1.001], 5, 0, None)
+        checked_values.compare_on_samples(f, lambda arrays: [arrays["x"] + 1.001], 5, 0, None)
     with pytest.raises(CheckFailed, match=r"float32\[3\] instead of float64\[3\]"):
-        checked_values._compare(f, lambda arrays: [(arrays["x"] + 1).astype("float32")], 5, 0, None)
+        checked_values.compare_on_samples(f, lambda arrays: [(arrays["x"] + 1).astype("float32")], 5, 0, None)
 
     def refuse(_: object) -> list[Any]:
         raise ValueError("too long")
 
     with pytest.raises(CheckFailed, match="only this refuses: too long"):
-        checked_values._compare(f, refuse, 5, 0, None)
+        checked_values.compare_on_samples(f, refuse, 5, 0, None)
 
 
 def test_ill_conditioned_values_get_more_room() -> None:
@@ -79,9 +79,9 @@ def test_ill_conditioned_values_get_more_room() -> None:
         with np.errstate(invalid="ignore"):
             return [np.sin(arrays["x"] * 1e6 * (1 + 4e-16))]
 
-    checked_values._compare(f, shifted, 4, 0, None)
+    checked_values.compare_on_samples(f, shifted, 4, 0, None)
     with pytest.raises(CheckFailed):
-        checked_values._compare(f, shifted, 4, 0, 1e-14)
+        checked_values.compare_on_samples(f, shifted, 4, 0, 1e-14)
 
 
 def test_report_is_falsy_when_a_check_fails() -> None:

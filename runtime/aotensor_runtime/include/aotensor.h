@@ -1,7 +1,8 @@
 /* Common part of every header that aotensor generates: C99, also valid as C++.
  *
  * A library needs libc and libm only. Every entry point is reentrant and thread-safe: a library has no state of its
- * own. Memory is row-major unless strides say otherwise. Status 0 is success; see aotensor_status_message. */
+ * own but the threads that it may start. Memory is row-major unless strides say otherwise. Status 0 is success; see
+ * aotensor_status_message. */
 #ifndef AOTENSOR_H
 #define AOTENSOR_H
 
@@ -42,7 +43,7 @@ enum {
   AOTENSOR_OVERLAP        = 7,   /* the memory of an output overlaps an input, another output or itself       */
   AOTENSOR_NO_MEMORY      = 8,   /* malloc or the allocate callback returned NULL                             */
   AOTENSOR_OUTPUTS_NEEDED = 9,   /* an output has no data and there is no allocate; the shapes are filled in  */
-  AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or older than the library        */
+  AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or num_threads is negative        */
   AOTENSOR_NOT_PLAIN      = 11,  /* aotensor_call_python: an argument needs conversion first                  */
   AOTENSOR_NO_FUNCTION    = 12,  /* a function of BLAS or LAPACK is needed, and aotensor_context.blas lacks it  */
   AOTENSOR_BAD_STRUCTURE  = 13,  /* a sparse matrix whose indptr does not start at 0, rise and end with nnz     */
@@ -157,6 +158,11 @@ typedef struct aotensor_context {
   const aotensor_blas *blas;        /* fast matrix products and linear algebra; may be NULL                         */
   int32_t num_threads;              /* upper limit; 0 means AOTENSOR_NUM_THREADS, else all cores                   */
   int32_t flags;                    /* 0 or AOTENSOR_CANONICAL                                                     */
+  void (*parallel_for)(void *pool, int64_t chunks, void (*task)(void *argument, int64_t chunk), void *argument);
+                                    /* runs task(argument, chunk) for each chunk = 0 ... chunks - 1, in any order
+                                       and on any threads, and returns when all have returned; may be NULL: then
+                                       the library has threads of its own                                          */
+  void *pool;                       /* handed to `parallel_for` as it is                                           */
 } aotensor_context;
 
 /* How aotensor_call_python and aotensor_extents_python find what they need inside Python objects. For the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 
@@ -90,6 +90,10 @@ def function(
     )
 
 
+_CALL_OPTIONS: Final = ("out", "num_threads")
+"""Keywords of a call that are no inputs, unless an input has that name."""
+
+
 class Function(Definition):
     """Symbolic inputs and outputs under one name. Call it, look at it, verify it, or compile it with others.
 
@@ -115,14 +119,14 @@ class Function(Definition):
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Compiled values. The first call compiles, or finds the library in the cache.
 
-        out: where to put the results, as for a function of a library.
+        out, num_threads: where to put the results, and how many threads may be used, as for a function of a library.
 
         Raises: GraphTypeError and GraphValueError by argument name for values that do not fit.
         """
         if self._direct is not None:
             return self._direct(*args, **kwargs)
-        if kwargs and "out" in kwargs and "out" not in self.arguments:
-            return self._run_into(args, kwargs)
+        if kwargs and any(name in kwargs and name not in self.arguments for name in _CALL_OPTIONS):
+            return self._run_with_options(args, kwargs)
         return self.run_compiled(args, kwargs) if self._is_plain else self._run(args, kwargs)
 
     def run_compiled(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
@@ -137,20 +141,22 @@ class Function(Definition):
             self.state[name].set_value(compiled.state.borrow(name), borrow=True)
         return self._renamed(result)
 
-    def _run_into(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
-        """A call with `out`.   Raises: GraphValueError in a mode that runs the reference"""
+    def _run_with_options(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+        """A call with `out` or `num_threads`.   Raises: GraphValueError in a mode that runs the reference"""
+        options = {name: kwargs[name] for name in _CALL_OPTIONS if name in kwargs and name not in self.arguments}
         if self.mode != "compiled":
             raise GraphValueError(
-                f"{self.name}: out is for compiled calls, and this mode runs the reference", hint="copy the result"
+                f"{self.name}: {' and '.join(options)} is for compiled calls, and this mode runs the reference",
+                hint="leave it out, and copy the result if need be",
             )
-        out, rest = kwargs["out"], {key: x for key, x in kwargs.items() if key != "out"}
-        if isinstance(out, Mapping):
+        rest = {key: x for key, x in kwargs.items() if key not in options}
+        if isinstance(out := options.get("out"), Mapping):
             names = {key: name for name, key in self.keys.items()}
-            out = {names.get(key, key): x for key, x in out.items()}
+            options["out"] = {names.get(key, key): x for key, x in out.items()}
         if self.wishes:
             args, rest = [array for _, array in self.bind_arguments(args, rest)], {}
         with self.profile.timed() if self.profile is not None else nullcontext():
-            return self.run_compiled(args, {**rest, "out": out})
+            return self.run_compiled(args, {**rest, **options})
 
     def adopt(self, library: bytes) -> None:
         """Take a library that was compiled from this function elsewhere, unless this machine cannot run it."""

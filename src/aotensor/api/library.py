@@ -41,7 +41,7 @@ def compile(
     name: of the library; by default the first function's.
     target, cpu, features: LLVM triple, CPU name ("host", "generic", ...), `+a,-b`; by default this machine.
     fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
-    threads: permission to use several cores; kernels of this version use one, so it changes nothing yet.
+    threads: let loops run on several cores; without it the library has no threads, and gives the same numbers.
     check: check every memory access at run time.
     prefix: before every exported symbol.
     passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
@@ -56,11 +56,10 @@ def compile(
     for f in chosen:
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
-    del threads
     from aotensor.driver.artifact import write_artifact
     from aotensor.driver.recipe import Options
 
-    options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check)
+    options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     return write_artifact(chosen, Path(path), name, options)

@@ -12,7 +12,7 @@ from typing import Final
 from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer, void
 from aotensor.passes.gemm.dispatch import BLAS_PREFIX
-from aotensor_runtime.abi import Blas
+from aotensor_runtime.abi import SMALLEST_CONTEXT, Blas, Context
 
 _ENTRIES: Final = {f"{BLAS_PREFIX}.f32": ("sgemm", f32), f"{BLAS_PREFIX}.f64": ("dgemm", f64)}
 _LARGEST: Final = (1 << 31) - 1  # of a Fortran integer
@@ -22,8 +22,8 @@ _MATRIX: Final = [pointer, i64, i64]  # a memref<?x?xf64>: its elements, its ext
 def define_blas_calls(module: Module) -> None:
     """Define those of `@aot_blas_gemm.*` that the module declares: C = op(A)·op(B) if BLAS can, and whether it could.
 
-    It cannot if there is no table, if the table ends before the function or has none, or if an extent does not fit 32
-    bits. Extents must not be 0.
+    It cannot if the context has no table, if the table ends before the function or has none, or if an extent does not
+    fit 32 bits. Extents must not be 0.
     """
     for symbol, (field, element) in _ENTRIES.items():
         if symbol in module.globals and not module.globals[symbol].blocks:
@@ -32,7 +32,10 @@ def define_blas_calls(module: Module) -> None:
 
 def _define(module: Module, symbol: str, field: str, element: Type) -> None:
     code = Code(module, symbol, i1, [i1, i1, *_MATRIX, *_MATRIX, *_MATRIX, pointer])
-    table, no = code.arguments[-1], constant(i1, 0)
+    context, no = code.arguments[-1], constant(i1, 0)
+    code.give_when(code.is_null(context), no)
+    code.give_when(code.less(code.field(context, Context, "struct_size"), number(SMALLEST_CONTEXT)), no)
+    table = code.field(context, Context, "blas")
     code.give_when(code.is_null(table), no)
     end = getattr(Blas, field).offset + getattr(Blas, field).size
     code.give_when(code.less(code.field(table, Blas, "struct_size"), number(end)), no)

@@ -12,30 +12,33 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Operation
 
-from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_vector, llvm
+from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_parallel, emit_vector, llvm
 from aotensor.codegen.emit_alias import read_only, view_scopes
-from aotensor.codegen.emit_state import Emitter, Handler, element_bytes, flat_types
+from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, element_bytes, flat_types
+from aotensor.codegen.entry.threads import has_threads
 from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare
 from aotensor.errors import InternalError
+from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.outline import APART
 from aotensor.passes.scalar_math.table import is_vector_symbol
-
-SCALAR_FUNCTION_PREFIX: Final = "aot."
 
 _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     **emit_arith.HANDLERS,
     **emit_memory.HANDLERS,
     **emit_control.HANDLERS,
+    **emit_parallel.HANDLERS,
     **emit_vector.HANDLERS,
 }
 
 
-def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] = ()) -> Module:
+def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] = (), threads: bool = True) -> Module:
     """LLVM IR of a loop-level module.
 
-    exported: symbols with default visibility; every other function that is not private is hidden
+    exported: symbols with default visibility; every other function that is not private is hidden. threads: let loops
+    run on several cores, where the target has threads.
+
     Raises: InternalError if the module holds an operation or type that the loop form does not allow.
     """
     result = llvm.ir.Module(name="aotensor", context=llvm.ir.Context())
@@ -52,7 +55,7 @@ def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] =
         else:
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
     for op in definitions:
-        _define(functions, op, target.vector_bits)
+        _define(functions, op, target.vector_bits, threads and has_threads(target.triple))
     return result
 
 
@@ -87,19 +90,23 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
 
 
 def _mark_pointers(function: Function, op: func.FuncOp) -> None:
-    """What every caller of a kernel keeps: buffers do not overlap, and no pointer outlives the call."""
+    """What every caller of a kernel keeps: buffers do not overlap, and no pointer outlives the call.
+
+    Chunks of loops on several cores get the pointers through memory, which LLVM counts as outliving it.
+    """
     position = 0
+    known = ("noalias",) if any(isinstance(x, ParallelOp) for x in op.walk()) else ("noalias", "captures(none)")
     for argument in op.body.block.args:
         if isinstance(argument.type, MemRefType):
-            llvm.mark_argument(function, position, "noalias", "captures(none)")
+            llvm.mark_argument(function, position, *known)
             if read_only(argument):
                 llvm.mark_argument(function, position, "readonly")
         position += len(flat_types([argument.type]))
 
 
-def _define(functions: Mapping[str, Function], op: func.FuncOp, vector_bits: int) -> None:
+def _define(functions: Mapping[str, Function], op: func.FuncOp, vector_bits: int, threads: bool) -> None:
     function, block = functions[op.sym_name.data], op.body.block
-    emitter = Emitter(function, _HANDLERS, functions, view_scopes(function.module, op), vector_bits)
+    emitter = Emitter(function, _HANDLERS, functions, view_scopes(function.module, op), vector_bits, threads)
     emitter.bind(block.args, function.args)
     emitter.run(block.ops)
 

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Module, Node
-from aotensor.ir.upstream import GatherOp, PrefetchOp
+from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp
 
 SCOPE: Final = "scope"
 
@@ -24,7 +24,7 @@ _VIEWS: Final = (
 _READS: Final = (
     memref.LoadOp, memref.DimOp, PrefetchOp, vector.LoadOp, vector.TransferReadOp, vector.MaskedLoadOp, GatherOp,
 )  # fmt: skip
-_LOOPS: Final = (scf.ForOp, scf.WhileOp)
+_LOOPS: Final = (scf.ForOp, scf.WhileOp, ParallelOp)
 
 
 def read_only(buffer: SSAValue) -> bool:

@@ -26,6 +26,8 @@ from aotensor.errors import InternalError
 Extent: TypeAlias = "int | Value"
 """An i64: a Python int where it is known."""
 
+SCALAR_FUNCTION_PREFIX: Final = "aot."
+"""Of elementary functions."""
 _FLAG_ORDER: Final = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
 
 
@@ -147,6 +149,7 @@ class Emitter:
     functions: every function of the module by symbol
     scopes: alias metadata of the views that have some
     vector_bits: width of the target's vector registers
+    has_threads: may loops run on several cores?
     """
 
     def __init__(
@@ -156,8 +159,9 @@ class Emitter:
         functions: Mapping[str, Function],
         scopes: Mapping[SSAValue, Mapping[str, Node]],
         vector_bits: int,
+        has_threads: bool = True,
     ) -> None:
-        self.vector_bits = vector_bits
+        self.vector_bits, self.has_threads = vector_bits, has_threads
         self.function = function
         self.entry = function.append_basic_block("entry")
         self.builder: Builder = llvm.ir.IRBuilder(self.entry)
@@ -171,6 +175,10 @@ class Emitter:
     @property
     def module(self) -> Module:
         return self.function.module
+
+    def inside(self, function: Function) -> Emitter:
+        """An emitter for another function of the module, which knows no values yet."""
+        return Emitter(function, self._handlers, self.functions, self.scopes, self.vector_bits, self.has_threads)
 
     def run(self, operations: Iterable[Operation]) -> None:
         """Emit operations in order."""

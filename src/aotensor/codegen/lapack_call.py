@@ -11,7 +11,7 @@ from typing import Final
 from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i8, i32, i64, ir, pointer, void
 from aotensor.passes.lapack.routines import PREFIX, ROUTINES, TOO_LARGE, function_name
-from aotensor_runtime.abi import Blas
+from aotensor_runtime.abi import Blas, Context
 
 _ELEMENTS: Final = {"f32": f32, "f64": f64}
 _BYTES: Final = {"f32": 4, "f64": 8}
@@ -40,7 +40,8 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
     info = _on_stack(code, constant(i32, 0))
     addresses = [_address(code, letter, [given.pop(0) for _ in kinds[letter]], info, suffix) for letter in letters]
     kind = ir.FunctionType(void, [pointer] * len(addresses))
-    code.call_field(given[0], Blas, function_name(symbol), kind, addresses)
+    table = code.field(given[0], Context, "blas")
+    code.call_field(table, Blas, function_name(symbol), kind, addresses)
     code.give(code.builder.load(info, typ=i32))
 
 

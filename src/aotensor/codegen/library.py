@@ -16,6 +16,7 @@ from aotensor.codegen.container import add_sections, seal
 from aotensor.codegen.entry.entries import add_entries
 from aotensor.codegen.entry.names import shared_symbols
 from aotensor.codegen.entry.tables import is_elf
+from aotensor.codegen.entry.threads import PARALLEL
 from aotensor.codegen.files import write_files
 from aotensor.codegen.header import header_text
 from aotensor.codegen.link import archive, link
@@ -128,15 +129,19 @@ class Library:
         return archive(code, member=f"{self.manifest.name}.o", exported=self.exported)
 
 
-def build_library(module: Module, blueprint: Blueprint, store: PartStore = compile_part) -> Library:
-    """Add the entries to a module of kernels. `module` is changed.
+def build_library(
+    module: Module, blueprint: Blueprint, store: PartStore = compile_part, threads: bool = True
+) -> Library:
+    """Add the entries to a module of kernels. `module` is changed.   threads: as `emit_module`
 
     Raises: as `add_entries`.
     """
     manifest = blueprint.manifest()
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
-    parts = core_part(blueprint.prefix), *matrix_parts(module), *product_parts(module)
+    products = product_parts(module, threads)
+    is_parallel = threads and (PARALLEL in module.globals or bool(products))
+    parts = core_part(blueprint.prefix, is_parallel), *matrix_parts(module), *products
     return Library(manifest, exported, blueprint.machine, str(module), parts, store)
 
 

@@ -1,7 +1,7 @@
 """Code that many libraries have in common, in modules of its own: it is compiled once and linked into each of them.
 
     program   kernels, tables, typed entries, manifest                                new for every library
-    core      the fixed functions behind every entry, the entries of Python           one object per machine
+    core      the fixed functions behind every entry, the entries of Python, threads  one object per machine
     matrices  the fixed functions for sparse matrices, where functions have such      one object per machine
     products  @aot_gemm.f32, @aot_gemm.f64, where kernels call them                   one object per machine and dtype
 
@@ -21,6 +21,7 @@ from aotensor.codegen.entry.core import define_core
 from aotensor.codegen.entry.matrices import define_matrices
 from aotensor.codegen.entry.python import define_python_entries
 from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, Constants
+from aotensor.codegen.entry.threads import define_parallel, has_threads
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.passes.gemm.dispatch import declared_products, product_module
@@ -44,17 +45,19 @@ def compile_part(part: Part, machine: Machine) -> bytes:
     return machine.object_code(machine.optimise(part.make(machine)))
 
 
-def core_part(prefix: str) -> Part:
-    """The fixed functions, and the entries of Python with a prefix before their symbols."""
+def core_part(prefix: str, threads: bool) -> Part:
+    """The fixed functions, and the entries of Python with a prefix before their symbols.   threads: and the pool"""
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
         constants = Constants(module)
         define_core(constants)
         define_python_entries(constants, prefix)
+        if threads and has_threads(machine.triple):
+            define_parallel(constants)
         return module
 
-    return Part(f"core {prefix}", make)
+    return Part(f"core {'with threads ' if threads else ''}{prefix}", make)
 
 
 def matrix_parts(module: Module) -> list[Part]:
@@ -69,21 +72,22 @@ def matrix_parts(module: Module) -> list[Part]:
     return [Part("matrices", make)] if is_needed else []
 
 
-def product_parts(module: Module) -> list[Part]:
+def product_parts(module: Module, threads: bool) -> list[Part]:
     """One part for every matrix product that a module declares."""
-    return [_product_part(name) for name in declared_products(f.name for f in module.functions if f.is_declaration)]
+    names = declared_products(f.name for f in module.functions if f.is_declaration)
+    return [_product_part(name, threads) for name in names]
 
 
-def _product_part(symbol: str) -> Part:
+def _product_part(symbol: str, threads: bool) -> Part:
     def make(machine: Machine) -> Module:
         loops = product_module(symbol)
         PassRunner().run(loops, library_recipe(machine.vector_bits))
-        module = emit_module(loops, machine)
+        module = emit_module(loops, machine, threads=threads)
         define_blas_calls(module)
         module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
         return module
 
-    return Part(f"product {symbol}", make)
+    return Part(f"product {'with threads ' if threads else ''}{symbol}", make)
 
 
 def empty_module(machine: Machine) -> Module:

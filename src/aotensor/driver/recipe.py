@@ -77,7 +77,8 @@ class Options:
     """How to compile.
 
     target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
-    verify: check the IR after every pass. check: check every memory access at run time.
+    verify: check the IR after every pass. check: check every memory access at run time, on one core.
+    threads: let loops run on several cores.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for.
     """
@@ -90,8 +91,14 @@ class Options:
     prefix: str = ""
     verify: bool = False
     check: bool = False
+    threads: bool = True
     facts: Target | None = None
     pipeline: Pipeline | None = None
+
+    @property
+    def has_threads(self) -> bool:
+        """Do loops run on several cores? In a checking build they would note what is wrong at the same time."""
+        return self.threads and not self.check
 
     def machine(self) -> Machine:
         return Machine.parse(self.target, self.cpu, self.features, self.opt_level)
@@ -222,7 +229,7 @@ def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
 
 def emit(lowered: Lowered) -> Module:
     """Loop level to LLVM IR, without the entries."""
-    module = emit_module(lowered.module, lowered.machine)
+    module = emit_module(lowered.module, lowered.machine, threads=lowered.options.has_threads)
     define_lapack_calls(module)
     return module
 
@@ -260,7 +267,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
-    library = build_library(kernels, blueprint, stored_part)
+    library = build_library(kernels, blueprint, stored_part, lowered.options.has_threads)
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library

@@ -12,10 +12,10 @@ from xdsl.parser import Parser
 
 from aotensor.ir.dialect import AOT
 from aotensor.ir.nest.dialect import NEST
-from aotensor.ir.upstream import GatherOp, PrefetchOp, RemfOp
+from aotensor.ir.upstream import SCF, GatherOp, PrefetchOp, RemfOp
 
 # dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
-_UPSTREAM: Final = ("builtin", "func", "scf", "arith", "math", "linalg", "tensor", "memref", "vector")
+_UPSTREAM: Final = ("builtin", "func", "arith", "math", "linalg", "tensor", "memref", "vector")
 # `} -> (tensor<…>, tensor<…>)`: xDSL 0.74 prints several results of a linalg.generic in parentheses, as MLIR does, but
 # reads them only without
 _SEVERAL_RESULTS: Final = re.compile(r"^(\s*\} -> )\((tensor<[^()]*>)\)(?=$| loc\()", re.MULTILINE)
@@ -27,6 +27,7 @@ def make_context() -> Context:
     known = get_all_dialects()
     for name in _UPSTREAM:
         context.register_dialect(name, known[name])
+    context.register_dialect(SCF.name, lambda: SCF)
     context.register_dialect(AOT.name, lambda: AOT)
     context.register_dialect(NEST.name, lambda: NEST)
     context.load_op(RemfOp)

@@ -184,7 +184,7 @@ class LibraryBuilder(ABC):
 
     def sum_at(self, x: Tensor, indices: Tensor, extent: Extent) -> Tensor:
         init = self.zeros([extent, *x.extents[1:]], x.dtype)
-        op = SumAtOp(x.ssa, indices.ssa, init.ssa, self.scalars.fastmath)
+        op = SumAtOp(x.ssa, indices.ssa, init.ssa, self.reassociate)
         return Tensor(self.insert_op(op), x.dtype, init.extents)
 
     def pattern(

@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
-from aotensor.ir.upstream import GatherOp, PrefetchOp
+from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp, ReduceOp
 
 
 class LoopBuilder(IndexBuilder):
@@ -85,6 +85,15 @@ class LoopBuilder(IndexBuilder):
             op.attributes["short"] = UnitAttr()
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
+
+    def parallel(self, stop: Extent, step: Extent, body: Callable[[Scalar], None]) -> None:
+        """body(i) for i = 0 … stop by step, in any order and on several cores at once."""
+        block = Block(arg_types=[self.index(0).ssa.type])
+        low, high, stride = (self.index(n).ssa for n in (0, stop, step))
+        with self.inside(block):
+            body(Scalar(block.args[0], "index"))
+            self.builder.insert(ReduceOp())
+        self.builder.insert(ParallelOp(low, high, stride, Region(block)))
 
     def loop_while(
         self,

@@ -1,25 +1,27 @@
-"""Operations of upstream dialects that we need and xDSL 0.74 lacks: arith.remf, memref.prefetch, vector.gather."""
+"""Operations of upstream dialects that xDSL 0.74 lacks, arith.remf, memref.prefetch, vector.gather, or cannot read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from xdsl.dialects import scf
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, VectorType, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
     var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
+from xdsl.traits import IsTerminator, Pure
 
 
 @irdl_op_definition
@@ -137,3 +139,66 @@ class GatherOp(IRDLOperation):
             mask,
             otherwise,
         )
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """scf.reduce: the end of an iteration of scf.parallel, which reduces nothing here."""
+
+    name = "scf.reduce"
+    traits = traits_def(IsTerminator())
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+@irdl_op_definition
+class ParallelOp(IRDLOperation):
+    """scf.parallel (%i) = (%low) to (%high) step (%step) { … scf.reduce }: of one counter.
+
+    xDSL has one of several counters that prints in the generic form only, and that reads no other.
+    """
+
+    name = "scf.parallel"
+    lower = operand_def(IndexType)
+    upper = operand_def(IndexType)
+    step = operand_def(IndexType)
+    body = region_def("single_block")
+
+    def __init__(self, lower: SSAValue, upper: SSAValue, step: SSAValue, body: Region) -> None:
+        super().__init__(operands=[lower, upper, step], regions=[body])
+
+    def print(self, printer: Printer) -> None:
+        (counter,) = self.body.block.args
+        printer.print_string(" (")
+        printer.print_ssa_value(counter)
+        for word, bound in ((" = ", self.lower), (" to ", self.upper), (" step ", self.step)):
+            printer.print_string(f"){word}(")
+            printer.print_ssa_value(bound)
+        printer.print_string(") ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ParallelOp:
+        parser.parse_punctuation("(")
+        counter = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation(")")
+        parser.parse_punctuation("=")
+        bounds = []
+        for word in (None, "to", "step"):
+            if word is not None:
+                parser.parse_keyword(word)
+            parser.parse_punctuation("(")
+            bounds.append(parser.resolve_operand(parser.parse_unresolved_operand(), IndexType()))
+            parser.parse_punctuation(")")
+        lower, upper, step = bounds
+        op = cls(lower, upper, step, parser.parse_region([counter.resolve(IndexType())]))
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
+
+
+_OWN: Final = {op.name: op for op in (ParallelOp, ReduceOp)}
+SCF: Final = Dialect("scf", [_OWN.get(op.name, op) for op in scf.Scf.operations])
+"""The dialect with the operations that can be read."""

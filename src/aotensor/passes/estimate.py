@@ -17,10 +17,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.polynomial import Polynomial
 from aotensor.ir.types import index
+from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
-from aotensor.passes.outline import APART
+from aotensor.passes.nest.parallelize import CHUNK_SIZE, CHUNKS
+from aotensor.passes.outline import OUTLINED
 
 Shape: TypeAlias = Sequence[int | str | None]
 
@@ -71,7 +73,9 @@ class _Counter:
     def _operation(self, op: Operation) -> Polynomial:
         match op:
             case scf.ForOp():
-                return self.block(op.body.block) * self._trips(op)
+                return self.block(op.body.block) * self._trips(op.lb, op.ub, op.step)
+            case ParallelOp():
+                return self.block(op.body.block) * self._trips(op.lower, op.upper, op.step)
             case scf.IfOp():
                 branches = [self.block(region.block) for region in op.regions if region.blocks]
                 return max(branches, key=Polynomial.typical, default=Polynomial())
@@ -84,10 +88,10 @@ class _Counter:
                 self._evaluate(op)
                 return Polynomial.of(_flops(op))
 
-    def _trips(self, loop: scf.ForOp) -> Polynomial:
-        first, end, step = (self._value(x) for x in (loop.lb, loop.ub, loop.step))
+    def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
+        first, end, step = (self._value(x) for x in (lower, upper, by))
         trips = (end - first).over(step)
-        return trips if trips is not None else self._unknown(loop.ub)
+        return trips if trips is not None else self._unknown(upper)
 
     def _value(self, x: SSAValue) -> Polynomial:
         """The value of an integer; what is not known gets a name of its own."""
@@ -107,7 +111,7 @@ class _Counter:
         if function is None or function.is_declaration:
             self.is_exact = False
             return Polynomial()
-        if APART in function.attributes:  # loops of a kernel, called once
+        if OUTLINED in function.attributes:
             for x, argument in zip(op.arguments, function.body.block.args, strict=True):
                 if x in self.values:
                     self.values[argument] = self.values[x]
@@ -171,6 +175,10 @@ class _Counter:
                 found = extents[int(number)] if number is not None and number < len(extents) else None
             case arith.IndexCastOp():
                 found = self.values.get(op.input)
+            case arith.MuliOp() if CHUNK_SIZE in op.attributes:
+                found = self._unknown(op.result)
+            case arith.DivSIOp() if CHUNKS in op.attributes:
+                found = Polynomial()  # adding up their parts is next to nothing
             case arith.MinSIOp():
                 found = self._end_of_block(*op.operands)
             case _ if isinstance(op, _ARITHMETIC):

@@ -13,16 +13,19 @@ arguments that do not overlap, views of them are made anew inside, so that as mu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
+OUTLINED: Final = "outlined"
+"""Attribute of a private function that was made of operations of a kernel, which calls it in one place."""
 APART: Final = "apart"
 """Attribute of a private function whose buffers do not overlap, as those of a kernel do not."""
 _REMADE: Final = (
@@ -32,7 +35,7 @@ _REMADE: Final = (
 
 
 def outline(module: ModuleOp, target: Target) -> None:
-    """Do so in every kernel that has more than `target.loops_together` loops."""
+    """Make functions of the loops of every kernel that has more than `target.loops_together` of them."""
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
         stem = kernel.sym_name.data.removesuffix(".kernel")
         if stem == kernel.sym_name.data or kernel.is_declaration:
@@ -43,12 +46,31 @@ def outline(module: ModuleOp, target: Target) -> None:
         for number, loop in enumerate(list(_outermost(kernel.body.block))):
             if sum(1 for _ in loop.walk()) < target.smallest_function:
                 continue
-            made = None if len(loop.results) > 1 else _Outlining(loop, f"{stem}.loops{number}").run()
-            if made is None:
-                missed("{} is no function of its own: it gives several numbers, or its buffers may overlap", loop)
-                continue
-            applied("{} is a function of its own: the kernel has {} loops", loop, len(loops))
-            module.body.block.insert_op_after(made, kernel)
+            if any(isinstance(op, ParallelOp) for op in loop.walk()):
+                continue  # what its chunks do are functions already
+            outlining = Outlining([loop], f"{stem}.loops{number}")
+            if len(loop.results) > 1:
+                missed("{} is no function of its own: it gives several numbers", loop)
+            elif not outlining.is_apart:
+                missed("{} is no function of its own: its buffers may overlap", loop)
+            else:
+                applied("{} is a function of its own: the kernel has {} loops", loop, len(loops))
+                module.body.block.insert_op_after(_called(outlining, loop), kernel)
+
+
+def _called(outlining: Outlining, loop: scf.ForOp) -> func.FuncOp:
+    """The function of a loop, which is called in its place."""
+    after, parent, old = loop.next_op, loop.parent, list(loop.results)
+    uses = [list(x.uses) for x in old]
+    made = outlining.function(old)
+    call = func.CallOp(outlining.symbol, outlining.arguments, [x.type for x in old])
+    call.location = loop.location
+    assert parent is not None and after is not None
+    parent.insert_op_before(call, after)
+    for found, new in zip(uses, call.results, strict=True):
+        for use in found:
+            use.operation.operands[use.index] = new
+    return made
 
 
 def _outermost(block: Block) -> Iterator[scf.ForOp]:
@@ -62,48 +84,50 @@ def _outermost(block: Block) -> Iterator[scf.ForOp]:
                     yield from _outermost(inner)
 
 
-class _Outlining:
-    """A loop on its way into a function."""
+class Outlining:
+    """Operations on their way into a function.
 
-    def __init__(self, loop: scf.ForOp, symbol: str) -> None:
-        self.loop, self.symbol = loop, symbol
+    given: values that are handed to the function, which come behind what it needs from outside.
+    """
+
+    def __init__(self, ops: Sequence[Operation], symbol: str, given: Sequence[SSAValue] = ()) -> None:
+        self.ops, self.symbol, self.given = ops, symbol, given
         self.block = Block()
         self.inside: dict[SSAValue, SSAValue] = {}
         """What stands in the function for values from outside."""
         self.arguments: list[SSAValue] = []
+        self.location = ops[0].location
+        made = {x for op in ops for inner in op.walk() for x in (*inner.results, *_arguments(inner))}
+        used = dict.fromkeys(x for op in ops for inner in op.walk() for x in inner.operands)
+        self.outside = [x for x in used if x not in made and x not in given]
 
-    def run(self) -> func.FuncOp | None:
-        """The function, which is called in place of the loop; None if buffers of the loop may overlap."""
-        outside = dict.fromkeys(x for op in self.loop.walk() for x in op.operands if not self._is_inside(x))
-        if not all(_is_whole(_root(x)) for x in outside if isinstance(x.type, MemRefType)):
-            return None
-        for x in outside:
+    @property
+    def is_apart(self) -> bool:
+        """Are all buffers from outside known not to overlap?"""
+        return all(_is_whole(_root(x)) for x in self.outside if isinstance(x.type, MemRefType))
+
+    def function(self, results: Sequence[SSAValue]) -> func.FuncOp:
+        """The function that runs the operations, which leave their block; it gives these results of theirs."""
+        for x in self.outside:
             self._value(x)
-        loop, parent = self.loop, self.loop.parent
-        assert parent is not None
-        types = [x.type for x in loop.results]
-        call = func.CallOp(self.symbol, self.arguments, types)
-        call.location = loop.location
-        parent.insert_op_before(call, loop)
-        for old, new in zip(loop.results, call.results, strict=True):
-            old.replace_all_uses_with(new)
-        loop.detach()
-        for op in loop.walk():
-            for number, x in enumerate(op.operands):
-                if x in self.inside:
-                    op.operands[number] = self.inside[x]
-        end = func.ReturnOp(*loop.results)
-        end.location = loop.location
-        self.block.add_ops([loop, end])
-        kind = FunctionType.from_lists([x.type for x in self.arguments], types)
+        for x in self.given:
+            self._argument(x)
+        for op in self.ops:
+            op.detach()
+            for inner in op.walk():
+                for number, x in enumerate(inner.operands):
+                    if x in self.inside:
+                        inner.operands[number] = self.inside[x]
+        end = func.ReturnOp(*results)
+        end.location = self.location
+        self.block.add_ops([*self.ops, end])
+        kind = FunctionType.from_lists([x.type for x in self.arguments], [x.type for x in results])
         made = func.FuncOp(self.symbol, kind, Region(self.block), visibility="private")
-        made.attributes[APART] = UnitAttr()
-        made.location = loop.location
+        made.attributes[OUTLINED] = UnitAttr()
+        if self.is_apart:
+            made.attributes[APART] = UnitAttr()
+        made.location = self.location
         return made
-
-    def _is_inside(self, x: SSAValue) -> bool:
-        owner = x.owner if isinstance(x, OpResult) else x.owner.parent_op()
-        return owner is not None and self.loop.is_ancestor(owner) and (owner is not self.loop or x not in owner.results)
 
     def _value(self, x: SSAValue) -> SSAValue:
         """What stands for a value from outside: made anew, else an argument."""
@@ -115,11 +139,18 @@ class _Outlining:
             self.block.add_op(copy)
             self.inside[x] = copy.results[0]
         else:
-            argument = self.block.insert_arg(x.type, len(self.block.args))
-            argument.name_hint = x.name_hint
-            self.arguments.append(x)
-            self.inside[x] = argument
+            self._argument(x)
         return self.inside[x]
+
+    def _argument(self, x: SSAValue) -> None:
+        argument = self.block.insert_arg(x.type, len(self.block.args))
+        argument.name_hint = x.name_hint
+        self.arguments.append(x)
+        self.inside[x] = argument
+
+
+def _arguments(op: Operation) -> list[SSAValue]:
+    return [x for region in op.regions for block in region.blocks for x in block.args]
 
 
 def _root(x: SSAValue) -> SSAValue:
@@ -139,5 +170,7 @@ def _is_whole(x: SSAValue) -> bool:
 def code_of(module: ModuleOp, name: str) -> Iterator[Operation]:
     """All operations of the kernel of function `name`, and of the functions that were made of its loops."""
     for op in module.body.block.ops:
-        if isinstance(op, func.FuncOp) and re.fullmatch(rf"{re.escape(name)}\.(kernel|loops\d+)", op.sym_name.data):
+        if isinstance(op, func.FuncOp) and re.fullmatch(
+            rf"{re.escape(name)}\.(kernel|loops\d+|chunk\d+)", op.sym_name.data
+        ):
             yield from op.walk()

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.errors import AotensorError, InternalError
@@ -32,6 +33,7 @@ from aotensor.passes.nest.interchange import interchange
 from aotensor.passes.nest.jam import jam
 from aotensor.passes.nest.lower_to_nest import lower_to_nest
 from aotensor.passes.nest.mark_parallel import mark_parallel
+from aotensor.passes.nest.parallelize import parallelize
 from aotensor.passes.nest.place_values import place_values
 from aotensor.passes.nest.rematerialize import rematerialize
 from aotensor.passes.nest.row_vectors import row_vectors
@@ -39,6 +41,7 @@ from aotensor.passes.nest.short_vectors import short_vectors
 from aotensor.passes.nest.tile_columns import tile_columns
 from aotensor.passes.nest.vectorize import vectorize
 from aotensor.passes.outline import outline
+from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
@@ -68,6 +71,8 @@ _FACTS: Final = {
     ("vectorize", "interleave"): "interleave",
     ("hint-vectors", "interleave"): "interleave",
     ("outline", "loops-together"): "loops_together",
+    ("parallelize", "chunk-work"): "chunk_work",
+    ("parallelize", "most-chunks"): "most_chunks",
 }
 """Options of passes that stand for a fact of the machine."""
 
@@ -89,8 +94,9 @@ def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
     most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
-    block, tile, sums, jams, lanes = (
-        _facts(target, pipeline, name) for name in ("block-rows", "tile-columns", "row-vectors", "jam", "vectorize")
+    block, tile, sums, jams, lanes, chunks = (
+        _facts(target, pipeline, name)
+        for name in ("block-rows", "tile-columns", "row-vectors", "jam", "vectorize", "parallelize")
     )
     passes = (
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
@@ -108,6 +114,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
         Pass("short-vectors", lambda module: short_vectors(module, target), NEST_FORM, NEST_FORM),
         Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
+        Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
     )
     return chosen_passes(passes, pipeline)
 
@@ -119,6 +126,7 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
         Pass("hint-vectors", lambda module: hint_vectors(module, widths), LOOP_FORM, LOOP_FORM),
+        Pass("outline-chunks", outline_chunks, LOOP_FORM, LOOP_FORM),
         Pass("outline", lambda module: outline(module, loops), LOOP_FORM, LOOP_FORM),
     )
     return chosen_passes(passes, pipeline)
@@ -190,7 +198,7 @@ class PassRunner:
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""
         try:
-            module.verify()
+            _verify(module)
             if form is NEST_FORM:
                 verify_nests(module)
         except VerifyException as error:
@@ -228,3 +236,12 @@ def _size(module: ModuleOp) -> int:
                 pending += region.blocks
             op = op.next_op
     return count
+
+
+def _verify(module: ModuleOp) -> None:
+    """Verify all operations but comparisons and choices of vectors, which xDSL takes for those of numbers."""
+    for op in module.walk():
+        if not isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) or not isinstance(
+            op.results[0].type, VectorType
+        ):
+            op.verify(verify_nested_ops=False)

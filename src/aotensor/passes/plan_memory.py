@@ -5,6 +5,12 @@
 Two buffers share a slot when they have the same size and are never alive together. What a kernel needs follows from
 the dims of its inputs alone: `@f.workspace_bytes(dims)` says it, and `@f.extents` reports it behind the extents of the
 outputs. A buffer whose size depends on data is allocated and freed where it is used.
+
+What a loop on several cores needs for one of its chunks is there as often as there are chunks at most: those that run
+at the same time have slots of their own.
+
+    scf.parallel (%i) … {                         %lane = %i / %step {lane}
+      %t = memref.alloc(%n)                →      %t = memref.view %workspace[%offset + %lane · %bytes][%n]
 """
 
 from __future__ import annotations
@@ -24,6 +30,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     StringAttr,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -32,12 +39,18 @@ from xdsl.transforms.dead_code_elimination import dce
 
 from aotensor.errors import InternalError
 from aotensor.ir.index_builder import Extent
+from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import index
+from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
 from aotensor.passes.remarks import applied, missed
 
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
+LANES: Final = 64  # chunks of a loop that run at the same time, at most
+LANE: Final = "lane"
+"""Attribute of the operation that says which of the slots for chunks a chunk has."""
 LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
@@ -71,16 +84,51 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     block = kernel.body.block
     workspace = block.args[-3]
     inputs = block.args[: len(_names_of_dims(kernel))]
+    _make_serial(kernel, inputs)
     allocs = [op for op in kernel.walk() if isinstance(op, memref.AllocOp)]
-    buffers = [op for op in allocs if _follows_from_dims(op.dynamic_sizes, inputs)]
+    buffers = [op for op in allocs if follows_from_dims(op.dynamic_sizes, inputs)]
     positions, ends = _program_order(kernel)
-    prologue = _hoist(block, [x for op in buffers for x in op.dynamic_sizes])
+    homes = {op: _parallel_loop(op) for op in buffers}
+    loops = [loop for loop in dict.fromkeys(homes.values()) if loop is not None]
+    counted = {loop for loop in loops if follows_from_dims((loop.upper, loop.step), inputs)}
+    needed = [x for op in buffers for x in op.dynamic_sizes]
+    prologue = hoist(block, [*needed, *(x for loop in counted for x in (loop.upper, loop.step))])
     b = LoopBuilder(Builder(prologue))
-    slots: list[_Slot] = []
-    chosen: list[_Slot] = []
+    slots: dict[ParallelOp | None, list[_Slot]] = {None: [], **{loop: [] for loop in loops}}
+    chosen = [_find_slot(slots[homes[op]], op, _span(op, positions, ends)) for op in buffers]
+    shared = slots[None]
+    lanes: dict[ParallelOp, tuple[_Slot, Extent]] = {}
+    for loop in loops:
+        size = _lay_out(b, slots[loop])
+        count = _count(b, loop) if loop in counted else LANES
+        place = _outermost_loop(loop, block)
+        slot = _Slot(("lanes", id(loop)), (count, size), 1, [(positions[place], ends[place])])
+        shared.append(slot)
+        lanes[loop] = slot, size
+    total = _saturated(b, _lay_out(b, shared), shared)
     for op in buffers:
-        slot = _find_slot(slots, op, _span(op, positions, ends))
-        chosen.append(slot)
+        applied("{} lies in the workspace", op, size=[op.memref])
+    if sum(map(len, slots.values())) < len(buffers) + len(loops):
+        count_of_slots = sum(map(len, slots.values())) - len(loops)
+        applied("{} buffers share {} slots in the workspace of {}", len(buffers), count_of_slots, buffers[0])
+    planned = set(buffers)
+    for op in allocs:
+        if op not in planned:
+            missed("{} is allocated at each call: its size depends on values", op)
+    scopes = {slot: number for number, slot in enumerate(x for group in slots.values() for x in group)}
+    starts = {loop: _start_of_lane(loop, *lanes[loop]) for loop in loops}
+    for op, slot in zip(buffers, chosen, strict=True):
+        home = homes[op]
+        if home is None:
+            _replace(op, workspace, b, b.index(slot.offset).ssa, scopes[slot])
+        else:
+            inside, start = starts[home]
+            _replace(op, workspace, inside, inside.index(inside.iadd(start, slot.offset)).ssa, scopes[slot])
+    return b.index(total).ssa
+
+
+def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
+    """Put slots one behind the other; gives their size in bytes."""
     total: Extent = 0
     for slot in slots:
         slot.offset = total
@@ -88,18 +136,56 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
         for n in slot.extents:
             size = b.imul(size, n)
         total = b.iadd(total, _aligned(b, size))
-    total = _saturated(b, total, slots)
-    for op in buffers:
-        applied("{} lies in the workspace", op, size=[op.memref])
-    if len(slots) < len(buffers):
-        applied("{} buffers share {} slots in the workspace of {}", len(buffers), len(slots), buffers[0])
-    planned = set(buffers)
-    for op in allocs:
-        if op not in planned:
-            missed("{} is allocated at each call: its size depends on values", op)
-    for op, slot in zip(buffers, chosen, strict=True):
-        _replace(op, workspace, b, b.index(slot.offset).ssa, slots.index(slot))
-    return b.index(total).ssa
+    return total
+
+
+def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
+    """Let loops run on one core that allocate memory: a chunk has no way to say that there is none."""
+    for op in [op for op in kernel.walk() if isinstance(op, memref.AllocOp)]:
+        loop = _parallel_loop(op)
+        if loop is None or follows_from_dims(op.dynamic_sizes, inputs):
+            continue
+        missed("{} runs on one core: {} is allocated in it, as its size depends on values", loop, op)
+        body = loop.detach_region(loop.body)
+        last = body.block.last_op
+        assert last is not None and loop.parent is not None
+        body.block.erase_op(last)
+        end = scf.YieldOp()
+        end.location = loop.location
+        body.block.add_op(end)
+        serial = scf.ForOp(loop.lower, loop.upper, loop.step, [], body)
+        serial.location = loop.location
+        loop.parent.insert_op_before(serial, loop)
+        loop.parent.erase_op(loop)
+
+
+def _parallel_loop(op: Operation) -> ParallelOp | None:
+    """The loop on several cores that holds an operation."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ParallelOp):
+        parent = parent.parent_op()
+    return parent
+
+
+def _count(b: LoopBuilder, loop: ParallelOp) -> Extent:
+    """How many chunks a loop has."""
+    upper, step = (b.as_extent(Scalar(x, "index")) for x in (loop.upper, loop.step))
+    raised = b.index(b.iadd(upper, b.isub(step, 1)))
+    return b.as_extent(b.div(raised, b.index(step)))
+
+
+def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBuilder, Extent]:
+    """Builds at the beginning of a chunk, and where the memory of that begins.
+
+    The number of a chunk will do as its lane; who runs several at once may give those other numbers below it.
+    """
+    block = loop.body.block
+    assert block.first_op is not None
+    b = LoopBuilder(builder_before(block.first_op))
+    number = arith.DivUIOp(block.args[0], loop.step)
+    number.attributes[LANE] = UnitAttr()
+    lane = b.emit(number, "index")
+    return b, b.iadd(b.imul(b.index(lane), size), slot.offset)
 
 
 def _saturated(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
@@ -181,7 +267,7 @@ def _span(op: memref.AllocOp, positions: dict[Operation, int], ends: dict[Operat
     while pending:
         for use in pending.pop().uses:
             user = use.operation
-            if isinstance(user, memref.ReinterpretCastOp | memref.SubviewOp | memref.CastOp):
+            if isinstance(user, memref.ReinterpretCastOp | memref.SubviewOp | memref.CastOp | arith.SelectOp):
                 pending.append(user.results[0])
                 continue
             outermost = _outermost_loop(user, home)
@@ -198,61 +284,12 @@ def _outermost_loop(user: Operation, home: Block | None) -> Operation:
         if parent is None or isinstance(parent, func.FuncOp):
             break
         op = parent
-        if isinstance(op, scf.ForOp | scf.WhileOp):
+        if isinstance(op, scf.ForOp | scf.WhileOp | ParallelOp):
             result = op
     return result
 
 
-# --- what follows from the dims ------------------------------------------------------------------------------------
-
-
-def _follows_from_dims(values: Iterable[SSAValue], inputs: Sequence[SSAValue]) -> bool:
-    """True if index values are made of constants and the dims of inputs alone; those of outputs may depend on data."""
-    for op in _slice(values):
-        if isinstance(op, memref.DimOp):
-            if op.source not in inputs:
-                return False
-        elif not (op.name.startswith("arith.")):
-            return False
-    return not any(isinstance(x, BlockArgument) and x.type == index for x in _leaves(values))
-
-
-def _slice(values: Iterable[SSAValue]) -> list[Operation]:
-    """The operations that compute some values, each after its operands. Without recursion: sums can be long chains."""
-    order: dict[Operation, None] = {}
-    pending = [x.owner for x in reversed(list(values))]
-    while pending:
-        op = pending[-1]
-        missing = [] if not isinstance(op, Operation) or op in order else [
-            x.owner for x in reversed(op.operands) if isinstance(x.owner, Operation) and x.owner not in order
-        ]  # fmt: skip
-        if missing:
-            pending.extend(missing)
-            continue
-        pending.pop()
-        if isinstance(op, Operation):
-            order.setdefault(op)
-    return list(order)
-
-
-def _leaves(values: Iterable[SSAValue]) -> list[SSAValue]:
-    direct = list(values)
-    return [*direct, *(x for op in _slice(direct) for x in op.operands)]
-
-
-def _hoist(block: Block, values: Sequence[SSAValue]) -> InsertPoint:
-    """Move what computes `values` to the top of a function; the point behind it."""
-    last: Operation | None = None
-    for op in _slice(values):
-        op.detach()
-        if last is not None:
-            block.insert_op_after(op, last)
-        elif block.first_op is not None:
-            block.insert_op_before(op, block.first_op)
-        last = op
-    if last is not None:
-        return InsertPoint.after(last)
-    return InsertPoint.at_start(block)
+# --- totals ----------------------------------------------------------------------------------------------------------
 
 
 def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
@@ -265,7 +302,7 @@ def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
     terminator = block.last_op
     assert terminator is not None
     b = LoopBuilder(Builder(InsertPoint.before(terminator)))
-    kernel = _slice([total])
+    kernel = slice_of([total])
     mapping: dict[SSAValue, SSAValue] = {}
     for op in kernel:
         for x in op.operands:
@@ -287,7 +324,7 @@ def _workspace_function(stem: str, kernel: func.FuncOp, total: SSAValue) -> func
     for argument, name in zip(block.args, distinct, strict=True):
         argument.name_hint = name
     mapping: dict[SSAValue, SSAValue] = {}
-    for op in _slice([total]):
+    for op in slice_of([total]):
         if isinstance(op, memref.DimOp):
             source, axis = op.source, op.index.owner
             if not isinstance(source, BlockArgument) or not isinstance(axis, arith.ConstantOp):

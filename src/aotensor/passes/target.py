@@ -18,6 +18,11 @@ class Target:
     loops_together: loops of a kernel beyond which they are functions of their own.
     smallest_function: operations of such a loop: a call costs some, too.
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
+    chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
+    sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
+    most_chunks: of a loop.
+    fewest_iterations: of a loop that is cut into chunks.
+    chunk_group, row_group: chunks have a multiple of so many elements, or rows.
     """
 
     has_masks: bool = True
@@ -30,6 +35,12 @@ class Target:
     loops_together: int = 16
     smallest_function: int = 24
     prefetch_distance: int = 32
+    chunk_work: int = 1 << 17
+    sum_work: int = 4096
+    most_chunks: int = 64
+    fewest_iterations: int = 16
+    chunk_group: int = 64
+    row_group: int = 8
 
     def lanes(self, bits: int) -> int:
         """Elements of a vector."""

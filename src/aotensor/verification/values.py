@@ -37,7 +37,7 @@ def check_interpreted(f: Definition, build: Build, stage: str, samples: int, see
         typed = [_as_declared(x, y.dtype) for x, y in zip(found, f.flat.results.values(), strict=True)]
         return [dense_value(x) for x in with_matrices(typed, f.flat.sparse_results)]
 
-    return _compare(f, evaluate, samples, seed, rtol)
+    return compare_on_samples(f, evaluate, samples, seed, rtol)
 
 
 def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
@@ -49,10 +49,11 @@ def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: f
         values = view.joined(list(arrays.values()))
         return call_with_state(function, [disordered(rng, x) if is_matrix(x) else x for x in values])
 
-    return _compare(f, evaluate, samples, seed, rtol)
+    return compare_on_samples(f, evaluate, samples, seed, rtol)
 
 
-def _compare(f: Definition, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
+def compare_on_samples(f: Definition, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
+    """Some way to evaluate f against the reference, on random samples.   Raises: CheckFailed, CheckSkipped"""
     sampler, view = Sampler(f, seed), DenseView.of(f)
     drawn = (replace(sample, arrays=view.split(sample.arrays)) for sample in sampler.samples(samples))
     return compare(view, evaluate, drawn, sampler.rng, rtol)

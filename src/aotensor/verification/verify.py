@@ -10,6 +10,7 @@ from aotensor.driver.recipe import Options
 from aotensor.verification.compilation import check_bytes, check_header, check_stages, check_symbols, check_texts
 from aotensor.verification.derivatives.check import check_gradients
 from aotensor.verification.report import Report
+from aotensor.verification.threads import check_threads
 from aotensor.verification.values import check_compiled, check_interpreted
 
 
@@ -30,6 +31,7 @@ def verify_function(
     for stage in ("tensor", "tensor-opt"):
         report.run(f"{stage} against reference", partial(check_interpreted, f, build, stage, samples, seed, rtol))
     report.run("compiled against reference", lambda: check_compiled(f, build, samples, seed, rtol))
+    report.run("threads", lambda: check_threads(f, build, samples, seed, rtol))
     if gradients:
         check_gradients(f, build, report, samples, seed, rtol)
     report.run("header compiles", lambda: check_header(build))

@@ -7,7 +7,7 @@ are the only layout. Numbers are 64-bit unless a field says otherwise.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from aotensor.codegen.llvm import (
@@ -165,6 +165,19 @@ class Code:
         b.position_at_end(after)
 
     @contextmanager
+    def loop_while(self, condition: Callable[[], Value]) -> Iterator[None]:
+        """while condition(): it is built in front of the body, and may have blocks of its own."""
+        b = self.builder
+        head, body, after = (b.append_basic_block(name) for name in ("while", "do", "after"))
+        b.branch(head)
+        b.position_at_end(head)
+        b.cbranch(condition(), body, after)
+        b.position_at_end(body)
+        yield
+        b.branch(head)
+        b.position_at_end(after)
+
+    @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
         """if condition:"""
         with self.builder.if_then(condition):
@@ -200,6 +213,9 @@ class Code:
 
     def larger(self, x: Value, y: Value) -> Value:
         return self.builder.select(self.less(x, y), y, x)
+
+    def smaller(self, x: Value, y: Value) -> Value:
+        return self.builder.select(self.less(x, y), x, y)
 
     def is_null(self, value: Value) -> Value:
         return self.same(value, NULL)

@@ -18,7 +18,7 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import ALLOCATED, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
-from aotensor_runtime.abi import Array, Context, Status
+from aotensor_runtime.abi import SMALLEST_CONTEXT, Array, Context, Status
 
 _SHARED = ("optsize", "noinline")
 """Attributes of what all functions of a library share, so that it stays shared."""
@@ -207,8 +207,10 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
 
 def _refuse_context(c: Code, context: Value) -> None:
     with c.when(c.builder.not_(c.is_null(context))):
-        is_old = c.less(c.field(context, Context, "struct_size"), number(ctypes.sizeof(Context)))
+        is_old = c.less(c.field(context, Context, "struct_size"), number(SMALLEST_CONTEXT))
         c.give_when(is_old, status(Status.WRONG_CONTEXT))
+        is_negative = c.less(c.field(context, Context, "num_threads"), number(0))
+        c.give_when(is_negative, status(Status.WRONG_CONTEXT))
 
 
 def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:

@@ -1,7 +1,7 @@
 """The entry points of a library: three per function, a few per library. They call the kernels that loop IR became.
 
-    i32 <f>.kernel(inputs..., outputs..., workspace, workspace_bytes, detail, blas)
-    i32 <f>.extents(inputs..., extents, count, detail, blas)
+    i32 <f>.kernel(inputs..., outputs..., workspace, workspace_bytes, detail, context)
+    i32 <f>.extents(inputs..., extents, count, detail, context)
     i64 <f>.workspace_bytes(dims...)                         if the workspace depends on dims alone
 
 where an array is its address and one i64 per extent that its signature does not fix. The per-function part is small:
@@ -149,7 +149,7 @@ def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Valu
 
 
 def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
-    """i32 f.extents_of(data, shapes, extents, count, detail, blas)"""
+    """i32 f.extents_of(data, shapes, extents, count, detail, context)"""
     kinds = [pointer, pointer, pointer, i64, pointer, pointer]
     c = Code(module, f"{spec.name}.extents_of", i32, kinds)
     data, shapes, *rest = c.arguments
@@ -159,7 +159,7 @@ def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
 
 
 def _define_kernel_adapter(module: Module, spec: FunctionSpec) -> Function:
-    """i32 f.run(data, shapes, workspace, workspace_bytes, detail, blas)"""
+    """i32 f.run(data, shapes, workspace, workspace_bytes, detail, context)"""
     c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, i64, pointer, pointer])
     data, shapes, *rest = c.arguments
     arguments = [*_unpack(c, spec.values, data, shapes), *rest]

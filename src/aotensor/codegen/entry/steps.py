@@ -241,9 +241,8 @@ def define_extents(shared: Shared) -> Function:
     extents = s.at(shapes, s.of_table("input_ranks"), 8)
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
     count = s.builder.add(ranks, number(1))
-    blas = _blas(s)
-    _need_functions(s, blas)
-    arguments = [s.of_frame("data"), shapes, extents, count, detail, blas]
+    _need_functions(s, _blas(s))
+    arguments = [s.of_frame("data"), shapes, extents, count, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "extents", kind, arguments)
     _give_check(s, check, detail)
     with s.loop(ranks) as i:
@@ -256,7 +255,6 @@ def define_run(shared: Shared) -> Function:
     s = Step(shared, "entry.run", [pointer, i64])
     _, workspace, room = s.arguments
     b = s.builder
-    blas = _blas(s)
     last = b.add(s.of_table("input_ranks"), s.of_table("output_ranks"))
     needed = s.item(s.of_frame("shapes"), last)
     limit = number((1 << 63) - 1 - WORKSPACE_ALIGNMENT)
@@ -274,7 +272,7 @@ def define_run(shared: Shared) -> Function:
     s.clear(detail, number(4))
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
     start = b.inttoptr(align_up(s, block.get()), pointer)
-    arguments = [s.of_frame("data"), s.of_frame("shapes"), start, needed, detail, blas]
+    arguments = [s.of_frame("data"), s.of_frame("shapes"), start, needed, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
     b.call(shared.free, [own.get()])
     _give_check(s, check, detail)

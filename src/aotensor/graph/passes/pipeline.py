@@ -62,9 +62,11 @@ STEPS: Final = (
     Step("mark-parallel", "nest"),
     Step("short-vectors", "nest"),
     Step("vectorize", "nest", options={"interleave": (2, 16)}),
+    Step("parallelize", "nest", options={"chunk-work": (1, 1 << 30), "most-chunks": (1, 64)}),
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),
     Step("hint-vectors", "loops", options={"interleave": (1, 16)}),
+    Step("outline-chunks", "loops"),
     Step("outline", "loops", options={"loops-together": (0, 1 << 20)}),
     Step("expand-math", "loops", needed="elementary functions get their bodies there"),
 )

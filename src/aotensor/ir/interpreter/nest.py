@@ -64,6 +64,9 @@ def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
     shape = _shape(op.result, [int(values[n]) for n in op.sizes])
     if op.over is not None:
         return values[op.over].reshape(shape)
+    loop = op.parent_op()
+    if op.first is not None and isinstance(loop, ForOp) and values[loop.counter] == 0:
+        return values[op.first]
     found = unset(shape, numpy_dtype(kind.element_type))
     if op.init is not None:
         found[...] = values[op.init]

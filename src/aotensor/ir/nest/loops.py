@@ -6,10 +6,12 @@ from typing import Final
 
 from xdsl.dialects.builtin import (
     I64,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     TensorType,
     UnitAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Block, Region, SSAValue
@@ -29,7 +31,7 @@ from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 _NUMBERS: Final = ("jam", "lanes", "interleave", "rows")
-_FLAGS: Final = ("parallel", "masked", "short")
+_FLAGS: Final = ("parallel", "masked", "short", "cores")
 
 
 class LoopOp(IRDLOperation):
@@ -41,6 +43,7 @@ class LoopOp(IRDLOperation):
     masked: the iterations that are left are one vector under a mask, otherwise they go one by one.
     rows: the sums over the entries of so many slices become the lanes of a vector.
     short: few iterations are likely.
+    cores: they may run on several cores at once.
     """
 
     body = region_def("single_block")
@@ -51,6 +54,7 @@ class LoopOp(IRDLOperation):
     parallel = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
     short = opt_prop_def(UnitAttr)
+    cores = opt_prop_def(UnitAttr)
     traits = traits_def(NoTerminator())
 
     @property
@@ -118,8 +122,16 @@ class ForOp(LoopOp):
         """Does it run over all of an extent, one by one?"""
         return self.lower is None and self.step is None
 
+    def set_bounds(self, upper: SSAValue, lower: SSAValue) -> None:
+        """Run over other iterations, by the same step."""
+        step = [] if self.step is None else [self.step]
+        self.operands = [upper, lower, *step]
+        self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, len(step)])
+
     def verify_(self) -> None:
         _verify_loop(self)
+        if self.cores is not None and (self.step is None or self.lower is not None):
+            raise VerifyException("several cores run the chunks of a loop from 0, which is one with a step")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

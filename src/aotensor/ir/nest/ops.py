@@ -57,6 +57,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.syntax import Subscript, parse_accesses, print_accesses
 
 
@@ -78,6 +79,7 @@ class ValueOp(IRDLOperation):
     """Declares a tensor, which lives as long as the region that it is declared in.
 
     sizes: its unknown extents. init: what every element begins with. over: the value whose memory it takes.
+    first: the value that it is in the first iteration of the loop around, which then goes on with what that holds.
     output: the number of the output whose memory it lies in. lanes: it is a vector register of so many lanes.
     """
 
@@ -85,12 +87,14 @@ class ValueOp(IRDLOperation):
     sizes = var_operand_def(IndexType)
     init = opt_operand_def()
     over = opt_operand_def(TensorType)
+    first = opt_operand_def(TensorType)
     result = result_def(TensorType)
     output = opt_prop_def(IntegerAttr[I64])
     lanes = opt_prop_def(IntegerAttr[I64])
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "(`[` $sizes^ `]`)? (`init` $init^ `:` type($init))? (`over` $over^ `:` type($over))? (`output` $output^)?"
+        "(`[` $sizes^ `]`)? (`init` $init^ `:` type($init))? (`over` $over^ `:` type($over))?"
+        " (`first` $first^ `:` type($first))? (`output` $output^)?"
         " (`lanes` $lanes^)? attr-dict `:` type($result)"
     )
 
@@ -102,9 +106,10 @@ class ValueOp(IRDLOperation):
         over: SSAValue | None = None,
         output: int | None = None,
         lanes: int | None = None,
+        first: SSAValue | None = None,
     ) -> None:
         super().__init__(
-            operands=[sizes, init, over],
+            operands=[sizes, init, over, first],
             result_types=[result],
             properties={
                 "output": None if output is None else IntegerAttr(output, i64),
@@ -116,8 +121,9 @@ class ValueOp(IRDLOperation):
         """Take the memory of another value, or of an output."""
         init = [] if self.init is None else [self.init]
         rest = [] if over is None else [over]
-        sizes = DenseArrayBase.from_list(i32, [len(self.sizes), len(init), len(rest)])
-        self.operands = [*self.sizes, *init, *rest]
+        first = [] if self.first is None else [self.first]
+        sizes = DenseArrayBase.from_list(i32, [len(self.sizes), len(init), len(rest), len(first)])
+        self.operands = [*self.sizes, *init, *rest, *first]
         self.properties["operandSegmentSizes"] = sizes
         if output is None:
             self.properties.pop("output", None)
@@ -134,6 +140,8 @@ class ValueOp(IRDLOperation):
             raise VerifyException(f"begins with a {self.init.type}, but has elements of {kind.element_type}")
         if self.over is not None and self.output is not None:
             raise VerifyException("a value lies over another one or in an output, not both")
+        if self.first is not None and (self.first.type != kind or not isinstance(self.parent_op(), LoopOp)):
+            raise VerifyException("what a value is first is of its type, and is so in a loop")
 
 
 @irdl_op_definition
@@ -331,5 +339,7 @@ class OverAttr(ParametrizedAttribute):
 
 
 Storage: TypeAlias = OwnAttr | OutputAttr | OverAttr
+ON_CORES: Final = "nest.cores"
+"""The attribute of an operation other than a loop whose lines, or rows, several cores may take."""
 STORAGE: Final = "nest.storage"
 """The attribute of an operation that says of each result where it lies; without it all have buffers of their own."""

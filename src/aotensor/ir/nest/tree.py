@@ -46,11 +46,12 @@ def statements(op: Operation) -> Iterator[DoOp]:
 def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, SSAValue | None] | None:
     """Along which axis an access goes with a loop.
 
-    A slice is where its entries are, as this indptr divides them, and a block of iterations is where these are.
+    A slice is where its entries are, as this indptr divides them, and a block of iterations is where these are, or
+    where the number of the block is.
     """
     counter = loop.counter
     for axis, index in enumerate(subscripts):
-        if index is counter:
+        if index is counter or (isinstance(index, SSAValue) and _is_number_of(index, loop)):
             return axis, None
     for axis, index in enumerate(subscripts):
         if isinstance(index, BlockArgument):
@@ -62,10 +63,22 @@ def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, SSAValu
     return None
 
 
+def _is_number_of(index: SSAValue, loop: LoopOp) -> bool:
+    """Does an index count the steps of a loop, as counter / step?"""
+    op = index.owner
+    return isinstance(op, arith.DivUIOp) and isinstance(loop, ForOp) and tuple(op.operands) == (loop.counter, loop.step)
+
+
 def _is_in_block(index: SSAValue, start: SSAValue) -> bool:
-    """Does an index count the iterations of the block that begins at another one?"""
-    loop = index.block.parent_op() if isinstance(index, BlockArgument) else None
-    return isinstance(loop, ForOp) and loop.lower is start
+    """Does an index count iterations of the block that begins at another one, or of a block in it?"""
+    while isinstance(index, BlockArgument):
+        loop = index.block.parent_op()
+        if not isinstance(loop, ForOp) or loop.lower is None:
+            return False
+        index = loop.lower
+        if index is start:
+            return True
+    return False
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from aotensor.ir.index_builder import Extent
@@ -18,3 +19,10 @@ class Buffers(Protocol):
     def scalar(self, x: SSAValue) -> Scalar: ...
     def buffer(self, x: SSAValue) -> SSAValue: ...
     def shape(self, x: SSAValue) -> list[Extent]: ...
+
+
+def returned_values(function: func.FuncOp) -> list[SSAValue]:
+    """What a function returns."""
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    return list(terminator.operands)

@@ -5,9 +5,9 @@
       nest.do(%v = %z[]) -> (%r[%i])                     …
     }                                                    memref.store %r, %out[%i]
 
-`@f` becomes `@f.kernel(inputs, outputs, workspace, detail, blas) -> i32`, `@f.extents` becomes
-`@f.extents(inputs, extents, detail, blas) -> i32`. Both return 0, or the number of the check that failed after writing
-what was found and expected into `detail`.
+`@f` becomes `@f.kernel(inputs, outputs, workspace, detail, context) -> i32`, `@f.extents` becomes
+`@f.extents(inputs, extents, detail, context) -> i32`. Both return 0, or the number of the check that failed after
+writing what was found and expected into `detail`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
-from aotensor.passes.emit.function import FunctionEmitter, Outside, returned_values
+from aotensor.passes.emit.buffers import returned_values
+from aotensor.passes.emit.function import FunctionEmitter, Outside
 from aotensor.passes.target import Target
 
 
@@ -66,8 +67,8 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
     for new, hint in zip(block.args[len(inputs) :], _extra_names(function, is_extents), strict=True):
         new.name_hint = hint
     b = LoopBuilder(LocatedBuilder(InsertPoint.at_end(block)))
-    detail, blas = block.args[-2:]
-    outside = Outside(module, called, detail, blas, target)
+    detail, context = block.args[-2:]
+    outside = Outside(module, called, detail, context, target)
     outputs = list(block.args[len(inputs) : len(inputs) + (1 if is_extents else len(results))])
     lowering = FunctionEmitter(outside, function, b, list(block.args[: len(inputs)]), outputs, is_extents)
     status, *_ = lowering.run()
@@ -80,11 +81,11 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
 def _extra_names(function: func.FuncOp, is_extents: bool) -> list[str | None]:
     """Names of the arguments behind the inputs, for those who read the IR."""
     if is_extents:
-        return ["extents", "detail", "blas"]
+        return ["extents", "detail", "context"]
     given = function.attributes.get("results")
     names = [n.data for n in given if isinstance(n, StringAttr)] if isinstance(given, ArrayAttr) else []
     outputs = [n if n.isidentifier() else None for n in names] or [None] * len(returned_values(function))
-    return [*outputs, "workspace", "detail", "blas"]
+    return [*outputs, "workspace", "detail", "context"]
 
 
 def _argument_type(type: Attribute) -> Attribute:

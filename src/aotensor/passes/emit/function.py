@@ -19,6 +19,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
 from aotensor.ir.nest.tree import is_register, is_written
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
@@ -41,15 +42,15 @@ from aotensor.passes.target import Target
 
 @dataclass(frozen=True)
 class Outside:
-    """What all functions of one kernel share: the module, the functions that it calls, where errors are written, BLAS.
+    """What all functions of one kernel share: the module, the functions that it calls, where errors are written.
 
-    target: facts of the machine.
+    context: the `aotensor_context` of the call, for library kernels. target: facts of the machine.
     """
 
     module: ModuleOp
     called: Mapping[str, func.FuncOp]
     detail: SSAValue
-    blas: SSAValue
+    context: SSAValue
     target: Target
 
 
@@ -152,6 +153,11 @@ class FunctionEmitter:
             self.buffers[x] = self._output(value.output.value.data, x, shape)
         else:
             self.buffers[x] = self.b.allocate(x.type.element_type, shape)
+        loop = value.parent_op()
+        if value.first is not None and isinstance(loop, LoopOp):
+            is_first = self.b.compare("eq", Scalar(frame.value(loop.counter), "index"), self.b.index(0))
+            shape[0] = self.b.select(is_first, self.b.index(0), self.b.index(shape[0]))  # not to be filled then
+            self.buffers[x] = self.b.choose(is_first, self.buffer(value.first), self.buffers[x])
         if value.init is not None:
             init = Scalar(frame.value(value.init), "raw")
             self.b.nest(shape, lambda where: self.b.store(init, self.buffers[x], where))
@@ -298,21 +304,21 @@ class FunctionEmitter:
             case ScatterOp():
                 lower_scatter(self.b, self, op)
             case PatternOp():
-                lower_pattern(self.b, self, op)
+                lower_pattern(self.b, self, op, self.outside.target)
             case CumulateOp():
-                lower_cumulate(self.b, self, op)
+                lower_cumulate(self.b, self, op, self.outside.target)
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
             case LapackOp():
                 analysis("{} is computed by LAPACK, kind " + op.kind.data, op)
-                self.bind(op.failure, lower_lapack(self.b, self, self.module, op, self.outside.blas))
+                self.bind(op.failure, lower_lapack(self.b, self, self.module, op, self.outside.context))
             case RecurOp():
-                lower_recur(self.b, self, op)
+                lower_recur(self.b, self, op, self.outside.target)
             case SortOp():
-                lower_sort(self.b, self, op)
+                lower_sort(self.b, self, op, self.outside.target)
             case ProductOp():
-                blas = no_blas(self.b) if op.pinned is not None else self.outside.blas
-                lower_product(self.b, self, self.module, op, blas)
+                context = no_blas(self.b) if op.pinned is not None else self.outside.context
+                lower_product(self.b, self, self.module, op, context)
             case _:
                 self.tree.emit([op], [self.root])
 
@@ -383,13 +389,6 @@ def _dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
     if not isinstance(table, ArrayAttr):
         return [None] * len(argument.type.get_shape())
     return [name.data or None for name in table.data[argument.index]]
-
-
-def returned_values(function: func.FuncOp) -> list[SSAValue]:
-    """What a function returns."""
-    terminator = function.body.block.last_op
-    assert terminator is not None
-    return list(terminator.operands)
 
 
 def _number_of(x: SSAValue, op: Operation) -> int:

@@ -26,7 +26,7 @@ from aotensor.passes.outline import code_of
 PREFIX: Final = "aot_gemm"
 
 
-def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductOp, blas: SSAValue) -> None:
+def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductOp, context: SSAValue) -> None:
     """C = op(A)·op(B), all row-major: one call, with flags for operands that are stored transposed.
 
     A kernel takes whole buffers; what is a row of one, in a loop over steps, passes through a buffer of its own.
@@ -37,7 +37,7 @@ def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: Produc
         *(_whole(b, buffers, x) for x in (op.a, op.b)),
         b.reinterpret(result, list(map(b.index, shape))),
     ]
-    _call_product(b, module, matrices, blas, (op.transpose_a is not None, op.transpose_b is not None))
+    _call_product(b, module, matrices, context, (op.transpose_a is not None, op.transpose_b is not None))
     b.copy(result, target, shape)
 
 
@@ -45,7 +45,7 @@ def _call_product(
     b: LoopBuilder,
     module: ModuleOp,
     matrices: Sequence[SSAValue],
-    blas: SSAValue,
+    context: SSAValue,
     transposed: tuple[bool, bool] = (False, False),
 ) -> None:
     """C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
@@ -54,14 +54,14 @@ def _call_product(
     symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
     flags = [b.constant(flag, "bool").ssa for flag in transposed]
     _declare(module, symbol, kind)
-    b.builder.insert(func.CallOp(symbol, [*flags, *matrices, blas], []))
+    b.builder.insert(func.CallOp(symbol, [*flags, *matrices, context], []))
 
 
 def no_blas(b: LoopBuilder) -> SSAValue:
-    """A table that says of itself that it ends before its first function."""
-    table = b.allocate(i8, [8])
-    b.nest([8], lambda where: b.store(b.constant(0, "int8"), table, where))
-    return b.reinterpret(table, [1])
+    """A context that says of itself that it ends before its first field."""
+    context = b.allocate(i8, [8])
+    b.nest([8], lambda where: b.store(b.constant(0, "int8"), context, where))
+    return b.reinterpret(context, [1])
 
 
 def calls_product(module: ModuleOp, name: str) -> bool:

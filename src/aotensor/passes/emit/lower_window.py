@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xdsl.dialects import tensor
@@ -23,7 +23,10 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.on_cores import each_line
+from aotensor.passes.target import Target
 
+_STEP: Final = 8  # work of a step along a line, in the unit of `nest.work`
 LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
 
 
@@ -124,11 +127,11 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
     over([], b.index(0))
 
 
-def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:
+def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Target) -> None:
     """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order."""
     axis, kind = op.axis.value.data, op.kind.data
     shape = buffers.shape(op.source)
-    source, target = buffers.buffer(op.source), buffers.buffer(op.result)
+    source, result = buffers.buffer(op.source), buffers.buffer(op.result)
     dtype = verb_dtype(op.source)
     others = [n for d, n in enumerate(shape) if d != axis]
 
@@ -137,19 +140,19 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp) -> None:
             at = [*where[:axis], k, *where[axis:]]
             value = b.fetch(source, at, dtype)
             total = (b.add if kind == "add" else b.mul)(carried[0], value)
-            b.store(total, target, at)
+            b.store(total, result, at)
             return [total]
 
         b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)
 
-    b.nest(others, run)
+    each_line(b, op, target, others, b.imul(shape[axis], _STEP), lambda: run)
 
 
-def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp) -> None:
+def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -> None:
     """result[…, k, …] = factors[…, k, …]·result[…, k − 1, …] + terms[…, k, …], in ascending order."""
     axis = op.axis.value.data
     shape = buffers.shape(op.terms)
-    factors, terms, target = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
+    factors, terms, result = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
     dtype = verb_dtype(op.terms)
 
     def run(where: list[Scalar]) -> None:
@@ -158,25 +161,25 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp) -> None:
             own, b.fastmath = b.fastmath, op.fastmath
             total = b.add(b.mul(b.fetch(factors, at, dtype), carried[0]), b.fetch(terms, at, dtype))
             b.fastmath = own
-            b.store(total, target, at)
+            b.store(total, result, at)
             return [total]
 
         b.loop(0, shape[axis], [b.constant(0, dtype)], step)
 
-    b.nest([n for d, n in enumerate(shape) if d != axis], run)
+    each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], b.imul(shape[axis], _STEP), lambda: run)
 
 
-def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
+def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> None:
     """Bottom-up merge sort of each line along the axis, stable, nan last.   O(n log n) moves, two lines of scratch."""
     axis = op.axis.value.data
     shape = buffers.shape(op.source)
     length = shape[axis]
     source, values, permutation = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
     assert isinstance(op.source.type, TensorType)
-    scratch = b.allocate(op.source.type.element_type, [length]), b.allocate(i64, [length])
+    kind = op.source.type.element_type
     dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
 
-    def sort_line(where: list[Scalar]) -> None:
+    def sort_line(where: list[Scalar], scratch: tuple[SSAValue, SSAValue]) -> None:
         def at(k: Extent) -> list[Extent]:
             return [*where[:axis], k, *where[axis:]]
 
@@ -189,7 +192,12 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp) -> None:
         line = _Line(b, at, values, permutation, dtype)
         b.loop(0, LARGEST_SORT, (), lambda p, _: _merge_pass(b, line, scratch, length, p), is_vectorisable=False)
 
-    b.nest([n for d, n in enumerate(shape) if d != axis], sort_line)
+    def begin() -> Callable[[list[Scalar]], None]:
+        scratch = b.allocate(kind, [length]), b.allocate(i64, [length])
+        return lambda where: sort_line(where, scratch)
+
+    work = b.imul(length, _STEP * LARGEST_SORT // 2)
+    each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], work, begin)
 
 
 class _Line:

@@ -88,6 +88,11 @@ class TreeEmitter:
             emit_row_sums(self, loop, frames[0], _updated(loop), lanes_around.count)
             return
         low, high, step = self._bounds(loop, frames[0])
+        if loop.cores is not None:
+            (frame,) = frames
+            body = loop.body.block.ops
+            self.b.parallel(high, step, lambda start: self.emit(body, [frame.inside({loop.counter: start.ssa})]))
+            return
         rows = loop.number("rows")
         if rows > 1:
             whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), rows), rows))

@@ -53,9 +53,9 @@ class Matrix:
 class Job:
     """What the rules are written with. `entry` is the number of the matrix in its batch."""
 
-    def __init__(self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, blas: SSAValue) -> None:
+    def __init__(self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, context: SSAValue) -> None:
         self.b, self.op = b, op
-        self._module, self._blas = module, blas
+        self._module, self._context = module, context
         first = op.arguments[0].type
         assert isinstance(first, TensorType)
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
@@ -117,7 +117,7 @@ class Job:
         values: list[SSAValue] = []
         for letter, argument in zip(letters, arguments, strict=True):
             values += self._argument(letter, argument)
-        values.append(self._blas)
+        values.append(self._context)
         symbol = f"{PREFIX}{routine}.f{32 if self.dtype == 'float32' else 64}"
         self._declare(symbol, [x.type for x in values])
         return self.b.cast(self.b.emit(func.CallOp(symbol, values, [i32]), "int32"), "int64")

@@ -2,7 +2,7 @@
 
     %l, %f = aot.lapack "cholesky" %a …   →   scf.for %k = 0 to %batch iter_args(%f) {
                                                 copy the lower triangle of %a[%k] to %l[%k]
-                                                %info = func.call @aot_lapack_potrf.f64('U', %n, %l[%k], %n, %blas) }
+                                                %info = func.call @aot_lapack_potrf.f64('U', %n, %l[%k], %n, %context) }
 
 A rule is a function of a `Job` that builds the work on one matrix and gives its failure (int64, 0 for none).
 """
@@ -61,9 +61,9 @@ WITH_EMPTY: Final = frozenset({"complete_qr", "full_svd"})
 """Kinds whose rule also runs where an operand or a result has no elements; LAPACK must not be called with those."""
 
 
-def lower_lapack(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, blas: SSAValue) -> Scalar:
+def lower_lapack(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, context: SSAValue) -> Scalar:
     """Fill the results of the operation; gives the failure of the first matrix that has one (int64)."""
-    job = Job(b, buffers, module, op, blas)
+    job = Job(b, buffers, module, op, context)
     count: Extent = 1
     for n in job.batch:
         count = b.imul(count, n)

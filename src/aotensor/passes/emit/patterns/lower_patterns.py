@@ -12,9 +12,10 @@ from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
 from aotensor.passes.emit.patterns.lower_product_rows import lower_product_count, lower_product_rows
 from aotensor.passes.emit.patterns.lower_product_values import lower_product_values
+from aotensor.passes.target import Target
 
 
-def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """One operation, by its kind."""
     match op.kind.data:
         case "transpose":
@@ -30,9 +31,9 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
         case "product_count":
             lower_product_count(b, buffers, op)
         case "product_rows":
-            lower_product_rows(b, buffers, op)
+            lower_product_rows(b, buffers, op, target)
         case _:
-            lower_product_values(b, buffers, op)
+            lower_product_values(b, buffers, op, target)
 
 
 def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

@@ -10,18 +10,21 @@ No branch, so nothing to predict. What former rows have marked lies before this 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from xdsl.ir import SSAValue
 
 from aotensor.core import dtypes
 from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import verb_dtype
+from aotensor.passes.emit.on_cores import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.target import Target
 
 Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 """(row, entries before it) → entries up to its end"""
@@ -30,7 +33,8 @@ Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
     """indptr of the product, the last result: each column notes the row that it was last seen in."""
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
-    seen = _marks(b, buffers, op, q.indptr.dtype)
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+    seen = _marks(b, minor, q.indptr.dtype)
 
     def row(i: Scalar, start: Scalar) -> Scalar:
         def count(j: Scalar, state: list[Scalar]) -> list[Scalar]:
@@ -43,9 +47,8 @@ def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None
     write_indptr(b, p, IndexVector(b, buffers.buffer(op.tensors[-1])), row)
 
 
-def _marks(b: LoopBuilder, buffers: Buffers, op: PatternOp, dtype: str) -> IndexVector:
+def _marks(b: LoopBuilder, minor: Scalar, dtype: str) -> IndexVector:
     """A workspace with −1 for every column."""
-    (minor,) = (buffers.scalar(n) for n in op.extents)
     marks = IndexVector.allocated(b, dtype, minor)
     b.loop(0, minor, (), lambda j, _: marks.put(b.index(-1), j))
     return marks
@@ -85,12 +88,23 @@ def each_term(
     return b.loop(*p.bounds(i), carried, entry, is_vectorisable=False, is_unrolled=False)
 
 
-def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """Indices and values of the product, as far as somebody reads them."""
     own, b.fastmath = b.fastmath, op.fastmath
     rows = _Rows(b, buffers, op)
-    b.loop(0, rows.p.slices, (), rows.one_row, is_vectorisable=False, is_unrolled=False)
+    (minor,) = (buffers.scalar(n) for n in op.extents)
+    each_row(b, op, target, rows.p.slices, work_of_row(b, rows.p, rows.q), rows.begin, minor)
     b.fastmath = own
+
+
+def work_of_row(b: LoopBuilder, p: Pattern, q: Pattern) -> Extent:
+    """The work of a row of a product of matrices with rows of mean length, in the unit of `nest.work`."""
+    left, right = (b.iadd(b.ifloordiv(x.count, b.imax(x.slices, 1)), 1) for x in (p, q))
+    return b.imul(b.imul(left, right), _TERM)
+
+
+_TERM: Final = 32
+"""Work of a term of a row: a jump, and a chain of operations that waits for it."""
 
 
 class _Rows:
@@ -107,14 +121,18 @@ class _Rows:
         indices, data = op.tensors
         self.indices = IndexVector(b, buffers.buffer(indices)) if indices.uses else None
         self.data = buffers.buffer(data) if data.uses else None
-        self.marks = _marks(b, buffers, op, self.indptr.dtype)
         self.wide = dtypes.accumulator_of(self.dtype)
         self.row = self.data
-        if self.data is not None and self.wide != self.dtype:
-            (minor,) = (buffers.scalar(n) for n in op.extents)
-            self.row = b.allocate(element_type(self.wide), [minor])
+        (self.minor,) = (buffers.scalar(n) for n in op.extents)
 
-    def one_row(self, i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+    def begin(self) -> Callable[[Scalar], None]:
+        """Take the workspaces of a chunk of rows."""
+        self.marks = _marks(self.b, self.minor, self.indptr.dtype)
+        if self.data is not None and self.wide != self.dtype:
+            self.row = self.b.allocate(element_type(self.wide), [self.minor])
+        return self.one_row
+
+    def one_row(self, i: Scalar) -> None:
         """Row i of the product."""
         b, start = self.b, self.indptr[i]
         origin = start if self.row is not self.data else b.index(0)
@@ -139,7 +157,6 @@ class _Rows:
 
         (end,) = b.loop(*self.p.bounds(i), [start], entry, is_vectorisable=False, is_unrolled=False)
         self._write(start, end)
-        return ()
 
     def _value(self, buffer: SSAValue, e: Scalar) -> Scalar:
         return self.b.cast(self.b.fetch(buffer, [e], self.dtype), self.wide)

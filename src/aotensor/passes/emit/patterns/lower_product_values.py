@@ -21,15 +21,18 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import verb_dtype
+from aotensor.passes.emit.on_cores import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.emit.patterns.lower_product_rows import work_of_row
+from aotensor.passes.target import Target
 
 
-def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """One operation, for each of its samples."""
     own, b.fastmath = b.fastmath, op.fastmath
     result = op.tensors[0]
     samples = buffers.shape(result)[:-1]
-    loops = _Loops(b, buffers, op)
+    loops = _Loops(b, buffers, op, target)
     if op.kind.data == "product_right":
         b.nest(buffers.shape(result), lambda at: b.store(b.constant(0, loops.dtype), loops.z, at))
     b.nest(samples, loops.run, is_vectorisable=False)
@@ -39,19 +42,23 @@ def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> Non
 class _Loops:
     """The loops of one operation."""
 
-    def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
+        self.op, self.target = op, target
         self.b, self.kind, self.dtype = b, op.kind.data, verb_dtype(op.tensors[0])
         self.p, self.q, self.c = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2, 4))
         self.x, self.y = (buffers.buffer(v) for v in op.arguments[6:])
         self.has_samples = [len(buffers.shape(v)) == 2 for v in op.arguments[6:]]
         self.z = buffers.buffer(op.tensors[0])
-        (minor,) = (buffers.scalar(n) for n in op.extents)
+        (self.minor,) = (buffers.scalar(n) for n in op.extents)
         self.wide = dtypes.accumulator_of(self.dtype)
-        self.row = b.allocate(element_type(self.wide), [minor])
         self.writer: IndexVector | None = None
-        if op.is_whole is None and self.kind != "product_values":
-            self.writer = writer = IndexVector.allocated(b, self.c.indptr.dtype, minor)
-            b.loop(0, minor, (), lambda j, _: writer.put(b.index(-1), j))
+
+    def _take_workspaces(self) -> None:
+        b = self.b
+        self.row = b.allocate(element_type(self.wide), [self.minor])
+        if self.op.is_whole is None and self.kind != "product_values":
+            self.writer = writer = IndexVector.allocated(b, self.c.indptr.dtype, self.minor)
+            b.loop(0, self.minor, (), lambda j, _: writer.put(b.index(-1), j))
 
     def run(self, sample: list[Scalar]) -> None:
         """All rows of one sample."""
@@ -59,11 +66,13 @@ class _Loops:
         x, y = (self._reader(v, at) for v, at in ((self.x, at_x), (self.y, at_y)))
         row = {"product_values": self._values, "product_left": self._left, "product_right": self._right}[self.kind]
 
-        def one_row(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            row(i, x, y, sample)
-            return ()
+        def begin() -> Callable[[Scalar], None]:
+            self._take_workspaces()
+            return lambda i: row(i, x, y, sample)
 
-        self.b.loop(0, self.p.slices, (), one_row, is_vectorisable=False, is_unrolled=False)
+        own = 0 if self.op.is_whole is not None or self.kind == "product_values" else self.minor
+        work = work_of_row(self.b, self.p, self.q)
+        each_row(self.b, self.op, self.target, self.p.slices, work, begin, own)
 
     def _reader(self, buffer: SSAValue, sample: list[Scalar]) -> Callable[[Scalar], Scalar]:
         return lambda e: self.b.cast(self.b.fetch(buffer, [*sample, e], self.dtype), self.wide)

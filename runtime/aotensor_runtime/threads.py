@@ -1,0 +1,34 @@
+"""How many threads calls may use: what users say of it, checked. The threads themselves are those of the libraries."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import Final, SupportsIndex
+
+from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
+
+VARIABLE: Final = "AOTENSOR_NUM_THREADS"
+MOST: Final = 1024
+"""The largest number that is no mistake."""
+
+
+def checked_threads(function: str, value: object) -> int:
+    """A number of threads.   Raises: ArgumentTypeError, ArgumentValueError"""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise ArgumentTypeError(f"{function}: num_threads is an integer, not {value!r:.60}")
+    count = operator.index(value)
+    if not 1 <= count <= MOST:
+        raise ArgumentValueError(
+            f"{function}: num_threads is {str(count)[:30]}", hint=f"give 1 to {MOST}, or None for the default"
+        )
+    return count
+
+
+def check_environment() -> None:
+    """Refuse a value of AOTENSOR_NUM_THREADS that libraries would not understand.   Raises: ArgumentValueError"""
+    text = os.environ.get(VARIABLE)
+    if text is not None and not (text.isascii() and text.isdecimal() and 1 <= int(text[:10]) <= MOST):
+        raise ArgumentValueError(
+            f"the environment variable {VARIABLE} is {text[:60]!r}", hint=f"set it to 1 to {MOST}, or unset it"
+        )

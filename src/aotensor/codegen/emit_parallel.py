@@ -1,0 +1,127 @@
+"""scf.parallel: its chunks as a job that several threads take part in, or one after the other where there are none.
+
+scf.parallel (%i) = (0) to (%n) step (%k) {        if k < n: entry.parallel(context, &{f.chunk0.run, k, n, …, x})
+  func.call @f.chunk0(%x, %i, …)              →    else if 0 < n: f.chunk0(x, 0, …)
+}
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from xdsl.dialects import arith, func
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.codegen import llvm
+from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, flat_types
+from aotensor.codegen.entry.code import number
+from aotensor.codegen.entry.threads import CACHE_LINE, Job, declare_parallel
+from aotensor.codegen.llvm import Function, Value
+from aotensor.ir.upstream import ParallelOp, ReduceOp
+from aotensor.passes.plan_memory import LANE
+
+
+def _parallel(e: Emitter, op: ParallelOp) -> None:
+    if e.has_threads and _call(op) is not None:
+        _on_threads(e, op)
+    else:
+        bounds = e.extent(op.lower), e.extent(op.upper), e.extent(op.step)
+        e.loop(bounds, [], lambda start, _: _chunk(e, op, start, number(0)))
+
+
+def _call(op: ParallelOp) -> func.CallOp | None:
+    """The call of the function that was made of a chunk."""
+    calls = (x for x in op.body.block.ops if isinstance(x, func.CallOp))
+    return next((x for x in calls if not x.callee.root_reference.data.startswith(SCALAR_FUNCTION_PREFIX)), None)
+
+
+def _chunk(e: Emitter, op: ParallelOp, start: Value, lane: Value) -> Sequence[Value]:
+    """What a chunk does, in the memory of a lane."""
+    block = op.body.block
+    e.set(block.args[0], start)
+    for inner in block.ops:
+        if LANE in inner.attributes:
+            e.set(inner.results[0], lane)
+        elif not isinstance(inner, ReduceOp):
+            e.run([inner])
+    return []
+
+
+def _on_threads(e: Emitter, op: ParallelOp) -> None:
+    b, captured = e.builder, _captured(e, op)
+    flat = e.flatten(captured)
+    upper, step = (e.register(e.extent(x)) for x in (op.upper, op.step))
+    many, few, one, after = (e.function.append_basic_block(name) for name in ("chunks", "few", "chunk", "done"))
+    b.cbranch(b.icmp_signed("<", step, upper), many, few)
+    b.position_at_end(many)
+    job = _job(e, len(flat))
+    run = _define_run(e, op, captured)
+    _fill(e, job, {"run": run, "step": step, "upper": upper, **dict.fromkeys(_COUNTERS, number(0))})
+    for k, value in enumerate(flat):
+        b.store(value, _address(e, job, ctypes.sizeof(Job) + 8 * k))
+    b.call(declare_parallel(e.module), [e.function.args[-1], job])
+    b.branch(after)
+    b.position_at_end(few)
+    b.cbranch(b.icmp_signed("<", number(0), upper), one, after)
+    b.position_at_end(one)
+    _chunk(e, op, number(0), number(0))
+    b.branch(after)
+    b.position_at_end(after)
+
+
+def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
+    """What a chunk reads from around it, but for constants."""
+    inside = {x for inner in op.body.block.ops for x in inner.results} | set(op.body.block.args)
+    used = dict.fromkeys(x for inner in op.body.block.ops for x in inner.operands if x not in inside)
+    return [x for x in used if not isinstance(x.owner, arith.ConstantOp)]
+
+
+_COUNTERS: Final = ("next", "done", "started", "lanes")
+
+
+def _job(e: Emitter, captured: int) -> Value:
+    """Stack memory for a job, and for what its chunks read behind it."""
+    current = e.builder.block
+    e.builder.position_at_start(e.entry)
+    size = ctypes.sizeof(Job) + 8 * captured
+    job = llvm.opaque(e.builder.alloca(llvm.ir.ArrayType(llvm.i8, size)))
+    job.align = CACHE_LINE
+    e.builder.position_at_end(current)
+    return job
+
+
+def _address(e: Emitter, base: Value, offset: int) -> Value:
+    return e.builder.gep(base, [number(offset)], source_etype=llvm.i8)
+
+
+def _fill(e: Emitter, job: Value, values: Mapping[str, Value]) -> None:
+    for name, value in values.items():
+        e.builder.store(value, _address(e, job, getattr(Job, name).offset))
+
+
+def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Function:
+    """void f.chunks0(job, i, lane): the chunk with what stands behind the job."""
+    call = _call(op)
+    assert call is not None
+    name = f"{call.callee.root_reference.data}.run"
+    function = llvm.function(e.module, name, llvm.void, [llvm.pointer, llvm.i64, llvm.i64])
+    function.linkage = "internal"
+    llvm.mark_function(function, "nounwind")
+    run = e.inside(function)
+    job, start, lane = function.args
+    for x in (x for inner in op.body.block.ops for x in inner.operands):
+        if isinstance(x.owner, arith.ConstantOp) and x.owner.parent is not op.body.block:
+            run.set(x, e.value(x))
+    kinds = flat_types([x.type for x in captured])
+    values = [
+        run.builder.load(_address(run, job, ctypes.sizeof(Job) + 8 * k), typ=kind) for k, kind in enumerate(kinds)
+    ]
+    run.bind(captured, values)
+    _chunk(run, op, start, lane)
+    run.builder.ret_void()
+    return function
+
+
+HANDLERS: Final[Mapping[type[Operation], Handler]] = {ParallelOp: _parallel}

@@ -1,0 +1,76 @@
+"""entry.limit: how many threads a process should have, by what it says, its affinity and its container."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aotensor.codegen.entry.code import NULL, Code, number, status
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.llvm import Function, Type, Value, function, i8, i32, i64, ir, pointer, void
+from aotensor_runtime.abi import MAX_THREADS
+
+_MASK_BYTES: Final = 1024  # of a set of processors
+_O_CLOEXEC: Final = 0o2000000  # of Linux on x86, Arm and RISC-V
+_ATTRIBUTES: Final = ("optsize", "noinline")
+
+
+def call_libc(c: Code, name: str, *arguments: Value, result: Type = i32) -> Value:
+    """Call a function of libc."""
+    return c.builder.call(function(c.module, name, result, [x.type for x in arguments]), list(arguments))
+
+
+def define_limit(constants: Constants) -> Function:
+    """i64 entry.limit(): AOTENSOR_NUM_THREADS, else the processors that the process may use; at least 1."""
+    read = _define_read_numbers(constants)
+    c = Code(constants.module, "entry.limit", i64, [], attributes=_ATTRIBUTES)
+    b, text = c.builder, constants.text
+    most, given = number(MAX_THREADS), call_libc(c, "getenv", text("AOTENSOR_NUM_THREADS"), result=pointer)
+    with c.when(b.not_(c.is_null(given))):
+        wanted = call_libc(c, "strtol", given, NULL, status(10), result=i64)
+        c.give_when(c.less(number(0), wanted), c.smaller(wanted, most))
+    words = _MASK_BYTES // 8
+    mask = c.room(i64, words)
+    c.clear(mask, number(words))
+    failed = call_libc(c, "sched_getaffinity", status(0), number(_MASK_BYTES), mask)
+    found = c.slot(i64, number(0))
+    with c.when(c.same(failed, status(0))), c.loop(number(words)) as k:
+        bits = function(constants.module, "llvm.ctpop.i64", i64, [i64])
+        found.set(b.add(found.get(), b.call(bits, [c.item(mask, k)])))
+    # A container's share of the processors: "quota period" in microseconds, or "max period".
+    for quota, period in (
+        ("/sys/fs/cgroup/cpu.max", None),
+        ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    ):
+        pair = c.room(i64, 2)
+        c.clear(pair, number(2))
+        b.call(read, [text(quota), pair, number(2 if period is None else 1)])
+        if period is not None:
+            b.call(read, [text(period), c.at(pair, 1, 8), number(1)])
+        time, each = c.item(pair, 0), c.item(pair, 1)
+        with c.when(c.all(c.less(number(0), time), c.less(number(0), each))):
+            share = b.sdiv(b.add(time, b.sub(each, number(1))), each)
+            found.set(c.smaller(found.get(), share))
+    c.give(c.larger(c.smaller(found.get(), most), number(1)))
+    return c.function
+
+
+def _define_read_numbers(constants: Constants) -> Function:
+    """void entry.read_numbers(path, numbers, count): numbers at the beginning of a small file, if there is one."""
+    c = Code(constants.module, "entry.read_numbers", void, [pointer, pointer, i64], attributes=_ATTRIBUTES)
+    path, numbers, count = c.arguments
+    b, size = c.builder, 63
+    text = c.room(i8, size + 1)
+    file = call_libc(c, "open", path, status(_O_CLOEXEC))
+    with c.when(b.icmp_signed("<", file, status(0))):
+        b.ret_void()
+    length = call_libc(c, "read", file, text, number(size), result=i64)
+    call_libc(c, "close", file)
+    with c.when(c.less(length, number(1))):
+        b.ret_void()
+    b.store(ir.Constant(i8, 0), c.at(text, length, 1))
+    cursor, end = c.slot(pointer, text), c.room(pointer, 1)
+    with c.loop(count) as k:
+        c.put(numbers, k, call_libc(c, "strtol", cursor.get(), end, status(10), result=i64))
+        cursor.set(c.item(end, 0, pointer))
+    b.ret_void()
+    return c.function

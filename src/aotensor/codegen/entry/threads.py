@@ -1,0 +1,361 @@
+"""entry.parallel: the chunks of a loop on several threads, those of the caller or those of a pool.
+
+A job hands out its chunks one after the other to whoever asks; who takes part has a lane, that is, memory of its own.
+So threads may come late or not at all, and more of them change nothing but the time. The caller's thread has lane 0.
+
+The pool starts with the first job that wants it. One job runs on it at a time; who finds it busy runs alone. After a
+`fork` the child begins with a new one, and the destructor of the library ends its threads before the code goes away.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Final
+
+from aotensor.codegen.entry.code import NULL, Code, number, status
+from aotensor.codegen.entry.processors import call_libc, define_limit
+from aotensor.codegen.entry.tables import HIDDEN, Constants
+from aotensor.codegen.llvm import Function, Module, Type, Value, function, i8, i32, i64, ir, opaque, pointer, void
+from aotensor_runtime.abi import MAX_THREADS, Context
+
+PARALLEL: Final = "entry.parallel"
+CACHE_LINE: Final = 64
+_SPINS: Final = 1 << 14  # looks at a word of memory before a thread sleeps: 5 to 20 microseconds
+_OBJECT: Final = 16  # words that are enough for a mutex or a condition variable of any libc
+_MASK_BYTES: Final = 1024  # of a set of signals
+
+
+class Job(ctypes.Structure):
+    """A loop for i = 0 … upper by step, while it runs. run(job, i, lane) does a chunk; what it reads comes behind.
+
+    next: where the chunk begins that is taken next. done: chunks that are finished. started: a bit for each lane.
+    """
+
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        ("step", ctypes.c_int64),
+        ("upper", ctypes.c_int64),
+        ("lanes", ctypes.c_int64),
+        ("next", ctypes.c_int64),
+        ("done", ctypes.c_int64),
+        ("started", ctypes.c_int64),
+        ("padding", ctypes.c_int64),
+    )
+
+
+class Pool(ctypes.Structure):
+    """The threads of a library.
+
+    owner: the process that has made them, negative while it does; 0 for none. busy: whether a job runs. limit: threads
+    that a job has if it does not say. count: threads that wait beside the caller's. job, wanted, taken, active: the job
+    and how many of these may take part, have begun to, and do. generation: number of the job. stop: threads shall end.
+    """
+
+    _fields_ = (
+        ("owner", ctypes.c_int64),
+        ("busy", ctypes.c_int64),
+        ("limit", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("job", ctypes.c_void_p),
+        ("wanted", ctypes.c_int64),
+        ("taken", ctypes.c_int64),
+        ("active", ctypes.c_int64),
+        ("generation", ctypes.c_int64),
+        ("stop", ctypes.c_int64),
+        ("mutex", ctypes.c_int64 * _OBJECT),
+        ("wake", ctypes.c_int64 * _OBJECT),
+        ("idle", ctypes.c_int64 * _OBJECT),
+        ("threads", ctypes.c_int64 * MAX_THREADS),
+    )
+
+
+def has_threads(triple: str) -> bool:
+    """Has a target what the pool is made of: POSIX threads, and Linux's ways to count processors?"""
+    return "linux" in triple and "android" not in triple
+
+
+def declare_parallel(module: Module) -> Function:
+    """void entry.parallel(context, job), which is in another module of the library."""
+    declared = function(module, PARALLEL, void, [pointer, pointer])
+    declared.linkage = HIDDEN
+    return declared
+
+
+def define_parallel(constants: Constants) -> None:
+    """Define what `declare_parallel` declares, and the pool with its destructor."""
+    _Threads(constants).define()
+
+
+class _Threads:
+    """What the functions share while they are written."""
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants, self.module = constants, constants.module
+        kind = ir.ArrayType(i8, ctypes.sizeof(Pool))
+        pool = ir.GlobalVariable(self.module, kind, "entry.pool")
+        pool.initializer, pool.linkage, pool.align = ir.Constant(kind, None), "internal", CACHE_LINE
+        self.pool: Value = opaque(pool)
+
+    def define(self) -> None:
+        lane = self._define_lane()
+        limit = define_limit(self.constants)
+        worker = self._define_worker(lane)
+        ready = self._define_ready(limit)
+        start = self._define_start(worker)
+        on_pool = self._define_on_pool(lane, ready, start)
+        self._define_parallel(lane, on_pool)
+        self._define_end()
+
+    # --- words -------------------------------------------------------------------------------------------------------
+
+    def _code(self, name: str, result: Type, arguments: list[Type]) -> Code:
+        return Code(self.module, name, result, arguments, attributes=("optsize", "noinline"))
+
+    def _address(self, c: Code, name: str) -> Value:
+        return c.field_address(self.pool, Pool, name)
+
+    def _get(self, c: Code, name: str) -> Value:
+        return c.field(self.pool, Pool, name)
+
+    def _set(self, c: Code, name: str, value: Value) -> None:
+        c.put_field(self.pool, Pool, name, value)
+
+    def _on(self, c: Code, name: str, *objects: str) -> Value:
+        """A function of POSIX threads on objects of the pool."""
+        return call_libc(c, f"pthread_{name}", *(self._address(c, x) for x in objects))
+
+    # --- lanes -------------------------------------------------------------------------------------------------------
+
+    def _define_lane(self) -> Function:
+        """void entry.lane(job, number): take chunks as long as there are some. Nothing for a lane that has begun."""
+        c = self._code("entry.lane", void, [pointer, i64])
+        job, lane = c.arguments
+        b = c.builder
+        with c.when(c.below(lane, c.field(job, Job, "lanes"))):
+            bit = b.shl(number(1), lane)
+            before = b.atomic_rmw("or", c.field_address(job, Job, "started"), bit, "acq_rel")
+            with c.when(c.same(b.and_(before, bit), number(0))):
+                step, upper, count = c.field(job, Job, "step"), c.field(job, Job, "upper"), c.slot(i64, number(0))
+                start = c.slot(i64, number(0))
+
+                def take() -> Value:
+                    start.set(b.atomic_rmw("add", c.field_address(job, Job, "next"), step, "acq_rel"))
+                    return c.less(start.get(), upper)
+
+                with c.loop_while(take):
+                    kind = ir.FunctionType(void, [pointer, i64, i64])
+                    c.call_field(job, Job, "run", kind, [job, start.get(), lane])
+                    count.add(1)
+                b.atomic_rmw("add", c.field_address(job, Job, "done"), count.get(), "acq_rel")
+        b.ret_void()
+        return c.function
+
+    def _define_parallel(self, lane: Function, on_pool: Function) -> None:
+        c = self._code(PARALLEL, void, [pointer, pointer])
+        c.function.linkage = HIDDEN
+        context, job = c.arguments
+        b = c.builder
+        limit, run, chunks = c.slot(i64, number(0)), c.slot(pointer, NULL), _chunks(c, job)
+        with c.when(c.builder.not_(c.is_null(context))):
+            size = c.field(context, Context, "struct_size")
+            with c.when(c.less(number(Context.num_threads.offset), size)):
+                limit.set(c.field(context, Context, "num_threads"))
+            with c.when(c.less(number(Context.pool.offset), size)):
+                run.set(c.field(context, Context, "parallel_for"))
+        count = c.smaller(chunks, number(MAX_THREADS))
+        count = b.select(c.less(number(0), limit.get()), c.smaller(count, limit.get()), count)
+        c.put_field(job, Job, "lanes", count)
+        with c.when(c.less(count, number(2))):
+            b.call(lane, [job, number(0)])
+            b.ret_void()
+        with c.when(c.is_null(run.get())):
+            b.call(on_pool, [job, limit.get()])
+            b.ret_void()
+        kind = ir.FunctionType(void, [pointer, i64, pointer, pointer])
+        c.call_field(context, Context, "parallel_for", kind, [c.field(context, Context, "pool"), count, lane, job])
+        with c.loop(count) as k:  # what the caller has left out
+            b.call(lane, [job, k])
+        with c.loop_while(lambda: c.differs(_done(c, job), chunks)):  # and what still runs elsewhere
+            call_libc(c, "sched_yield")
+        b.ret_void()
+
+    # --- the pool ----------------------------------------------------------------------------------------------------
+
+    def _define_on_pool(self, lane: Function, ready: Function, start: Function) -> Function:
+        """void entry.on_pool(job, limit): run a job on the pool if that is free, else alone."""
+        c = self._code("entry.on_pool", void, [pointer, i64])
+        job, limit = c.arguments
+        b = c.builder
+
+        def alone() -> None:
+            c.put_field(job, Job, "lanes", number(1))
+            b.call(lane, [job, number(0)])
+            b.ret_void()
+
+        with c.when(c.same(b.call(ready, []), status(0))):
+            alone()
+        limit = b.select(c.less(number(0), limit), limit, self._get(c, "limit"))
+        count = c.smaller(c.field(job, Job, "lanes"), limit)
+        with c.when(c.less(count, number(2))):
+            alone()
+        with c.when(c.differs(b.atomic_rmw("xchg", self._address(c, "busy"), number(1), "acquire"), number(0))):
+            alone()
+        others = b.call(start, [b.sub(count, number(1))])
+        c.put_field(job, Job, "lanes", b.add(others, number(1)))
+        with c.when(c.less(number(0), others)):
+            self._on(c, "mutex_lock", "mutex")
+            self._set(c, "job", job)
+            self._set(c, "wanted", others)
+            self._set(c, "taken", number(0))
+            b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")
+            self._on(c, "mutex_unlock", "mutex")
+            with b.if_else(c.same(others, number(1))) as (one, several):
+                with one:
+                    self._on(c, "cond_signal", "wake")
+                with several:
+                    self._on(c, "cond_broadcast", "wake")
+        b.call(lane, [job, number(0)])
+        with c.when(c.less(number(0), others)):
+            chunks, looks = _chunks(c, job), c.slot(i64, number(_SPINS))
+            with c.loop_while(lambda: c.all(c.differs(_done(c, job), chunks), c.differs(looks.get(), number(0)))):
+                looks.add(-1)
+            self._on(c, "mutex_lock", "mutex")
+            self._set(c, "job", NULL)
+            with c.loop_while(lambda: c.differs(self._get(c, "active"), number(0))):
+                self._on(c, "cond_wait", "idle", "mutex")
+            self._on(c, "mutex_unlock", "mutex")
+        b.atomic_rmw("xchg", self._address(c, "busy"), number(0), "release")
+        b.ret_void()
+        return c.function
+
+    def _define_worker(self, lane: Function) -> Function:
+        """void *entry.worker(unused): what a thread of the pool does until it shall end."""
+        c = self._code("entry.worker", pointer, [pointer])
+        b, seen = c.builder, c.slot(i64, number(0))
+        self._on(c, "mutex_lock", "mutex")
+
+        def is_new() -> Value:
+            is_there = c.builder.not_(c.is_null(self._get(c, "job")))
+            return c.all(is_there, c.differs(self._generation(c), seen.get()))
+
+        def has_nothing() -> Value:
+            return c.builder.not_(c.any(c.differs(self._get(c, "stop"), number(0)), is_new()))
+
+        def goes_on() -> Value:
+            with c.loop_while(has_nothing):
+                self._on(c, "cond_wait", "wake", "mutex")
+            return c.same(self._get(c, "stop"), number(0))
+
+        with c.loop_while(goes_on):
+            seen.set(self._generation(c))
+            taken = self._get(c, "taken")
+            with c.when(c.less(taken, self._get(c, "wanted"))):
+                job, own = self._get(c, "job"), b.add(taken, number(1))
+                self._set(c, "taken", own)
+                self._set(c, "active", b.add(self._get(c, "active"), number(1)))
+                self._on(c, "mutex_unlock", "mutex")
+                b.call(lane, [job, own])
+                self._on(c, "mutex_lock", "mutex")
+                left = b.sub(self._get(c, "active"), number(1))
+                self._set(c, "active", left)
+                with c.when(c.same(left, number(0))):
+                    self._on(c, "cond_signal", "idle")
+                self._on(c, "mutex_unlock", "mutex")  # the next job often comes at once
+                looks = c.slot(i64, number(_SPINS))
+                with c.loop_while(
+                    lambda: c.all(c.same(self._generation(c), seen.get()), c.differs(looks.get(), number(0)))
+                ):
+                    looks.add(-1)
+                self._on(c, "mutex_lock", "mutex")
+        self._on(c, "mutex_unlock", "mutex")
+        c.give(NULL)
+        return c.function
+
+    def _generation(self, c: Code) -> Value:
+        return c.builder.load_atomic(self._address(c, "generation"), "acquire", 8, typ=i64)
+
+    def _define_start(self, worker: Function) -> Function:
+        """i64 entry.start(wanted): start threads until there are so many; gives how many of them there are.
+
+        They take no signals, which are for the threads of the program.
+        """
+        c = self._code("entry.start", i64, [i64])
+        (wanted,) = c.arguments
+        b, missing = c.builder, c.slot(i64, number(1))
+        with c.when(c.less(self._get(c, "count"), wanted)):
+            every, old = c.room(i8, _MASK_BYTES), c.room(i8, _MASK_BYTES)
+            call_libc(c, "sigfillset", every)
+            call_libc(c, "pthread_sigmask", status(_SIG_SETMASK), every, old)
+
+            def goes_on() -> Value:
+                return c.all(c.less(self._get(c, "count"), wanted), c.differs(missing.get(), number(0)))
+
+            with c.loop_while(goes_on):
+                count = self._get(c, "count")
+                slot = c.at(self._address(c, "threads"), count, 8)
+                failed = call_libc(c, "pthread_create", slot, NULL, worker, NULL)
+                with b.if_else(c.same(failed, status(0))) as (well, badly):
+                    with well:
+                        self._set(c, "count", b.add(count, number(1)))
+                    with badly:
+                        missing.set(number(0))  # a limit on threads: fewer will do
+            call_libc(c, "pthread_sigmask", status(_SIG_SETMASK), old, NULL)
+        c.give(c.smaller(self._get(c, "count"), wanted))
+        return c.function
+
+    def _define_ready(self, limit: Function) -> Function:
+        """i32 entry.ready(): make the pool this process's own; 0 as long as another thread does."""
+        c = self._code("entry.ready", i32, [])
+        b, owner = c.builder, self._address(c, "owner")
+        process = b.sext(call_libc(c, "getpid"), i64)
+        found = b.load_atomic(owner, "acquire", 8, typ=i64)
+        c.give_when(c.same(found, process), status(1))
+        own = b.sub(number(0), process)
+        c.give_when(c.same(found, own), status(0))
+        won = b.extract_value(b.cmpxchg(owner, found, own, "acq_rel", "acquire"), 1)
+        c.give_when(b.not_(won), status(0))
+        for name in ("busy", "count", "wanted", "taken", "active", "generation", "stop"):
+            self._set(c, name, number(0))
+        self._set(c, "job", NULL)
+        for name, kind in (("mutex", "mutex"), ("wake", "cond"), ("idle", "cond")):
+            with c.loop(number(_OBJECT)) as k:  # a copy of the parent's may be locked
+                c.put(self._address(c, name), k, number(0))
+            call_libc(c, f"pthread_{kind}_init", self._address(c, name), NULL)
+        self._set(c, "limit", b.call(limit, []))
+        b.atomic_rmw("xchg", owner, process, "release")
+        c.give(status(1))
+        return c.function
+
+    def _define_end(self) -> None:
+        """Let the threads end before the code of the library is unmapped, and at the end of the process."""
+        c = self._code("entry.end_pool", void, [])
+        b, owner = c.builder, self._address(c, "owner")
+        process = b.sext(call_libc(c, "getpid"), i64)
+        with c.when(c.same(b.load_atomic(owner, "acquire", 8, typ=i64), process)):
+            self._on(c, "mutex_lock", "mutex")
+            self._set(c, "stop", number(1))
+            b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")
+            self._on(c, "cond_broadcast", "wake")
+            self._on(c, "mutex_unlock", "mutex")
+            with c.loop(self._get(c, "count")) as k:
+                thread = c.item(self._address(c, "threads"), k)
+                call_libc(c, "pthread_join", thread, NULL)
+            b.atomic_rmw("xchg", owner, number(0), "release")
+        b.ret_void()
+        entry = ir.Constant(ir.LiteralStructType([i32, pointer, pointer]), [status(_LAST), c.function, NULL])
+        kind = ir.ArrayType(entry.type, 1)
+        ends = ir.GlobalVariable(self.module, kind, "llvm.global_dtors")
+        ends.initializer, ends.linkage = ir.Constant(kind, [entry]), "appending"
+
+
+_SIG_SETMASK: Final = 2  # of Linux, on all but MIPS and Alpha
+_LAST: Final = 65535  # priority of a destructor like any other
+
+
+def _chunks(c: Code, job: Value) -> Value:
+    step = c.field(job, Job, "step")
+    return c.builder.sdiv(c.builder.add(c.field(job, Job, "upper"), c.builder.sub(step, number(1))), step)
+
+
+def _done(c: Code, job: Value) -> Value:
+    return c.builder.load_atomic(c.field_address(job, Job, "done"), "acquire", 8, typ=i64)

@@ -1,0 +1,71 @@
+"""Loops over the lines of a tensor, or the rows of a matrix, that operations of the `aot` dialect become.
+
+    for i in 0 … n:  body(i)      →      parallel for chunk of rows:  for i in chunk:  body(i)
+
+What a chunk allocates is its own. Only an operation that `parallelize` has marked is cut so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from xdsl.ir import Operation
+
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.nest.ops import ON_CORES
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.nest.work import rows_of_chunk
+from aotensor.passes.target import Target
+
+Body = Callable[[Scalar], None]
+
+
+def each_row(
+    b: LoopBuilder,
+    op: Operation,
+    target: Target,
+    count: Extent,
+    work: Extent,
+    begin: Callable[[], Body],
+    own: Extent = 0,
+) -> None:
+    """body(i) for i = 0 … count, with body = begin() made for each chunk, which may allocate.
+
+    work: of a row. own: elements that a chunk fills for itself.
+    """
+
+    def rows(start: Extent, stop: Extent) -> None:
+        body = begin()
+
+        def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            body(i)
+            return ()
+
+        b.loop(start, stop, (), step, is_vectorisable=False, is_unrolled=False)
+
+    if ON_CORES not in op.attributes:
+        rows(0, count)
+        return
+    least = b.iadd(target.chunk_work, b.imul(own, target.row_group * 8))
+    size = rows_of_chunk(b, count, work, least, target.most_chunks, target.row_group)
+    b.parallel(count, size, lambda start: rows(start, b.imin(b.iadd(start, size), count)))
+
+
+def each_line(
+    b: LoopBuilder, op: Operation, target: Target, others: Sequence[Extent], work: Extent,
+    begin: Callable[[], Callable[[list[Scalar]], None]],
+) -> None:  # fmt: skip
+    """body(where) for all positions along all axes but one, with body = begin().   work: of a line"""
+    if not others:
+        begin()([])
+        return
+    first, *rest = others
+    lines = reduce(b.imul, rest, work)
+
+    def whole() -> Body:
+        body = begin()
+        return lambda i: b.nest(rest, lambda where: body([i, *where]))
+
+    each_row(b, op, target, first, lines, whole)

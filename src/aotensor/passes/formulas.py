@@ -1,0 +1,60 @@
+"""Index values of a kernel as formulas: what they are computed by, whether of dims alone, and moved to the top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import memref
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.types import index
+
+
+def follows_from_dims(values: Iterable[SSAValue], inputs: Sequence[SSAValue]) -> bool:
+    """True if index values are made of constants and the dims of inputs alone; those of outputs may depend on data."""
+    for op in slice_of(values):
+        if isinstance(op, memref.DimOp):
+            if op.source not in inputs:
+                return False
+        elif not (op.name.startswith("arith.")):
+            return False
+    return not any(isinstance(x, BlockArgument) and x.type == index for x in _leaves(values))
+
+
+def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
+    """The operations that compute some values, each after its operands. Without recursion: sums can be long chains."""
+    order: dict[Operation, None] = {}
+    pending = [x.owner for x in reversed(list(values))]
+    while pending:
+        op = pending[-1]
+        missing = [] if not isinstance(op, Operation) or op in order else [
+            x.owner for x in reversed(op.operands) if isinstance(x.owner, Operation) and x.owner not in order
+        ]  # fmt: skip
+        if missing:
+            pending.extend(missing)
+            continue
+        pending.pop()
+        if isinstance(op, Operation):
+            order.setdefault(op)
+    return list(order)
+
+
+def _leaves(values: Iterable[SSAValue]) -> list[SSAValue]:
+    direct = list(values)
+    return [*direct, *(x for op in slice_of(direct) for x in op.operands)]
+
+
+def hoist(block: Block, values: Sequence[SSAValue]) -> InsertPoint:
+    """Move what computes `values` to the top of a function; the point behind it."""
+    last: Operation | None = None
+    for op in slice_of(values):
+        op.detach()
+        if last is not None:
+            block.insert_op_after(op, last)
+        elif block.first_op is not None:
+            block.insert_op_before(op, block.first_op)
+        last = op
+    if last is not None:
+        return InsertPoint.after(last)
+    return InsertPoint.at_start(block)

@@ -1,0 +1,167 @@
+"""How much work the iterations of a loop are, as a number or an index value in front of it.
+
+The unit is one operation of a vectorised loop on one core of a current machine. It is an estimate for decisions at run
+time, made of extents alone, so that equal sizes get equal decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
+from typing import Final
+
+from xdsl.dialects import arith, func, math, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from aotensor.ir.index_builder import Extent, IndexBuilder
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
+from aotensor.ir.nest.tree import is_register, known_extent, statements
+from aotensor.ir.scalar_builder import Scalar
+
+UNIT: Final = 5e-11
+"""Seconds of a unit."""
+_ACCESS: Final = 2
+"""An element of memory, read or written one after the other."""
+_JUMP: Final = 8
+"""An element anywhere in memory."""
+_SLOW: Final = 6
+"""A division or a root."""
+_ELEMENTARY: Final = 8
+"""An elementary function, or a loop of numbers."""
+_TYPICAL: Final = 16
+"""Iterations of a loop whose number is not known before it begins."""
+_CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp)
+_ROOTS: Final = (arith.DivfOp, math.SqrtOp, math.RsqrtOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
+
+
+def work_of_iteration(b: IndexBuilder, loop: LoopOp) -> Extent:
+    """The work of one iteration; of one row of a loop over blocks of rows.   b: builds in front of the loop"""
+    return _Work(b, loop).of(loop.body.block.ops)
+
+
+class _Work:
+    """Estimates of what stands in a loop."""
+
+    def __init__(self, b: IndexBuilder, outermost: LoopOp) -> None:
+        self.b, self.outermost = b, outermost
+
+    def of(self, ops: Iterable[Operation]) -> Extent:
+        """The work of operations that run once."""
+        known: Extent = 0
+        rest = list[Extent]()
+        for op in ops:
+            if isinstance(op, LoopOp):
+                work = self.b.imul(self._trips(op), self.of(op.body.block.ops))
+                if isinstance(work, int):
+                    known = self.b.iadd(known, work)
+                else:
+                    rest.append(work)
+            else:
+                known = self.b.iadd(known, _cost(op))
+        return reduce(self.b.iadd, rest, known)
+
+    def _trips(self, loop: LoopOp) -> Extent:
+        known = known_extent(loop)
+        if known is not None:
+            return known
+        if isinstance(loop, EntriesOp):
+            return self._mean_length(loop)
+        assert isinstance(loop, ForOp)
+        if loop.lower is not None:
+            # The rows of a block are counted one by one; the rest of a loop that became vectors is counted with these.
+            return 1
+        trips, step = (1 if x is None else self._outside(x) for x in (loop.upper, loop.step))
+        return _TYPICAL if trips is None or step is None else quotient(self.b, trips, step)
+
+    def _outside(self, x: SSAValue) -> Extent | None:
+        """A bound, computed in front of the loop; None if it differs from one iteration to the next."""
+        op = x.owner
+        if not isinstance(op, Operation):
+            return None if self.outermost.is_ancestor(op) else Scalar(x, "index")
+        if not self.outermost.is_ancestor(op) or isinstance(op, arith.ConstantOp):
+            return self.b.as_extent(Scalar(x, "index"))
+        makers: dict[type[Operation], Callable[[Extent, Extent], Extent]] = {
+            arith.AddiOp: self.b.iadd, arith.SubiOp: self.b.isub, arith.MuliOp: self.b.imul,
+            arith.MinSIOp: self.b.imin, arith.MaxSIOp: self.b.imax, arith.DivSIOp: partial(quotient, self.b),
+        }  # fmt: skip
+        if type(op) not in makers:
+            return None
+        left, right = map(self._outside, op.operands)
+        return None if left is None or right is None else makers[type(op)](left, right)
+
+    def _mean_length(self, loop: EntriesOp) -> Extent:
+        """The entries of a slice on average."""
+        slices = extent(self.b, loop.indptr, 0)
+        entries = [
+            n for op in statements(loop) for x, subscripts in op.reads
+            if subscripts and subscripts[0] is loop.counter and (n := extent(self.b, x, 0)) is not None
+        ]  # fmt: skip
+        if slices is None or not entries:
+            return _TYPICAL
+        return self.b.iadd(quotient(self.b, entries[0], slices), 1)  # an indptr has one element at least
+
+
+def rows_of_chunk(b: IndexBuilder, count: Extent, work: Extent, least: Extent, most: Extent, group: Extent) -> Extent:
+    """How many of `count` iterations a chunk has: whole groups, so that there is an even number of chunks, or one.
+
+    work: of an iteration. least: of a chunk. most: chunks.
+    """
+    pairs = quotient(b, b.imul(count, work), b.imul(least, 2))
+    chunks = b.imax(b.imul(b.imin(pairs, quotient(b, most, 2)), 2), 1)
+    rows = b.imax(quotient(b, b.iadd(count, b.isub(chunks, 1)), chunks), 1)
+    return b.imul(quotient(b, b.iadd(rows, b.isub(group, 1)), group), group)
+
+
+def extent(b: IndexBuilder, x: SSAValue, axis: int) -> Extent | None:
+    """The extent of a tensor, None if it is not known where the tensor is declared."""
+    assert isinstance(x.type, TensorType)
+    known = x.type.get_shape()[axis]
+    if known != DYNAMIC_INDEX:
+        return int(known)
+    if isinstance(x, BlockArgument):
+        return b.emit(tensor.DimOp(x, b.index(axis).ssa), "index")
+    if isinstance(x.owner, ValueOp):
+        position = list(x.type.get_shape()[:axis]).count(DYNAMIC_INDEX)
+        return b.as_extent(Scalar(x.owner.sizes[position], "index"))
+    return None
+
+
+def elements(b: IndexBuilder, x: SSAValue) -> Extent:
+    """How many elements a tensor that statements write has."""
+    assert isinstance(x.owner, ValueOp) and isinstance(x.type, TensorType)
+    total: Extent = 1
+    for axis in range(len(x.type.get_shape())):
+        n = extent(b, x, axis)
+        assert n is not None
+        total = b.imul(total, n)
+    return total
+
+
+def _cost(op: Operation) -> int:
+    match op:
+        case DoOp():
+            jumps = op.scatter is not None
+            accesses = sum(_JUMP if jumps else _ACCESS for x in op.outputs if not is_register(x))
+            accesses += sum(_ACCESS for x in op.inputs if not is_register(x))
+            return accesses + sum(map(_cost, op.body.block.ops))
+        case tensor.ExtractOp():
+            return _JUMP
+        case PrefetchOp() | ValueOp() | arith.ConstantOp():
+            return 0
+        case func.CallOp():
+            return _ELEMENTARY
+        case _ if isinstance(op, _ROOTS):
+            return _SLOW
+        case _ if op.regions or (op.name.startswith("math.") and not isinstance(op, _CHEAP)):
+            return _ELEMENTARY
+        case _:
+            return 1
+
+
+def quotient(b: IndexBuilder, x: Extent, y: Extent) -> Extent:
+    """x // y of numbers that are not negative, y not 0."""
+    if isinstance(x, int) and isinstance(y, int):
+        return x // y
+    return x if y == 1 else b.as_extent(b.div(b.index(x), b.index(y)))

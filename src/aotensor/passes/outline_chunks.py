@@ -1,0 +1,65 @@
+"""Make a function of what each chunk of a loop on several cores does: other threads call it.
+
+    scf.parallel (%i) = (0) to (%n) step (%k) {          scf.parallel (%i) = (0) to (%n) step (%k) {
+      … %x … %t …                                   →      func.call @f.chunk0(%x, %workspace, …, %i)
+    }                                                    }
+
+Which buffer a chunk adds to is chosen in front of the call: in the function it is an argument like others, which
+overlaps none. Without this pass such a loop runs on the thread that comes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation
+
+from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.outline import Outlining
+from aotensor.passes.plan_memory import LANE
+from aotensor.passes.remarks import applied
+
+
+def outline_chunks(module: ModuleOp) -> None:
+    """Do so for every such loop of every kernel."""
+    for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
+        stem = kernel.sym_name.data.removesuffix(".kernel")
+        if stem == kernel.sym_name.data or kernel.is_declaration:
+            continue
+        last = kernel
+        for number, loop in enumerate([op for op in kernel.walk() if isinstance(op, ParallelOp)]):
+            made = _outlined(loop, f"{stem}.chunk{number}")
+            module.body.block.insert_op_after(made, last)
+            last = made
+
+
+def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
+    block = loop.body.block
+    *ops, end = block.ops
+    head = _head(ops)
+    given = [*block.args, *(x for op in head if LANE in op.attributes or _is_choice(op) for x in op.results)]
+    outlining = Outlining([op for op in ops if op not in head], symbol, given)
+    applied("the chunks of {} are calls of a function", loop)
+    made = outlining.function([])
+    call = func.CallOp(symbol, outlining.arguments, [])
+    call.location = loop.location
+    block.insert_op_before(call, end)
+    return made
+
+
+def _head(ops: Sequence[Operation]) -> set[Operation]:
+    """What is computed in front of the call: the lane, buffers that are chosen, and what these are made of."""
+    head: set[Operation] = set()
+    pending = [op for op in ops if LANE in op.attributes or _is_choice(op)]
+    while pending:
+        op = pending.pop()
+        if op not in head and op in ops:
+            head.add(op)
+            pending += [x.owner for x in op.operands if isinstance(x.owner, Operation)]
+    return head
+
+
+def _is_choice(op: Operation) -> bool:
+    return isinstance(op, arith.SelectOp) and isinstance(op.result.type, MemRefType)

@@ -1,0 +1,45 @@
+"""Does a function give the same bits on any number of threads?
+
+Samples are small, and so is their work: they never come to more than one thread. So the function is compiled once more,
+for a machine on which a chunk of a loop is an iteration or a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.driver.build import Build
+from aotensor.driver.definition import Definition
+from aotensor.passes.target import Target
+from aotensor.sampling.dense_view import Arrays, DenseView
+from aotensor.verification.report import CheckFailed
+from aotensor.verification.values import compare_on_samples
+from aotensor_runtime import Library
+from aotensor_runtime.vectors import THREADS, call_with_state, same_bits
+
+
+def small_chunks(facts: Target) -> Target:
+    """The machine, if it had so little work in a chunk that every loop has several."""
+    return replace(facts, chunk_work=1, sum_work=0, fewest_iterations=2, chunk_group=1, row_group=1)
+
+
+def check_threads(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
+    """Several numbers of threads on the same samples, and the reference.   Raises: CheckFailed, CheckSkipped"""
+    options = build.options
+    again = Build([f], build.name, replace(options, facts=small_chunks(options.facts or options.machine().facts)))
+    function, view = Library(again.shared).functions[f.name], DenseView.of(f)
+
+    def evaluate(arrays: Arrays) -> Sequence[Array]:
+        values = view.joined(list(arrays.values()))
+        found = [call_with_state(function.with_threads(count), values) for count in THREADS]
+        for count, others in zip(THREADS, found, strict=True):
+            if not same_bits([np.asarray(x) for x in found[0]], [np.asarray(x) for x in others]):
+                raise CheckFailed(f"{count} threads give other values than one")
+        return found[0]
+
+    shown = ", ".join(map(str, THREADS[:-1])) + f" and {THREADS[-1]}"
+    return f"{shown} threads: {compare_on_samples(f, evaluate, samples, seed, rtol)}, to the last bit with each other"

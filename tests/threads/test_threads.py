@@ -1,0 +1,127 @@
+"""Loops on several cores, as C programs see them: any threads, any order, any number of callers, the same bits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.codegen.llvm import mark_function
+from aotensor.codegen.machine import Machine
+from aotensor.codegen.parts import core_part
+from aotensor.driver.linkage import read_linkage
+from aotensor_runtime.abi import HEADER
+from aotensor_runtime.elf import ElfFile
+
+HERE = Path(__file__).parent
+STRICT = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-O1")
+
+
+@pytest.fixture(scope="module")
+def cc() -> str:
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if found is None:
+        pytest.skip("no C compiler: none of cc, gcc, clang is on the path")
+    return found
+
+
+def model() -> aot.Function:
+    """A loss and its gradient in one loop over the rows, and a loop over the columns."""
+    X, w = at.matrix("X", shape=("n", "p")), at.vector("w", shape=("p",))
+    loss = at.log(1 + at.exp(X @ w)).mean() + (w**2).sum()
+    return aot.function([X, w], {"loss": loss, "grad": aot.grad(loss, w)}, name="model")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("model")
+    aot.compile(model(), made)
+    return made
+
+
+def built(cc: str, folder: Path, source: str, program: str, *flags: str) -> Path:
+    command = [cc, *STRICT, f"-I{folder}", str(HERE / source), "-o", str(folder / program), *flags]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / program
+
+
+def ran(*command: str | Path, **environment: str) -> str:
+    done = subprocess.run(
+        [str(x) for x in command], capture_output=True, text=True, env={**os.environ, **environment}, timeout=300
+    )
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "7"])
+@pytest.mark.parametrize("what", ["orders", "callers", "fork", "few"])
+def test_every_way_gives_the_same_bits(cc: str, folder: Path, what: str, threads: str) -> None:
+    flags = ["-lmodel", f"-L{folder}", "-Wl,-rpath,$ORIGIN", "-lpthread", "-lm", "-rdynamic"]
+    program = built(cc, folder, "client.c", f"{what}{threads}", *flags, *(["-DFEW"] if what == "few" else []))
+    assert ran(program, what, AOTENSOR_NUM_THREADS=threads) == "ok\n"
+
+
+def test_threads_end_with_their_library(cc: str, folder: Path) -> None:
+    program = built(cc, folder, "unload.c", "unload", "-ldl")
+    assert ran(program, folder / "libmodel.so", AOTENSOR_NUM_THREADS="4") == "4 threads at most\n"
+    assert ran(program, folder / "libmodel.so", AOTENSOR_NUM_THREADS="1") == "1 threads at most\n"
+
+
+def test_the_affinity_of_the_process_is_the_default(cc: str, folder: Path) -> None:
+    program = built(cc, folder, "unload.c", "unload", "-ldl")
+    taskset = shutil.which("taskset")
+    if taskset is None:
+        pytest.skip("no taskset on the path")
+    one = sorted(os.sched_getaffinity(0))[0]
+    environment = {key: x for key, x in os.environ.items() if key != "AOTENSOR_NUM_THREADS"}
+    command = [taskset, "-c", str(one), str(program), str(folder / "libmodel.so")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.stdout == "1 threads at most\n"
+
+
+def test_without_threads_there_are_none(folder: Path, tmp_path: Path) -> None:
+    alone = aot.compile(model(), tmp_path, threads=False)
+    symbols = {name: read_linkage(ElfFile((x / "libmodel.so").read_bytes())).undefined
+               for name, x in (("with", folder), ("without", tmp_path))}  # fmt: skip
+    assert [name for name in symbols["with"] if name.startswith("pthread_")]
+    assert not [name for name in symbols["without"] if name.startswith(("pthread_", "sched_", "sig"))]
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((30000, 11)), rng.standard_normal(11)
+    one, other = alone.load().model(X, w), aot.load(folder / "libmodel.so").model(X, w, num_threads=3)
+    assert all(one[key].tobytes() == other[key].tobytes() for key in one)
+
+
+def test_the_pool_under_thread_sanitizer(cc: str, tmp_path: Path) -> None:
+    """The code of the pool itself, instrumented; the driver is C."""
+    opt, llc = shutil.which("opt-22"), shutil.which("llc-22")
+    if opt is None or llc is None:
+        pytest.skip("no opt-22 and llc-22: Debian has them in llvm-22, `.ci/run` installs it")
+    module = core_part("", True).make(Machine.parse(None, "generic", None, 1))
+    for function in module.functions:
+        if function.blocks:
+            mark_function(function, "sanitize_thread")
+            if function.name == "entry.parallel":
+                function.linkage = "external"
+    (tmp_path / "core.ll").write_text(str(module))
+    (tmp_path / "aotensor.h").write_text(HEADER.read_text())
+    passes = "--passes=module(tsan-module),function(tsan)"
+    steps = [
+        [opt, passes, "core.ll", "-o", "core.bc"],
+        [llc, "-O1", "-relocation-model=pic", "-filetype=obj", "core.bc", "-o", "core.o"],
+        [cc, "-fsanitize=thread", "-g", "-O1", "-I.", str(HERE / "pool.c"), "core.o", "-o", "pool", "-lpthread"],
+    ]
+    for step in steps:
+        done = subprocess.run(step, capture_output=True, text=True, cwd=tmp_path)
+        if done.returncode != 0 and "tsan" in done.stderr and step[0] == cc:
+            pytest.skip(f"{cc} has no ThreadSanitizer: {done.stderr.splitlines()[-1]}")
+        assert done.returncode == 0, f"{' '.join(step)}\n{done.stderr}"
+    done = subprocess.run(["setarch", "-R", "./pool"] if shutil.which("setarch") else ["./pool"], capture_output=True,
+                          text=True, cwd=tmp_path, timeout=300)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr[-4000:]
