@@ -1,0 +1,229 @@
+"""`aotensor bench`: time per call of a model's or a library's functions, beside what the machine can do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from aotensor.driver.build import Build
+from aotensor.driver.recipe import Options
+from aotensor.sampling.agreement import absolute_tolerance, disagreement
+from aotensor_cli.benching.clock import Timing, timed
+from aotensor_cli.benching.inputs import dims_of, make_inputs, parse_sizes
+from aotensor_cli.benching.limits import Limits, measured_limits
+from aotensor_cli.benching.work import bytes_of, flops_of
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.model import load_model
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
+from aotensor_cli.reading.library import is_library, naming, read_library, split_name
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
+from aotensor_runtime import Library, LibraryFunction
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function on inputs of some sizes, on so many threads.   other: the time of the library to compare with"""
+
+    function: str
+    dims: Mapping[str, int]
+    threads: int
+    time: Timing
+    bytes: int
+    flops: float | None
+    is_exact: bool
+    limits: Limits | None
+    other: Timing | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Of the machine's limit: how much of the time is needed at least."""
+        if self.limits is None:
+            return None
+        return self.limits.least_seconds(self.bytes, self.flops or 0.0) / self.time.median
+
+    def to_json(self) -> dict[str, Any]:
+        limits = self.limits and {"bytes_per_second": self.limits.bandwidth, "flops_per_second": self.limits.flops}
+        found = {
+            "function": self.function, "sizes": dict(self.dims), "threads": self.threads, "seconds": vars(self.time),
+            "bytes": self.bytes, "flops": self.flops, "flops_are_all": self.is_exact, "limits": limits,
+            "share_of_limit": self.share,
+        }  # fmt: skip
+        return found if self.other is None else found | {"compared": vars(self.other)}
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["bench"])
+@click.argument("subject", metavar="MODEL|LIBRARY")
+@click.option("--sizes", metavar="n=1000,p=100", multiple=True, help="Extents of dims; may be repeated. Default: 1000.")
+@click.option("--threads", metavar="1,2", help="Numbers of threads. Default: 1, and all that there are.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.01),
+    default=1.0,
+    show_default=True,
+    help="For each function, size and number.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the inputs.")
+@click.option("--limits/--no-limits", default=True, help="Measure what the machine can do, for the share of it.")
+@click.option(
+    "--compare", metavar="LIBRARY", type=click.Path(path_type=Path),
+    help="Another library with the same functions: they take turns, outputs are compared first.",
+)  # fmt: skip
+@json_option
+@debug_option
+def command(
+    subject: str, sizes: tuple[str, ...], threads: str | None, seconds: float, seed: int, limits: bool,
+    compare: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Measure the time per call, beside what the machine can do.
+
+    Each function of a model or a library is called on inputs of given sizes, on bound arrays, as in a loop. GB/s counts
+    every input and output once, GFLOP/s the operations of the formula that the library carries. The limit is that of
+    the roofline model, by a stream and by multiply-adds that are measured here. Inputs are random: floats from 0.1 to
+    0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is 1 if outputs differ.
+    """
+    library = _library(subject)
+    counts = _threads(threads)
+    other = _loaded(compare) if compare is not None else None
+    wanted = [parse_sizes(text) for text in sizes] or [{}]
+    chosen = _chosen(library, subject)
+    shared = {name for f in chosen for name in dims_of(f.spec, {})}
+    for one in wanted:
+        unknown = [name for name in one if name not in shared]
+        if unknown:
+            known = f"the dims are {', '.join(sorted(shared)) or 'all known'}"
+            raise Refusal(f"no function has a dim {unknown[0]}", similar(unknown[0], shared) or known)
+    found: dict[int, Limits] = {}
+    if limits:
+        with progress("measuring the machine"), without_remarks():
+            found = measured_limits(counts, 0.2)
+    rows: list[Row] = []
+    for f in chosen:
+        for one in wanted:
+            sizes_of_f = {name: n for name, n in one.items() if name in dims_of(f.spec, {})}
+            with progress(f"running {f.spec.name}"):
+                measured = _measured(library, f, sizes_of_f, counts, seconds, seed, found, other)
+            if measured is None:
+                return Exit.WRONG
+            rows += measured
+    if as_json:
+        show_json({"rows": [row.to_json() for row in rows]})
+    else:
+        _show(rows, found)
+    return Exit.DONE
+
+
+def _library(subject: str) -> Library:
+    path, _ = split_name(subject)
+    if is_library(path):
+        return _loaded(path)
+    functions = load_model(subject).functions
+    build = Build(list(functions), None, Options())
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
+        return Library(build.shared)
+
+
+def _loaded(path: Path) -> Library:
+    with naming(path):
+        return Library(read_library(path))
+
+
+def _chosen(library: Library, subject: str) -> list[LibraryFunction]:
+    _, name = split_name(subject)
+    names = list(library.functions)
+    if name is not None and name not in names:
+        raise Refusal(f"there is no function {name}", similar(name, names) or f"it has {', '.join(names)}")
+    return [f for key, f in library.functions.items() if name in (None, key)]
+
+
+def _threads(text: str | None) -> list[int]:
+    if text is None:
+        return sorted({1, len(os.sched_getaffinity(0))})
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and 1 <= int(part) <= 1024 for part in parts):
+        raise Refusal(f"--threads {text!r} is not understood", "write numbers of threads, such as 1,2")
+    return list(dict.fromkeys(map(int, parts)))
+
+
+def _measured(
+    library: Library, f: LibraryFunction, sizes: Mapping[str, int], counts: Sequence[int], seconds: float, seed: int,
+    limits: Mapping[int, Limits], other: Library | None,
+) -> list[Row] | None:  # fmt: skip
+    """A row for each number of threads; None if the other library gives other values."""
+    dims = dims_of(f.spec, sizes)
+    inputs = make_inputs(f, dims, seed)
+    bound: dict[Any, Any] = {("ours", count): f.bind(**inputs, num_threads=count) for count in counts}
+    for call in bound.values():
+        call()
+    if other is not None:
+        if f.spec.name not in other.functions:
+            raise Refusal(f"the library to compare with has no function {f.spec.name}")
+        for count in counts:
+            bound["other", count] = other.functions[f.spec.name].bind(**inputs, num_threads=count)
+            bound["other", count]()
+        if not _agree(bound["ours", counts[0]], bound["other", counts[0]]):
+            return None
+    times = timed(bound, seconds)
+    first = bound["ours", counts[0]]
+    total = bytes_of([*first.inputs.values(), *first.outputs.values()])
+    flops, is_exact = flops_of(library, f.spec.name, dims)
+    return [
+        Row(f.spec.name, dims, count, times["ours", count], total, flops, is_exact, limits.get(count),
+            times.get(("other", count)))
+        for count in counts
+    ]  # fmt: skip
+
+
+def _agree(ours: Any, other: Any) -> bool:
+    for name, x in ours.outputs.items():
+        found, expected = (_values(values.get(name)) for values in (ours.outputs, other.outputs))
+        tolerance = absolute_tolerance(expected, 1e-4 if x.dtype == np.float32 else 1e-7)
+        problem = disagreement(found, expected, tolerance)
+        if problem is not None:
+            talk(f"{ours.spec.name}: {name} differs from the other library: {problem}")
+            return False
+    return True
+
+
+def _values(x: Any) -> Any:
+    return np.asarray(x.data if hasattr(x, "indptr") else x)
+
+
+def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:
+    headers = ["function", "sizes", "threads", "time", "spread", "GB/s", "GFLOP/s", "of limit"]
+    is_compared = any(row.other is not None for row in rows)
+    table = [_cells(row) for row in rows]
+    show_table([*headers, "compared"] if is_compared else headers, table, wrap=sys.stdout.isatty())
+    for count, found in limits.items():
+        rates = f"{found.bandwidth / 1e9:.1f} GB/s, {found.flops / 1e9:.1f} GFLOP/s"
+        show(f"limit, {count} thread{'s' * (count > 1)}: {rates}")
+
+
+def _cells(row: Row) -> list[str]:
+    time = row.time
+    rate = "-" if row.flops is None else f"{'' if row.is_exact else '> '}{row.flops / time.median / 1e9:.2f}"
+    cells = [
+        row.function,
+        ", ".join(f"{name}={n}" for name, n in row.dims.items()) or "-",
+        str(row.threads),
+        _seconds(time.median),
+        f"{_seconds(time.low)} to {_seconds(time.high)}",
+        f"{row.bytes / time.median / 1e9:.2f}",
+        rate,
+        "-" if row.share is None else f"{100 * row.share:.0f} %",
+    ]
+    return cells if row.other is None else [*cells, f"{row.other.median / time.median:.2f} x as long"]
+
+
+def _seconds(time: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if time * factor >= 1:
+            return f"{time * factor:.3g} {unit}"
+    return f"{time * 1e9:.3g} ns"

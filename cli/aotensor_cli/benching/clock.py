@@ -1,0 +1,47 @@
+"""Time per call: contenders take turns, so that what else runs on the machine meets all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
+
+_TURN: Final = 0.002
+"""Seconds of a turn, at least: the clock and the loop are next to nothing beside it."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds per call: the shortest, the median, and those that a tenth of the turns are below, and above."""
+
+    best: float
+    median: float
+    low: float
+    high: float
+    turns: int
+
+
+def timed(calls: Mapping[Any, Callable[[], object]], seconds: float) -> dict[Any, Timing]:
+    """Every contender for about so many seconds."""
+    loops = {
+        name: max(1, int(_TURN / max(min(_turn(call, 1) for _ in range(3)), 1e-9))) for name, call in calls.items()
+    }
+    turns: dict[Any, list[float]] = {name: [] for name in calls}
+    end = perf_counter() + seconds * len(calls)
+    while perf_counter() < end or min(map(len, turns.values())) < 3:
+        for name, call in calls.items():
+            turns[name].append(_turn(call, loops[name]))
+    return {name: _timing(sorted(found)) for name, found in turns.items()}
+
+
+def _turn(call: Callable[[], object], loops: int) -> float:
+    start = perf_counter()
+    for _ in range(loops):
+        call()
+    return (perf_counter() - start) / loops
+
+
+def _timing(turns: list[float]) -> Timing:
+    count = len(turns)
+    return Timing(turns[0], turns[count // 2], turns[count // 10], turns[-1 - count // 10], count)

@@ -1,0 +1,124 @@
+"""`aotensor bench`: rows for sizes and threads, the machine's limits, another library, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Call
+
+from aotensor_cli.benching.inputs import dims_of, make_inputs, parse_sizes
+from aotensor_cli.benching.work import flops_of
+from aotensor_cli.options import Refusal
+from aotensor_runtime import load
+
+QUICK = ("--seconds", "0.01", "--no-limits")
+
+SPARSE = """
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+
+A = sp.csr_matrix("A", shape=("n", "m"))
+S = at.matrix("S", shape=("k", "k"))
+x = at.vector("x", shape=("m",))
+i = at.lvector("i", shape=("n",))
+product = aot.function([A, x], sp.dot(A, x), name="product")
+factor = aot.function([S], aot.tensor.linalg.cholesky(S), name="factor")
+picked = aot.function([x, i], x[i], name="picked")
+"""
+
+
+def test_a_row_for_each_size_and_number_of_threads(spawn: Call, library: Path) -> None:
+    sizes = ("--sizes", "n=20,p=3", "--sizes", "n=40,p=3")
+    answer = spawn("bench", f"{library}:logistic_grad", *sizes, "--threads", "1,2", "--json", "--seconds", "0.01")
+    assert answer.code == 0, answer.err
+    rows = json.loads(answer.out)["rows"]
+    assert [(row["sizes"]["n"], row["threads"]) for row in rows] == [(20, 1), (20, 2), (40, 1), (40, 2)]
+    for row in rows:
+        n = row["sizes"]["n"]
+        assert row["bytes"] == 8 * (3 * n + n + 3 + 1 + 3)
+        assert row["flops"] > 4 * 3 * n
+        assert 0 < row["seconds"]["best"] <= row["seconds"]["low"] <= row["seconds"]["median"] <= row["seconds"]["high"]
+        assert row["limits"]["bytes_per_second"] > 1e8
+        assert row["share_of_limit"] > 0
+
+
+def test_a_model_and_its_table(call: Call, small: Path) -> None:
+    answer = call("bench", small, *QUICK, "--threads", "1")
+    assert answer.code == 0, answer.err
+    assert answer.out.splitlines()[0].split() == [
+        "function",
+        "sizes",
+        "threads",
+        "time",
+        "spread",
+        "GB/s",
+        "GFLOP/s",
+        "of",
+        "limit",
+    ]
+
+
+def test_inputs_that_functions_take(call: Call, tmp_path: Path) -> None:
+    """Sparse matrices, matrices that have a factorisation, and integers that are positions."""
+    model = tmp_path / "model.py"
+    model.write_text(SPARSE)
+    answer = call("bench", model, *QUICK, "--sizes", "n=30,m=20,k=5,A_nnz=77", "--json")
+    assert answer.code == 0, answer.err
+    rows = {row["function"]: row for row in json.loads(answer.out)["rows"]}
+    assert rows["product"]["sizes"] == {"n": 30, "m": 20, "A_nnz": 77}
+    assert set(rows) == {"product", "factor", "picked"}
+
+
+def test_a_library_to_compare_with(call: Call, library: Path, tmp_path: Path) -> None:
+    answer = call("bench", f"{library}:doubled", *QUICK, "--threads", "1", "--compare", library)
+    assert answer.code == 0, answer.err
+    assert "x as long" in answer.out
+    other = tmp_path / "other.py"
+    other.write_text(
+        "import aotensor as aot, aotensor.tensor as at\n"
+        "w = at.vector('w', shape=('p',))\ndoubled = aot.function([w], 3 * w, name='doubled')\n"
+    )
+    assert call("compile", other, "-o", tmp_path).code == 0
+    differs = call("bench", f"{library}:doubled", *QUICK, "--compare", tmp_path / "libdoubled.so")
+    assert differs.code == 1
+    assert "doubled: out differs from the other library" in differs.err
+    assert call("bench", library, *QUICK, "--compare", tmp_path / "libdoubled.so").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--sizes", "n"), "--sizes 'n' is not understood"),
+        (("--sizes", "n=-3"), "--sizes 'n=-3' is not understood"),
+        (("--sizes", "rows=3"), "no function has a dim rows"),
+        (("--threads", "0"), "--threads '0' is not understood"),
+        (("--threads", "two"), "--threads 'two' is not understood"),
+        (("--seconds", "0"), "--seconds"),
+        (("--compare", "nowhere.so"), "nowhere.so"),
+    ],
+)
+def test_wrong_use(call: Call, library: Path, arguments: tuple[str, str], what: str) -> None:
+    answer = call("bench", library, *QUICK[2:], *arguments)
+    assert answer.code == 2
+    assert what in answer.err
+
+
+def test_sizes_of_dims(library: Path) -> None:
+    f = load(library).logistic_grad
+    assert parse_sizes("n=3, p=4") == {"n": 3, "p": 4}
+    assert dims_of(f.spec, {"n": 3}) == {"n": 3, "p": 1000}
+    with pytest.raises(Refusal, match="no dim q"):
+        dims_of(f.spec, {"q": 3})
+    inputs = make_inputs(f, {"n": 3, "p": 2}, seed=1)
+    assert {name: x.shape for name, x in inputs.items()} == {"X": (3, 2), "y": (3,), "w": (2,)}
+    assert all(np.array_equal(x, make_inputs(f, {"n": 3, "p": 2}, seed=1)[name]) for name, x in inputs.items())
+
+
+def test_operations_by_formula(library: Path) -> None:
+    lib = load(library)
+    assert flops_of(lib, "doubled", {"p": 10}) == (10.0, True)
+    assert flops_of(lib, "nothing", {}) == (None, False)
