@@ -80,6 +80,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"scf\.for", 5),
     ),
     Row(
+        "extents that are found equal are one",
+        replaced("aotensor.ir.build:_FunctionImporter._unify", nothing),
+        of_vector(lambda x: x[1:] - x[:-1]),
+        "nest",
+        has(r"nest\.for", 1),
+    ),
+    Row(
         "loops run along memory",
         without_pass("interchange"),
         small_product,

@@ -30,7 +30,7 @@ from aotensor.ir.location import Locations, locate_behind
 from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
-from aotensor.ir.types import value_type
+from aotensor.ir.types import index, value_type
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,26 @@ class _FunctionImporter:
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
         self.module.body.block.add_op(main)
         self.module.body.block.add_op(extents_function(main, extents))
-        for op in list(self.block.ops):
-            if isinstance(op, CheckOp) and depends_on_arguments_only(op):
-                Rewriter.erase_op(op)
+        checks = [op for op in self.block.ops if isinstance(op, CheckOp) and depends_on_arguments_only(op)]
+        self._unify(checks)
+        for op in checks:
+            Rewriter.erase_op(op)
+
+    def _unify(self, checks: Sequence[CheckOp]) -> None:
+        """Extents that have been found equal by `@f.extents` are one in the function, which runs behind it.
+
+        The one that is computed first stands for both.
+        """
+        age = {op: number for number, op in enumerate(self.block.ops)}
+        for check in checks:
+            equal = check.condition.owner
+            if not isinstance(equal, arith.CmpiOp) or equal.predicate.value.data != 0 or equal.lhs.type != index:
+                continue
+            both = sorted(equal.operands, key=lambda x: age[x.owner] if isinstance(x.owner, Operation) else -1)
+            numbers = [x for x in both if isinstance(x.owner, arith.ConstantOp)]
+            older, younger = both
+            if older is not younger and len(numbers) < 2 and (not numbers or numbers[0] is older):
+                younger.replace_all_uses_with(older)
 
     def _dim_names(self) -> Attribute:
         """For each input, the names of its dims; "" where the extent is a number."""
