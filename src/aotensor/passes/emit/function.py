@@ -300,9 +300,9 @@ class FunctionEmitter:
             case ReshapeOp():
                 self.buffers[op.result] = self._reshaped(op)
             case tensor.InsertSliceOp():
-                lower_insert(self.b, self, op)
+                lower_insert(self.b, self, op, self.outside.target)
             case ScatterOp():
-                lower_scatter(self.b, self, op)
+                lower_scatter(self.b, self, op, self.outside.target)
             case PatternOp():
                 lower_pattern(self.b, self, op, self.outside.target)
             case CumulateOp():

@@ -23,16 +23,16 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.on_cores import each_line
+from aotensor.passes.emit.on_cores import each_element, each_line
 from aotensor.passes.target import Target
 
 _STEP: Final = 8  # work of a step along a line, in the unit of `nest.work`
 LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
 
 
-def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp) -> None:
+def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, target: Target) -> None:
     """result = dest with a strided window replaced by source; dest's buffer is reused where it is free."""
-    target = _copy_of_dest(b, buffers, op)
+    result = _copy_of_dest(b, buffers, op, target)
     starts, steps = (
         _mixed(buffers, static, dynamic)
         for static, dynamic in ((op.static_offsets, op.offsets), (op.static_strides, op.strides))
@@ -41,22 +41,26 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp) -> 
 
     def move(where: list[Scalar]) -> None:
         at = [b.iadd(s, b.imul(i, k)) for s, i, k in zip(starts, where, steps, strict=True)]
-        b.store(b.fetch(source, where, "raw"), target, at)
+        b.store(b.fetch(source, where, "raw"), result, at)
 
-    b.nest(buffers.shape(op.source), move)
+    each_element(b, op, target, buffers.shape(op.source), move)
 
 
-def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | ScatterOp) -> SSAValue:
+def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | ScatterOp, target: Target) -> SSAValue:
     """The buffer of the result, with the elements of dest in it."""
-    target, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
-    if target is not dest:
-        b.nest(buffers.shape(op.dest), lambda where: b.store(b.fetch(dest, where, "raw"), target, where))
-    return target
+    result, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
+    if result is not dest:
+
+        def move(where: list[Scalar]) -> None:
+            b.store(b.fetch(dest, where, "raw"), result, where)
+
+        each_element(b, op, target, buffers.shape(op.dest), move)
+    return result
 
 
-def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
+def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Target) -> None:
     """result = dest with source put to, or added at, the given indices; one element after the other, in C order."""
-    target, source = _copy_of_dest(b, buffers, op), buffers.buffer(op.source)
+    result, source = _copy_of_dest(b, buffers, op, target), buffers.buffer(op.source)
     axes, start = op.axes.get_values(), op.start.value.data
     extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
     end = start + len(shape) - len(extents) + len(axes)
@@ -73,8 +77,8 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp) -> None:
             where = [named[axis] if axis in named else next(others) for axis in range(len(extents))]
             value = b.fetch(source, [*outer, *inner], dtype)
             if op.kind.data == "add":
-                value = b.add(b.fetch(target, where, dtype), value)
-            b.store(value, target, where)
+                value = b.add(b.fetch(result, where, dtype), value)
+            b.store(value, result, where)
 
         b.nest(shape[end:], move)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Final
 
 from xdsl.ir import Operation
 
@@ -69,3 +70,17 @@ def each_line(
         return lambda i: b.nest(rest, lambda where: body([i, *where]))
 
     each_row(b, op, target, first, lines, whole)
+
+
+def each_element(
+    b: LoopBuilder, op: Operation, target: Target, shape: Sequence[Extent], body: Callable[[list[Scalar]], None]
+) -> None:
+    """body(where) for all positions of a tensor, which moves an element."""
+    if ON_CORES in op.attributes and len(shape) > 1:
+        each_line(b, op, target, shape, _MOVE, lambda: body)
+    else:
+        b.nest(shape, body)
+
+
+_MOVE: Final = 4
+"""The work of moving an element, in the unit of `nest.work`."""

@@ -83,7 +83,7 @@ def _goes_by_lines(op: Operation) -> bool:
     """Does an operation work on lines, or on rows of a matrix, each by itself?"""
     if isinstance(op, PatternOp):
         return op.kind.data in _BY_ROWS
-    kind = op.results[0].type if isinstance(op, CumulateOp | RecurOp | SortOp) else None
+    kind = op.results[0].type if isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp) else None
     return isinstance(kind, TensorType) and kind.get_num_dims() > 1
 
 
@@ -298,12 +298,13 @@ class _Chunks:
         assert loop.parent is not None
         inside.insert(loop.parent.detach_op(loop))
         loop.set_bounds(end, start)
+        if not self.sums:
+            return
         zero = inside.insert(arith.ConstantOp(IntegerAttr(0, IndexType()))).result
         is_first = inside.insert(arith.CmpiOp(start, zero, "eq")).result
         for sum, part, mine in zip(self.sums, parts, own, strict=True):
             _redirect(loop, sum.value.result, mine)
-            kept = None if sum.is_number else (zero, is_first)
-            _nest(inside, sum, partial(_keep, mine, part, number), kept)
+            _nest(inside, sum, partial(_keep, mine, part, number), None if sum.is_number else (zero, is_first))
 
     def _begin(self, inside: LocatedBuilder, sum: _Sum) -> SSAValue:
         """What a chunk adds to: a number or buffer of its own, which begins with what adds nothing.
