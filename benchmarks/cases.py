@@ -11,7 +11,10 @@ from case_logistic import HessianVector, Logistic
 from case_mixture import Mixture
 from case_mlp import Mlp
 from case_process import Process
+from case_radon import Radon
 from case_recurrent import Lstm, Rnn
+from case_rows import LogSumExpGradient, Softmax
+from case_stencil import Stencil
 from contenders import Model
 from sparse_cases.bundle import BundleAdjustment
 from sparse_cases.graph import GraphConvolution
@@ -33,6 +36,13 @@ CASES: dict[str, Callable[[], Model]] = {
     "process": Process,
     "mixture": Mixture,
     "arm": Arm,
+    "softmax-0": lambda: Softmax(0),
+    "softmax-1": lambda: Softmax(1),
+    "logsumexp-gradient-0": lambda: LogSumExpGradient(0),
+    "logsumexp-gradient-1": lambda: LogSumExpGradient(1),
+    "stencil": lambda: Stencil(is_gradient=False),
+    "stencil-gradient": lambda: Stencil(is_gradient=True),
+    "radon": Radon,
 }
 
 

@@ -1,10 +1,10 @@
-"""aotensor against JAX, PyTensor, CasADi, NumPy and hand-written C, on one core.
+"""aotensor against JAX, PyTensor, CasADi, NumPy and hand-written C, on one core and on two.
 
-    python benchmarks/run.py [--cases logistic,mlp] [--seconds 2] [--compilations 3]
+    python benchmarks/run.py [--cases logistic,mlp] [--seconds 2] [--compilations 3] [--cores 1 2]
 
-Every case runs in a process of its own, bound to one core, and checks the values before it measures. A row shows the
-shortest time of many turns that the contenders take one after the other. Compilations are timed in fresh processes,
-too, which take turns. Results go to benchmarks/results; those of cases that were not run stay.
+Every case runs in a process of its own for each number of cores, and checks the values before it measures. A row shows
+the shortest time of many turns that the contenders take one after the other. Compilations are timed in fresh
+processes, too, which take turns. Results go to benchmarks/results; those of cases that were not run stay.
 Needs: pip install '.[bench]' and gcc; a contender that is missing is left out and named.
 """
 
@@ -26,13 +26,14 @@ COMPILERS = ("aotensor", "JAX", "CasADi")  # not PyTensor, which keeps what Numb
 ALONE = ("aotensor", "JAX")  # compiled several times in processes of their own
 ON_FIXED_BUFFERS = ("C", "CasADi")
 
-HEADER = """Microseconds per call for value and gradient on one core ({machine}): the shortest of many turns
-that the contenders take one after the other. The values of all were compared first.
+HEADER = """Microseconds per call for value and gradient ({machine}): the shortest of many turns that the
+contenders take one after the other; on one core the time that the processor spends on the process, on two the clock's.
+The values of all were compared first.
 
 In brackets: how many times as long as aotensor. JAX, PyTensor and NumPy make new outputs at each call and are compared
 with `lib.f(...)`, which does too. C is called on fixed buffers, with arguments converted beforehand, and compared with
-`bound`. It is compiled by `gcc -O3 -march=native -ffast-math`, with the same fusion (`benchmarks/kernels.c`). So is
-the code that CasADi generates. PyTensor runs with its Numba backend.
+`bound`. It is compiled by `gcc -O3 -march=native -ffast-math -fopenmp`, with the same fusion (`benchmarks/kernels.c`).
+So is the code that CasADi generates, which has no threads. PyTensor runs with its Numba backend.
 
 *Compile* is seconds from nothing to something that can be called: graph, gradient, code; for aotensor also link and
 load, for CasADi gcc. Imports do not count. The parts that all libraries have in common were in the cache folder;
@@ -41,9 +42,9 @@ load, for CasADi gcc. Imports do not count. The parts that all libraries have in
 """
 
 
-def measure(case: str, seconds: float, core: int) -> dict[str, Any]:
+def measure(case: str, seconds: float, cores: list[int]) -> dict[str, Any]:
     """The record that measure.py prints."""
-    return dict(json.loads(run_program("measure.py", case, str(seconds), cores={core})))
+    return dict(json.loads(run_program("measure.py", case, str(seconds), cores=cores))) | {"cores": len(cores)}
 
 
 def compile_seconds(case: str, names: list[str], core: int, rounds: int) -> dict[str, tuple[float, float]]:
@@ -61,10 +62,12 @@ def compile_seconds(case: str, names: list[str], core: int, rounds: int) -> dict
 
 def table(records: list[dict[str, Any]]) -> str:
     """Shortest times; in brackets, how many times as long as aotensor, called in the same way."""
+    is_compiled = any("compile" in r for r in records)
     compilers = [f"compile {name}" for name in ("first", *COMPILERS)] + [f"process {name}" for name in ALONE]
-    columns = [*COLUMNS, *compilers]
+    columns = [*COLUMNS, *(compilers if is_compiled else [])]
     lines = ["| case | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
-    lines += ["| " + " | ".join([r["title"], *_run_times(r["best"]), *_compile_times(r)]) + " |" for r in records]
+    rows = [[r["title"], *_run_times(r["best"]), *(_compile_times(r) if is_compiled else [])] for r in records]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)
 
 
@@ -102,25 +105,39 @@ def main() -> None:
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated")
     parser.add_argument("--seconds", type=float, default=2.0, help="per contender and case")
     parser.add_argument("--compilations", type=int, default=3, help="of aotensor and JAX, per case")
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument("--cores", type=int, nargs="+", default=[1, 2] if os.cpu_count() != 1 else [1])
     arguments = parser.parse_args()
+    available = sorted(os.sched_getaffinity(0), reverse=True)
     stored = RESULTS / "speed.json"
-    known = {r["case"]: r for r in json.loads(stored.read_text())["cases"]} if stored.exists() else {}
-    records = []
-    for case in arguments.cases.split(","):
-        record = measure(case, arguments.seconds, arguments.core)
-        installed = [name for name in ALONE if name not in record["missing"]]
-        record["compile"] = compile_seconds(case, installed, arguments.core, arguments.compilations)
-        records.append(record)
-        print(table(records[-1:]).splitlines()[-1], file=sys.stderr)
-    print(table(records))
-    for name, why in {k: v for r in records for k, v in r["missing"].items()}.items():
+    old = json.loads(stored.read_text())["cases"] if stored.exists() else []
+    known = {(r.get("cores", 1), r["case"]): r for r in old}
+    missing: dict[str, str] = {}
+    for cores in arguments.cores:
+        for case in arguments.cases.split(","):
+            record = measure(case, arguments.seconds, available[:cores])
+            if cores == 1:
+                installed = [name for name in ALONE if name not in record["missing"]]
+                record["compile"] = compile_seconds(case, installed, available[0], arguments.compilations)
+            known[cores, case] = record
+            missing |= record["missing"]
+            write(list(known.values()))
+            print(f"{cores}: {table([record]).splitlines()[-1]}", file=sys.stderr)
+    for name, why in missing.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
-    known |= {r["case"]: r for r in records}
-    complete = [known[case] for case in CASES if case in known]
-    stored.parent.mkdir(exist_ok=True)
-    stored.with_suffix(".md").write_text(HEADER.format(machine=machine()) + table(complete) + "\n")
-    stored.write_text(json.dumps({"machine": machine(), "cases": complete}, indent=1))
+    print(stored.with_suffix(".md").read_text())
+
+
+def write(records: list[dict[str, Any]]) -> None:
+    """The files in benchmarks/results."""
+    order = list(CASES)
+    records.sort(key=lambda r: (r.get("cores", 1), order.index(r["case"])))
+    tables = [
+        f"{cores} core{'s' if cores > 1 else ''}:\n\n{table([r for r in records if r.get('cores', 1) == cores])}\n"
+        for cores in sorted({r.get("cores", 1) for r in records})
+    ]
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "speed.md").write_text(HEADER.format(machine=machine()) + "\n".join(tables))
+    (RESULTS / "speed.json").write_text(json.dumps({"machine": machine(), "cases": records}, indent=1))
 
 
 if __name__ == "__main__":
