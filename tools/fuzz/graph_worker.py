@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import aotensor as aot
 from aotensor.codegen.library import write_library
 from aotensor.driver import recipe
 from aotensor.errors import GraphError, UnsupportedError
+from aotensor.verification.threads import small_chunks
 from aotensor_runtime.library import Library
 
 
@@ -59,7 +60,7 @@ def _compiled(built: Sequence[tuple[Program, Built]], folder: Path) -> list[Find
         return []
     options = built[0][0].options
     try:
-        library = _library([one.function for _, one in built], options, folder / str(len(built)))
+        library = compiled_library([one.function for _, one in built], options, folder / str(len(built)))
     except Exception as error:
         if len(built) == 1:
             return [_failure(built[0][0].seed, "error", error)]
@@ -73,11 +74,14 @@ def _compiled(built: Sequence[tuple[Program, Built]], folder: Path) -> list[Find
     return found
 
 
-def _library(functions: Sequence[aot.Function], options: Options, folder: Path) -> Library:
+def compiled_library(functions: Sequence[aot.Function], options: Options, folder: Path) -> Library:
     """As `aot.compile`, which also puts the text of every stage into the library: a fifth of its time."""
-    if options.check:
-        return aot.compile(functions, folder, name="fuzzed", **asdict(options)).load()
     given = recipe.Options(cpu=options.cpu, opt_level=options.opt_level, fp=options.fp)
+    if options.check:
+        flags = {name: x for name, x in asdict(options).items() if name != "small_chunks"}
+        return aot.compile(functions, folder, name="fuzzed", **flags).load()
+    if options.small_chunks:
+        given = replace(given, facts=small_chunks(given.machine().facts))
     folder.mkdir(parents=True, exist_ok=True)
     library, _ = write_library(recipe.make_library(recipe.lower(functions, given, texts=()), "fuzzed"), folder)
     return aot.load(library)

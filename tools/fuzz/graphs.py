@@ -26,7 +26,8 @@ def options_of(first: int) -> Options:
     rng = np.random.default_rng(first)
     level = int(rng.choice([0, 1, 2, 3], p=[0.6, 0.25, 0.05, 0.1]))
     cpu = str(rng.choice(["host", "x86-64-v3", "generic"], p=[0.7, 0.2, 0.1]))
-    return Options(level, str(rng.choice(["contract", "strict"], p=[0.8, 0.2])), cpu, bool(rng.random() < 0.15))
+    fp, is_checked = str(rng.choice(["contract", "strict"], p=[0.8, 0.2])), bool(rng.random() < 0.15)
+    return Options(level, fp, cpu, is_checked, bool(rng.random() < 0.5))
 
 
 def run(campaign: Campaign, is_shrinking: bool = True) -> None:

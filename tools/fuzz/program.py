@@ -42,12 +42,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Options:
-    """How a program is compiled; programs of equal options go into one library."""
+    """How a program is compiled; programs of equal options go into one library.
+
+    small_chunks: every loop has several chunks, so that threads take part.
+    """
 
     opt_level: int = 0
     fp: str = "contract"
     cpu: str = "host"
     check: bool = False
+    small_chunks: bool = False
 
 
 @dataclass(frozen=True)

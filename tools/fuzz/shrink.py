@@ -116,10 +116,13 @@ def program_text(program: Program) -> str:
     options = ", ".join(f"{key}={value!r}" for key, value in asdict(program.options).items())
     lines = [
         "import tempfile",
+        "from pathlib import Path",
         "import numpy as np",
         "import aotensor as aot, aotensor.sparse as sp, aotensor.tensor as at",
         "from aotensor.gradient import Lop, Rop",
         "from tools.fuzz import values as v",
+        "from tools.fuzz.graph_worker import compiled_library",
+        "from tools.fuzz.program import Options",
         "",
         *(f"{name} = {sizes[0]}" for name, sizes in program.dims if any(name in x.value for x in program.inputs)),
         *(f"{x.name} = {x.declared}" for x in program.inputs),
@@ -128,7 +131,7 @@ def program_text(program: Program) -> str:
         f"f = aot.function([{parameters}], [{results}], name='f', on_unused_input='ignore')",
         f"arguments = [{values}]",
         "print(f.reference(*arguments))",
-        f"print(aot.compile(f, tempfile.mkdtemp(), {options}).load().f(*arguments))",
+        f"print(compiled_library([f], Options({options}), Path(tempfile.mkdtemp())).f(*arguments))",
     ]
     return "\n".join(lines)
 
