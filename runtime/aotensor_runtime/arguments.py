@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.memory import block
 from aotensor_runtime.arrays.plain import AnyArray, dtype_hint, plain_array
 from aotensor_runtime.errors import ArgumentTypeError, OutOfMemory
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
@@ -35,12 +36,16 @@ def pattern(shape: tuple[int, ...]) -> AnyArray:
 def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     """An uninitialised array in C order. A large matrix is aligned: rows that straddle lines cost up to a third.
 
+    The memory of a large one may be that of a former result which nobody holds any longer.
+
     Raises: OutOfMemory.
     """
     try:
-        if len(shape) < 2 or (size := prod(shape) * dtype.itemsize) < LARGE:
+        if len(shape) < 2 and (not shape or shape[0] < LARGE):
             return np.empty(shape, dtype)
-        room = np.empty(size + LINE, np.uint8)
+        if (size := prod(shape) * dtype.itemsize) < LARGE:
+            return np.empty(shape, dtype)
+        room = block(size + LINE)
     except (MemoryError, ValueError) as error:
         raise OutOfMemory(f"no memory for an array of {dtype}{[int(n) for n in shape]}") from error
     start = -room.__array_interface__["data"][0] % LINE
