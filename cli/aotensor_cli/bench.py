@@ -16,9 +16,9 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.sampling.agreement import absolute_tolerance, disagreement
 from aotensor_cli.benching.clock import Timing, timed
-from aotensor_cli.benching.inputs import dims_of, make_inputs, parse_sizes
+from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.benching.limits import Limits, measured_limits
-from aotensor_cli.benching.work import bytes_of, flops_of
+from aotensor_cli.benching.work import bytes_of, flops_of, parts_of
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
@@ -26,6 +26,7 @@ from aotensor_cli.reading.library import is_library, naming, read_library, split
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
 from aotensor_runtime import Library, LibraryFunction
+from aotensor_runtime.threads import MOST
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,11 @@ def command(
     other = _loaded(compare) if compare is not None else None
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     chosen = _chosen(library, subject)
-    shared = {name for f in chosen for name in dims_of(f.spec, {})}
-    for one in wanted:
-        unknown = [name for name in one if name not in shared]
-        if unknown:
-            known = f"the dims are {', '.join(sorted(shared)) or 'all known'}"
-            raise Refusal(f"no function has a dim {unknown[0]}", similar(unknown[0], shared) or known)
+    dims = {f.spec.name: dims_of(f.spec, {}).keys() for f in chosen}
+    known = {name for names in dims.values() for name in names}
+    for name in (name for one in wanted for name in one):
+        if name not in known:
+            raise Refusal(f"no function has a dim {name}", hint_of_dims(name, known))
     found: dict[int, Limits] = {}
     if limits:
         with progress("measuring the machine"), without_remarks():
@@ -107,7 +107,7 @@ def command(
     rows: list[Row] = []
     for f in chosen:
         for one in wanted:
-            sizes_of_f = {name: n for name, n in one.items() if name in dims_of(f.spec, {})}
+            sizes_of_f = {name: n for name, n in one.items() if name in dims[f.spec.name]}
             with progress(f"running {f.spec.name}"):
                 measured = _measured(library, f, sizes_of_f, counts, seconds, seed, found, other)
             if measured is None:
@@ -147,8 +147,8 @@ def _threads(text: str | None) -> list[int]:
     if text is None:
         return sorted({1, len(os.sched_getaffinity(0))})
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and 1 <= int(part) <= 1024 for part in parts):
-        raise Refusal(f"--threads {text!r} is not understood", "write numbers of threads, such as 1,2")
+    if not all(part.isdecimal() and 1 <= int(part[:10]) <= MOST for part in parts):
+        raise Refusal(f"--threads {text!r:.100} is not understood", f"write numbers from 1 to {MOST}, such as 1,2")
     return list(dict.fromkeys(map(int, parts)))
 
 
@@ -182,18 +182,22 @@ def _measured(
 
 
 def _agree(ours: Any, other: Any) -> bool:
+    if ours.outputs.keys() != other.outputs.keys():
+        names = (", ".join(one.outputs) for one in (other, ours))
+        talk("{}: the other library gives {}, not {}".format(ours.spec.name, *names))
+        return False
     for name, x in ours.outputs.items():
-        found, expected = (_values(values.get(name)) for values in (ours.outputs, other.outputs))
+        patterns = [[part.tolist() for part in parts_of(one.outputs[name])[1:]] for one in (ours, other)]
+        if patterns[0] != patterns[1]:
+            talk(f"{ours.spec.name}: {name} has another sparsity pattern than that of the other library")
+            return False
+        found, expected = (parts_of(one.outputs[name])[0] for one in (ours, other))
         tolerance = absolute_tolerance(expected, 1e-4 if x.dtype == np.float32 else 1e-7)
         problem = disagreement(found, expected, tolerance)
         if problem is not None:
             talk(f"{ours.spec.name}: {name} differs from the other library: {problem}")
             return False
     return True
-
-
-def _values(x: Any) -> Any:
-    return np.asarray(x.data if hasattr(x, "indptr") else x)
 
 
 def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:

@@ -10,7 +10,6 @@ import ctypes
 import operator
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from aotensor_runtime.abi import Context
@@ -100,7 +99,7 @@ class LibraryFunction:
         return tuple(match_names(self.spec.name, self._arguments, args, kwargs))
 
     def with_threads(self, num_threads: object) -> LibraryFunction:
-        """The same function with so many threads at most, 1 to 1024; None for the default.
+        """The same function with so many threads at most, 1 to 1024, of which a loop uses 64; None for the default.
 
         The default is AOTENSOR_NUM_THREADS when the first loop wants several cores, else the processors that the
         process may use. No result depends on it. BLAS and LAPACK have threads of their own, which this does not limit.
@@ -108,10 +107,11 @@ class LibraryFunction:
         Raises: ArgumentTypeError for what is no integer, ArgumentValueError for one out of range.
         """
         if num_threads is None:
-            return self
+            return self.library.functions[self.spec.name]
         count = checked_threads(self.spec.name, num_threads)
         if count not in self._limited:
-            limited = copy(self)
+            limited = object.__new__(type(self))  # `copy` goes by `__reduce__`, which finds the one of the library
+            limited.__dict__.update(self.__dict__)
             limited._context = Context.from_buffer_copy(self._context)
             limited._context.num_threads = count
             limited._fast, limited._plan, limited._limited = limited._first_call, None, self._limited
@@ -137,7 +137,7 @@ class LibraryFunction:
         return f"<function {self.spec.name}({names}) of library {self._manifest.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return operator.getitem, (self.library, self.spec.name)
+        return _found, (self.library, self.spec.name, self._context.num_threads or None)
 
     def _use_blas(self) -> None:
         """Fill the table of functions, if this one multiplies matrices or does linear algebra."""
@@ -192,6 +192,11 @@ class LibraryFunction:
     def _repr_html_(self) -> str:
         """For notebooks: a table of inputs and outputs."""
         return function_html(self.spec)
+
+
+def _found(library: Library, name: str, num_threads: int | None) -> LibraryFunction:
+    """A function of a library, as pickles refer to it."""
+    return library.functions[name].with_threads(num_threads)
 
 
 def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:

@@ -71,6 +71,10 @@ def test_inputs_that_functions_take(call: Call, tmp_path: Path) -> None:
     rows = {row["function"]: row for row in json.loads(answer.out)["rows"]}
     assert rows["product"]["sizes"] == {"n": 30, "m": 20, "A_nnz": 77}
     assert set(rows) == {"product", "factor", "picked"}
+    answer = call("bench", f"{model}:product", *QUICK, "--sizes", "n=30,m=2", "--json")
+    assert json.loads(answer.out)["rows"][0]["sizes"]["A_nnz"] == 60, "no more entries than there is room for"
+    answer = call("bench", f"{model}:product", *QUICK, "--sizes", "n=30,m=2,A_nnz=61")
+    assert (answer.code, "A_nnz=61, but A has 30x2 elements" in answer.err) == (2, True), answer.err
 
 
 def test_a_library_to_compare_with(call: Call, library: Path, tmp_path: Path) -> None:
@@ -89,6 +93,25 @@ def test_a_library_to_compare_with(call: Call, library: Path, tmp_path: Path) ->
     assert call("bench", library, *QUICK, "--compare", tmp_path / "libdoubled.so").code == 2
 
 
+DIAGONAL = """
+import aotensor as aot, aotensor.sparse as sp, aotensor.tensor as at
+x = at.vector("x", shape=(5,))
+f = aot.function([x], {{"{name}": sp.CSR(x, at.arange(5){shift}, at.arange(6), (5, 6))}}, name="f")
+"""
+
+
+def test_libraries_that_give_other_patterns_or_names_differ(call: Call, tmp_path: Path) -> None:
+    for folder, name, shift in (("one", "Z", ""), ("two", "Z", " + 1"), ("three", "Y", "")):
+        (tmp_path / f"{folder}.py").write_text(DIAGONAL.format(name=name, shift=shift))
+        assert call("compile", tmp_path / f"{folder}.py", "-o", tmp_path / folder).code == 0
+    one, two, three = (tmp_path / x / "libf.so" for x in ("one", "two", "three"))
+    assert call("bench", one, *QUICK, "--compare", one).code == 0
+    answer = call("bench", one, *QUICK, "--compare", two)
+    assert (answer.code, "f: Z has another sparsity pattern" in answer.err) == (1, True), answer.err
+    answer = call("bench", one, *QUICK, "--compare", three)
+    assert (answer.code, "f: the other library gives Y, not Z" in answer.err) == (1, True), answer.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
@@ -97,6 +120,8 @@ def test_a_library_to_compare_with(call: Call, library: Path, tmp_path: Path) ->
         (("--sizes", "rows=3"), "no function has a dim rows"),
         (("--threads", "0"), "--threads '0' is not understood"),
         (("--threads", "two"), "--threads 'two' is not understood"),
+        (("--threads", "9" * 5000), "is not understood"),
+        (("--sizes", f"n={'9' * 5000}"), "is not understood"),
         (("--seconds", "0"), "--seconds"),
         (("--compare", "nowhere.so"), "nowhere.so"),
     ],

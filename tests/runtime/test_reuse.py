@@ -80,6 +80,17 @@ def test_threads_do_not_share(functions: dict[str, Any]) -> None:
         assert all(pool.map(work, range(16)))
 
 
+def test_nobody_waits_for_another_thread(functions: dict[str, Any]) -> None:
+    """Such as a child that was forked while a thread of its parent was looking for a block."""
+    f, x = functions["vector"], np.zeros(SIZES["vector"])
+    first = f(x)
+    where = start(first)
+    del first
+    with memory._lock:
+        assert start(f(x)) != where
+    assert start(f(x)) == where
+
+
 def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "LIMIT", 10 * memory.SMALLEST)
     held = [memory.block(3 * memory.SMALLEST) for _ in range(5)]

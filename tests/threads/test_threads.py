@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,32 @@ def test_without_threads_there_are_none(folder: Path, tmp_path: Path) -> None:
     X, w = rng.standard_normal((30000, 11)), rng.standard_normal(11)
     one, other = alone.load().model(X, w), aot.load(folder / "libmodel.so").model(X, w, num_threads=3)
     assert all(one[key].tobytes() == other[key].tobytes() for key in one)
+
+
+LIMITS = """
+import os, pickle, sys
+import numpy as np
+import aotensor as aot
+
+def threads():
+    return len(os.listdir("/proc/self/task")) - before
+
+f = aot.load(sys.argv[1]).model
+X, w = np.ones((300000, 11)), np.ones(11)
+before = len(os.listdir("/proc/self/task"))
+three, one = f.with_threads(3), f.with_threads(1)
+again = pickle.loads(pickle.dumps(one))
+assert f.with_threads(3) is three and one.with_threads(None) is f and f.with_threads(None) is f
+for call, count in ((one, 0), (again, 0), (f, 1), (three, 2)):
+    call(X, w)
+    assert threads() == count, (call, threads(), count)
+"""
+
+
+def test_a_limit_is_that_of_the_call_alone(folder: Path) -> None:
+    """Threads that are there beside the caller's after calls with a limit of 1, without one, and with 3."""
+    settings = {"AOTENSOR_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
+    ran(sys.executable, "-c", LIMITS, folder / "libmodel.so", **settings)
 
 
 def test_the_pool_under_thread_sanitizer(cc: str, tmp_path: Path) -> None:

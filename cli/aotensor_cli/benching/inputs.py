@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from aotensor_runtime.sparse.values import Compressed, shown
 DEFAULT_EXTENT = 1000
 """Of a dim that --sizes does not name."""
 ENTRIES_PER_ROW = 10
-"""Stored entries of a sparse input, if --sizes does not say how many."""
+"""Stored entries of a sparse input, if --sizes does not say how many and there is room for them."""
+_DIGITS = 18
+"""Of a size, so that it is an int64."""
 
 
 def parse_sizes(text: str | None) -> dict[str, int]:
@@ -25,36 +27,48 @@ def parse_sizes(text: str | None) -> dict[str, int]:
         name, equals, value = part.strip().partition("=")
         if not part.strip() and not text:
             continue
-        if not equals or not name or not value.isdecimal():
-            raise Refusal(f"--sizes {text!r} is not understood", "write n=1000,p=100")
+        if not equals or not name or not value.isdecimal() or len(value) > _DIGITS:
+            raise Refusal(f"--sizes {text!r:.100} is not understood", "write n=1000,p=100")
         sizes[name] = int(value)
     return sizes
 
 
 def dims_of(spec: FunctionSpec, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The extent of each dim.   Raises: Refusal for a size that no dim has"""
+    """The extent of each dim.   Raises: Refusal for a size that no dim has, or too many stored entries"""
     dims: dict[str, int] = {}
-    hidden: dict[str, str] = {}
+    internal: set[int | str | None] = set()
     for value in spec.arguments:
-        if isinstance(value, SparseValue):
-            parts = spec.inputs[value.first : value.first + 4]
-            hidden |= {str(n): "" for part in parts[1:] for n in part.shape if isinstance(n, str)}
-            for n in parts[0].shape:
-                if isinstance(n, str):
-                    dims.setdefault(n, sizes.get(n, DEFAULT_EXTENT))
-            name = parts[1].shape[0]
-            rows = parts[0].shape[0]
-            count = dims[rows] if isinstance(rows, str) else int(rows or 0)
-            dims.setdefault(str(name), sizes.get(str(name), ENTRIES_PER_ROW * count))
+        if not isinstance(value, SparseValue):
+            continue
+        pattern, entries, *rest = spec.inputs[value.first : value.first + 4]
+        for n in pattern.shape:
+            if isinstance(n, str):
+                dims.setdefault(n, sizes.get(n, DEFAULT_EXTENT))
+        rows, columns = _extents(pattern.shape, dims)
+        name = entries.shape[0]
+        if isinstance(name, str):
+            dims.setdefault(name, sizes.get(name, min(ENTRIES_PER_ROW * rows, rows * columns)))
+            if dims[name] > rows * columns:
+                raise Refusal(f"{name}={dims[name]}, but {value.name} has {rows}x{columns} elements")
+        internal.update(n for part in rest for n in part.shape)
     for value in spec.inputs:
         for n in value.shape:
-            if isinstance(n, str) and n not in hidden:
+            if isinstance(n, str) and n not in internal:
                 dims.setdefault(n, sizes.get(n, DEFAULT_EXTENT))
-    unknown = [name for name in sizes if name not in dims]
-    if unknown:
-        known = f"its dims are {', '.join(dims) or 'all known'}"
-        raise Refusal(f"{spec.name} has no dim {unknown[0]}", similar(unknown[0], dims) or known)
+    unknown = next((name for name in sizes if name not in dims), None)
+    if unknown is not None:
+        raise Refusal(f"{spec.name} has no dim {unknown}", hint_of_dims(unknown, dims))
     return dims
+
+
+def hint_of_dims(name: str, dims: Iterable[str]) -> str:
+    """What to write in place of a name that no dim has."""
+    names = sorted(dims)
+    return similar(name, names) or f"the dims are {', '.join(names) or 'all known'}"
+
+
+def _extents(shape: Sequence[int | str | None], dims: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(dims[n] if isinstance(n, str) else int(n or 0) for n in shape)
 
 
 def make_inputs(function: LibraryFunction, dims: Mapping[str, int], seed: int) -> dict[str, Any]:
@@ -67,8 +81,7 @@ def make_inputs(function: LibraryFunction, dims: Mapping[str, int], seed: int) -
         if isinstance(value, SparseValue):
             found[value.name] = _matrix(rng, spec, value, dims)
         else:
-            shape = tuple(dims[n] if isinstance(n, str) else int(n) for n in value.shape)
-            found[value.name] = _values(rng, value.dtype, shape)
+            found[value.name] = _values(rng, value.dtype, _extents(value.shape, dims))
     return found
 
 
@@ -86,10 +99,9 @@ def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any
 def _matrix(rng: np.random.Generator, spec: FunctionSpec, value: SparseValue, dims: Mapping[str, int]) -> Any:
     """Entries spread evenly over rows, or columns, each at random places."""
     pattern, entries, indices = spec.inputs[value.first : value.first + 3]
-    shape = tuple(dims[n] if isinstance(n, str) else int(n) for n in pattern.shape)
+    shape = _extents(pattern.shape, dims)
     major, minor = shape if value.format == "csr" else shape[::-1]
-    name = entries.shape[0]
-    wanted = min(dims[str(name)] if isinstance(name, str) else int(name or 0), major * minor)
+    (wanted,) = _extents(entries.shape, dims)
     indptr = np.linspace(0, wanted, major + 1).astype(indices.dtype)
     places = [np.sort(rng.choice(minor, int(n), replace=False)) for n in np.diff(indptr)]
     positions = np.concatenate([np.zeros(0), *places]).astype(indices.dtype)

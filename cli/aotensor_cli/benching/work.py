@@ -45,8 +45,9 @@ def _evaluated(node: ast.expr, dims: Mapping[str, int]) -> float:
 
 def bytes_of(values: Sequence[Any]) -> int:
     """Of arrays and matrices, each read or written once."""
-    total = 0
-    for x in values:
-        parts = (x.data, x.indices, x.indptr) if hasattr(x, "indptr") else (np.asarray(x),)
-        total += sum(part.nbytes for part in parts)
-    return total
+    return sum(part.nbytes for x in values for part in parts_of(x))
+
+
+def parts_of(x: Any) -> tuple[Any, ...]:
+    """The arrays that a value is made of: the values, and for a sparse matrix also where they stand."""
+    return (x.data, x.indices, x.indptr) if hasattr(x, "indptr") else (np.asarray(x),)

@@ -22,35 +22,39 @@ LIMIT: Final = 1 << 28
 
 _blocks: Final[list[AnyArray]] = []
 _lock: Final = Lock()
+"""Nobody waits for it: a signal handler, a finaliser, or a process that was forked meanwhile would wait for ever."""
 
 
 def block(size: int) -> AnyArray:
     """At least so many bytes, at most a quarter more; used before, or new.   Raises: MemoryError"""
-    if size < SMALLEST or size > LIMIT or _FREE is None:
+    if size < SMALLEST or size > LIMIT or _FREE is None or not _lock.acquire(blocking=False):
         return np.empty(size, np.uint8)
-    with _lock:
-        for found in _blocks:
-            if size <= found.size <= size + size // 4 and sys.getrefcount(found) == _FREE:
-                return found
+    try:
+        for k in range(len(_blocks)):
+            if size <= _blocks[k].size <= size + size // 4 and _count(_blocks, k) == _FREE:
+                return _blocks[k]
         new = np.empty(size, np.uint8)
         while _blocks and sum(one.size for one in _blocks) + size > LIMIT:
             _blocks.pop(0)
         _blocks.append(new)
         return new
+    finally:
+        _lock.release()
+
+
+def _count(blocks: list[AnyArray], k: int) -> int:
+    """References to a block, with those that counting takes: their number differs between versions of Python."""
+    return sys.getrefcount(blocks[k])
 
 
 def _count_of_free() -> int | None:
-    """What the loop above counts for a block that nobody holds; None where counts do not tell, as without a lock."""
+    """The count of a block that nobody holds; None where counts do not tell, as without a global lock."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     blocks = [np.empty(1, np.uint8)]
-    counts: list[int] = []
-    for found in blocks:
-        counts.append(sys.getrefcount(found))
+    free = _count(blocks, 0)
     view = blocks[0][:0]
-    for found in blocks:
-        counts.append(sys.getrefcount(found))
-    return counts[0] if counts[1] == counts[0] + 1 and view.base is blocks[0] else None
+    return free if _count(blocks, 0) == free + 1 and view.base is blocks[0] else None
 
 
 _FREE: Final = _count_of_free()

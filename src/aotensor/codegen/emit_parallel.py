@@ -102,7 +102,7 @@ def _fill(e: Emitter, job: Value, values: Mapping[str, Value]) -> None:
 
 
 def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Function:
-    """void f.chunks0(job, i, lane): the chunk with what stands behind the job."""
+    """void f.chunk0.run(job, i, lane): the chunk with what stands behind the job."""
     call = _call(op)
     assert call is not None
     name = f"{call.callee.root_reference.data}.run"

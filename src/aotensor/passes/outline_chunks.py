@@ -23,7 +23,7 @@ from aotensor.passes.remarks import applied
 
 
 def outline_chunks(module: ModuleOp) -> None:
-    """Do so for every such loop of every kernel."""
+    """Make functions of the chunks of every `scf.parallel` of every kernel."""
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
         stem = kernel.sym_name.data.removesuffix(".kernel")
         if stem == kernel.sym_name.data or kernel.is_declaration:

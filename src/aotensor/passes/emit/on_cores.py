@@ -21,6 +21,8 @@ from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
 Body = Callable[[Scalar], None]
+_MOVE: Final = 4
+"""The work of moving an element, in the unit of `nest.work`."""
 
 
 def each_row(
@@ -80,7 +82,3 @@ def each_element(
         each_line(b, op, target, shape, _MOVE, lambda: body)
     else:
         b.nest(shape, body)
-
-
-_MOVE: Final = 4
-"""The work of moving an element, in the unit of `nest.work`."""

@@ -59,12 +59,13 @@ _NOTHING: Final[Mapping[type[Operation], float]] = {
     arith.AddiOp: 0, arith.MuliOp: 1, arith.OrIOp: 0, arith.XOrIOp: 0, arith.AndIOp: -1,
 }  # fmt: skip
 """What changes nothing, by the operation that combines; of comparisons of integers it depends on their width."""
+_ORDERS: Final = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
+_BY_ROWS: Final = ("product_rows", "product_values", "product_left")
+"""Kinds of `aot.pattern` that write the rows of their result one by one."""
 CHUNKS: Final = "chunks"
 """Attribute of the operation that counts the chunks of a loop."""
-_BY_ROWS: Final = ("product_rows", "product_values", "product_left")
 CHUNK_SIZE: Final = "chunk_size"
 """Attribute of the operation that says how many iterations one has."""
-_ORDERS: Final = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
 
 
 def parallelize(module: ModuleOp, target: Target) -> None:
