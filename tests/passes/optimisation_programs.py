@@ -62,6 +62,12 @@ def of_vector(build: Any) -> Any:
     return make
 
 
+def stencil_gradient() -> aot.Function:
+    """The sum of products of neighbours: its gradient is a sum of two windows of zeros."""
+    (x,) = vectors("x")
+    return function([x], aot.grad((x[1:] * x[:-1]).sum(), x))
+
+
 def of_matrix(build: Any) -> Any:
     """A program that is one formula of a matrix."""
 

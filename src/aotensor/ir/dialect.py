@@ -2,6 +2,7 @@
 
     aot.check %ok, %found, %expected {number, kind, message}      stop with an error unless %ok
     aot.reshape %x[%sizes] : tensor<?xf64> -> tensor<?x?xf64>     the same elements in C order
+    aot.extract_if %c, %x[%i, %j], %y : tensor<?x?xf64>           %x[%i, %j] if %c, else %y
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
     aot.recur %a, %c {axis, fastmath} : tensor<?xf64>             y[k] = a[k] * y[k - 1] + c[k]
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the indices %i, %j
@@ -33,6 +34,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
@@ -105,6 +107,32 @@ class ReshapeOp(IRDLOperation):
         assert isinstance(result, TensorType)
         if result.get_shape().count(DYNAMIC) != len(self.sizes):
             raise VerifyException("one size is needed for each dynamic dim of the result")
+
+
+@irdl_op_definition
+class ExtractIfOp(IRDLOperation):
+    """An element of a tensor where a condition holds, another number elsewhere: then nothing is read.
+
+    It stands in the bodies of generics and statements, as `tensor.extract` does.
+    """
+
+    name = "aot.extract_if"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    condition = operand_def(IntegerType(1))
+    tensor = operand_def(TensorType.constr(T))
+    indices = var_operand_def(IndexType)
+    otherwise = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$condition `,` $tensor `[` $indices `]` `,` $otherwise attr-dict `:` type($tensor)"
+
+    def __init__(self, condition: SSAValue, tensor: SSAValue, indices: Sequence[SSAValue], otherwise: SSAValue) -> None:
+        super().__init__(operands=[condition, tensor, indices, otherwise], result_types=[otherwise.type])
+
+    def verify_(self) -> None:
+        assert isinstance(self.tensor.type, TensorType)
+        if len(self.tensor.type.get_shape()) != len(self.indices):
+            raise VerifyException("one index is needed for each axis")
 
 
 @irdl_op_definition
@@ -318,6 +346,7 @@ AOT = Dialect(
     [
         CheckOp,
         ReshapeOp,
+        ExtractIfOp,
         CumulateOp,
         RecurOp,
         ScatterOp,

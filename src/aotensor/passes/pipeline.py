@@ -45,6 +45,9 @@ from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
+from aotensor.passes.windows.inline_reads import inline_reads
+from aotensor.passes.windows.read_windows import read_windows
+from aotensor.passes.windows.split_loops import split_loops
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,9 @@ class Pass:
 TENSOR_RECIPE: Final = (
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
+    Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
+    Pass("read-windows", read_windows, TENSOR_FORM, TENSOR_FORM),
+    Pass("inline-reads", inline_reads, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
 )
 
@@ -115,6 +121,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("short-vectors", lambda module: short_vectors(module, target), NEST_FORM, NEST_FORM),
         Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
         Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
+        Pass("split-loops", split_loops, NEST_FORM, NEST_FORM),
     )
     return chosen_passes(passes, pipeline)
 

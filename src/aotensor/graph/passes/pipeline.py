@@ -47,6 +47,8 @@ STEPS: Final = (
     Step("fuse-elementwise", "graph"),
     Step("canonicalize", "tensor", is_free=True),
     Step("stabilize", "tensor", is_free=True),
+    Step("read-windows", "tensor", is_free=True),
+    Step("inline-reads", "tensor", is_free=True),
     Step("lower-to-nest", "nest", needed="loops are made of nests"),
     Step("rematerialize", "nest"),
     Step("divide-slices", "nest"),
@@ -63,6 +65,7 @@ STEPS: Final = (
     Step("short-vectors", "nest"),
     Step("vectorize", "nest", options={"interleave": (2, 16)}),
     Step("parallelize", "nest", options={"chunk-work": (1, 1 << 30), "most-chunks": (1, 64)}),
+    Step("split-loops", "nest"),
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),
     Step("hint-vectors", "loops", options={"interleave": (1, 16)}),
@@ -90,7 +93,9 @@ class Chosen:
 
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
-_TENSOR: Final = ("canonicalize", "stabilize", "canonicalize")
+_TENSOR: Final = (
+    "canonicalize", "stabilize", "canonicalize", "read-windows", "inline-reads", "canonicalize",
+)  # fmt: skip
 _DEFAULT: Final = (
     "expand", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,
     *(step.name for step in STEPS if step.level in ("nest", "loops")),

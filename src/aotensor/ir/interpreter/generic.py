@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
+from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.interpreter.repeat import repeat
 from aotensor.ir.interpreter.scalar_values import compute
 
@@ -57,6 +58,18 @@ def gather(x: Array, indices: Sequence[Array], shape: Sequence[int]) -> Array:
         if index.size and not (index.min() >= 0 and index.max() < extent):
             raise InternalError(f"interpret: indices {index.min()} to {index.max()} on an axis of {extent}")
     return x[tuple(indices)]
+
+
+def gather_if(condition: Array, x: Array, *rest: Array, shape: Sequence[int]) -> Array:
+    """x[indices] where the condition holds, the last of `rest` elsewhere; indices count there no more than elements do.
+
+    Raises: InternalError for an index outside of x where the condition holds.
+    """
+    *indices, otherwise = (np.broadcast_to(y, tuple(shape)) for y in rest)
+    is_read = np.broadcast_to(condition, tuple(shape))
+    result = otherwise.copy()
+    result[is_read] = gather(x, [i[is_read] for i in indices], (int(is_read.sum()),))
+    return result
 
 
 # --- iteration space -----------------------------------------------------------------------------------------------
@@ -145,6 +158,8 @@ def _known(
             operands = [known[x] if x in known else values[x] for x in inner.operands]
             if isinstance(inner, tensor.ExtractOp):
                 known[inner.result] = gather(operands[0], operands[1:], shape)
+            elif isinstance(inner, ExtractIfOp):
+                known[inner.result] = gather_if(*operands, shape=shape)
             elif isinstance(inner, scf.WhileOp):
                 known.update(zip(inner.results, repeat(inner, operands), strict=True))
             else:

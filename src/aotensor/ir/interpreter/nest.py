@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
-from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.interpreter.repeat import repeat
 from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype, unset
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
@@ -101,6 +101,10 @@ def run_statement(op: DoOp, values: Values) -> None:
                 values[x][tuple(where)] = value(new)
         elif isinstance(inner, tensor.ExtractOp):
             inside[inner.result] = _element(values[inner.tensor], [int(value(i)) for i in inner.indices], op)
+        elif isinstance(inner, ExtractIfOp):
+            where = [int(value(i)) for i in inner.indices]
+            is_read = bool(value(inner.condition))
+            inside[inner.result] = _element(values[inner.tensor], where, op) if is_read else value(inner.otherwise)
         elif isinstance(inner, scf.WhileOp):
             inside.update(zip(inner.results, repeat(inner, [value(x) for x in inner.operands]), strict=True))
         else:

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
@@ -76,14 +76,21 @@ def _is_in_block(index: SSAValue, start: SSAValue) -> bool:
         if not isinstance(loop, ForOp) or loop.lower is None:
             return False
         index = loop.lower
-        if index is start:
+        if _begins_at(index, start):
             return True
     return False
 
 
+def _begins_at(index: SSAValue, start: SSAValue) -> bool:
+    """Is an index another one, or the larger one of this and something else?"""
+    if index is start:
+        return True
+    return isinstance(index.owner, arith.MaxSIOp) and any(_begins_at(x, start) for x in index.owner.operands)
+
+
 def gathers(statement: DoOp) -> set[SSAValue]:
     """Tensors that a statement reads at indices which are no subscripts."""
-    return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp)}
+    return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)}
 
 
 def used_values(op: Operation) -> dict[SSAValue, None]:

@@ -23,7 +23,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
@@ -116,7 +116,8 @@ def _check_lanes(loop: LoopOp) -> None:
     """The lanes of a vector are neighbours in memory, or all the same; only positions that are read may jump."""
     for op in statements(loop):
         accesses: list[tuple[SSAValue, Sequence[Subscript]]] = [*op.reads, *op.writes]
-        accesses += [(x.tensor, list(x.indices)) for x in op.body.block.ops if isinstance(x, tensor.ExtractOp)]
+        read = [x for x in op.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)]
+        accesses += [(x.tensor, list(x.indices)) for x in read]
         for x, subscripts in accesses:
             strides = [stride_along(i, loop.counter) for i in subscripts]
             if not is_register(x) and (any(strides[:-1]) or (strides and strides[-1] not in (0, 1, None))):

@@ -17,7 +17,7 @@ from xdsl.dialects import arith, func, tensor, vector
 from xdsl.dialects.builtin import IndexType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
@@ -202,6 +202,8 @@ class TreeEmitter:
                         self._write(x, subscripts, _value(value, values, frame), frame)
                 case tensor.ExtractOp():
                     values[inner.result] = self._gather(inner, frame, values)
+                case ExtractIfOp():
+                    values[inner.result] = self._read_if(inner, frame, values)
                 case _:
                     self._copy(inner, frame, values)
 
@@ -246,6 +248,17 @@ class TreeEmitter:
         if lanes is not None and stride_along(op.indices[-1], lanes.counter) == 1:
             return self.b.load_vector(buffer, where, lanes.count, lanes.mask).ssa
         return self.b.fetch(buffer, where, "raw").ssa
+
+    def _read_if(self, op: ExtractIfOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
+        """An element where a condition holds."""
+        buffer = self.memory.buffer(op.tensor)
+        condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
+        (found,) = self.b.branch(
+            Scalar(condition, "bool"),
+            lambda: [self.b.fetch(buffer, [Scalar(i, "index") for i in where], "raw")],
+            lambda: [Scalar(otherwise, "raw")],
+        )
+        return found.ssa
 
     def _copy(self, op: Operation, frame: Frame, values: dict[SSAValue, SSAValue]) -> None:
         """A scalar operation, on what stands for its operands; on vectors if one of them is one."""

@@ -14,6 +14,7 @@ from xdsl.dialects import arith, func, math, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
@@ -146,7 +147,7 @@ def _cost(op: Operation) -> int:
             accesses = sum(_JUMP if jumps else _ACCESS for x in op.outputs if not is_register(x))
             accesses += sum(_ACCESS for x in op.inputs if not is_register(x))
             return accesses + sum(map(_cost, op.body.block.ops))
-        case tensor.ExtractOp():
+        case tensor.ExtractOp() | ExtractIfOp():
             return _JUMP
         case PrefetchOp() | ValueOp() | arith.ConstantOp():
             return 0

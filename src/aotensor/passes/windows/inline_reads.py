@@ -1,0 +1,188 @@
+"""Compute cheap elements where they are read, at other positions than their own, instead of keeping them in memory.
+
+    %v = linalg.generic ins(%x) { %in · 2 }              →     %r = linalg.generic {
+    %r = linalg.generic { tensor.extract %v[%k] }                %e = tensor.extract %x[%k]
+                                                                 %e · 2
+                                                               }
+
+A read under a condition stays one: what is computed of nothing elsewhere is not selected. The body of what is read has
+a few operations of plain arithmetic, and it is read once in each iteration, so the work stays what it was; it may be
+read by several generics, or several times, where that saves more than it repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ExtractIfOp
+from aotensor.ir.location import LocatedBuilder, builder_before
+from aotensor.ir.types import index
+from aotensor.passes.remarks import applied
+
+Read: TypeAlias = tensor.ExtractOp | ExtractIfOp
+
+_ARITHMETIC: Final = (
+    arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp, arith.CmpfOp, arith.CmpiOp, arith.SelectOp, arith.AndIOp,
+    arith.OrIOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ExtFOp, arith.TruncFOp, arith.SIToFPOp,
+    arith.ConstantOp,
+)  # fmt: skip
+"""Operations that take no time beside a read, and are harmless for any operands."""
+_OTHER: Final = (tensor.ExtractOp, ExtractIfOp, linalg.IndexOp, linalg.YieldOp)
+_LARGEST: Final = 24
+"""Operations of a body that is put where it is read once."""
+_SMALL: Final = 2
+"""Operations of arithmetic on one element of memory that are done again for several readers."""
+_READERS: Final = 8
+_LARGEST_READER: Final = 120
+"""Operations of a body that others are put into."""
+
+
+def inline_reads(module: ModuleOp) -> None:
+    """Do so in every function, from the end to the beginning: what is put somewhere brings reads of its own."""
+    for function in functions_of(module):
+        guarded = set[Operation]()
+        for op in reversed(list(function.body.block.ops)):
+            readers = _reads_of(op.results[0]) if isinstance(op, linalg.GenericOp) and len(op.results) == 1 else []
+            if isinstance(op, linalg.GenericOp) and readers and can_be_inlined(op.results[0], readers):
+                for read in readers:
+                    _inline(op, read, guarded)
+                text = "{} is computed where it is read, " + ("once" if len(readers) == 1 else f"{len(readers)} times")
+                applied(text, op, size=op.results)
+                Rewriter.erase_op(op)
+
+
+def can_be_inlined(x: SSAValue, readers: Sequence[Read] = ()) -> bool:
+    """May a tensor be computed by its readers, and does that pay? No readers: for one that reads each element once."""
+    op = x.owner
+    if not isinstance(op, linalg.GenericOp) or len(op.results) != 1 or not _is_elementwise(op):
+        return False
+    if readers and (len(readers) != x.uses.get_length() or not all(map(_is_once_in_each, readers))):
+        return False
+    held = [inner for inner in op.body.block.ops if not isinstance(inner, linalg.YieldOp)]
+    if len(readers) <= 1:
+        return len(held) + len(op.inputs) <= _LARGEST
+    touched = len(op.inputs) + sum(isinstance(inner, Read) for inner in held)
+    work = sum(isinstance(x.type, AnyFloat) for inner in held if not isinstance(inner, Read) for x in inner.results)
+    return touched <= 1 and work <= _SMALL and len(readers) <= _READERS
+
+
+def _is_elementwise(op: linalg.GenericOp) -> bool:
+    """Is each element plain arithmetic on elements of others, under the index of its own?"""
+    map: AffineMap = op.indexing_maps.data[-1].data
+    if any(kind.data != IteratorType.PARALLEL for kind in op.iterator_types):
+        return False
+    held = op.body.block.args[-1].uses
+    is_plain = all(isinstance(inner, (*_ARITHMETIC, *_OTHER)) for inner in op.body.block.ops)
+    return is_plain and not held and map == AffineMap.identity(map.num_dims)
+
+
+def _is_once_in_each(read: Read) -> bool:
+    """Is an element read at the counters of all loops around, each moved by something, so at most once?"""
+    generic = read.parent_op()
+    if not isinstance(generic, linalg.GenericOp) or len(list(generic.body.block.ops)) > _LARGEST_READER:
+        return False
+    if any(kind.data != IteratorType.PARALLEL for kind in generic.iterator_types):
+        return False
+    counters = [_counter(i, generic) for i in read.indices]
+    found = [c for c in counters if c is not None]
+    return len(set(found)) == len(found) == len(generic.iterator_types)
+
+
+def _counter(x: SSAValue, generic: linalg.GenericOp) -> int | None:
+    """The dim whose counter an index is, but for something that is the same in all iterations."""
+    match x.owner:
+        case linalg.IndexOp():
+            return int(x.owner.dim.value.data)
+        case arith.AddiOp() | arith.SubiOp():
+            own = [_counter(y, generic) for y in x.owner.operands]
+            inside = [y for y in x.owner.operands if isinstance(y.owner, Operation) and generic.is_ancestor(y.owner)]
+            known = [c for c in own if c is not None]
+            return known[0] if len(inside) == len(known) == 1 else None
+        case _:
+            return None
+
+
+def _reads_of(x: SSAValue) -> list[Read]:
+    return [use.operation for use in x.uses if isinstance(use.operation, Read)]
+
+
+# --- one body in another ---------------------------------------------------------------------------------------------
+
+
+def _inline(op: linalg.GenericOp, read: Read, guarded: set[Operation]) -> None:
+    """Put the body of a generic in place of a read of its result.
+
+    guarded: reads under a condition that something behind them looks at, so that any number will do where it fails.
+    """
+    b = builder_before(read)
+    condition = read.condition if isinstance(read, ExtractIfOp) else None
+    body, where = op.body.block, list(read.indices)
+    known: dict[SSAValue, SSAValue] = {}
+    for argument, x, map in zip(body.args, op.inputs, op.indexing_maps.data, strict=False):
+        if argument.uses:
+            known[argument] = _element(b, x, _indices(b, map.data, where), condition, guarded)
+    for inner in body.ops:
+        operands = [known.get(x, x) for x in inner.operands]
+        match inner:
+            case linalg.YieldOp():
+                break
+            case linalg.IndexOp():
+                known[inner.result] = where[inner.dim.value.data]
+            case tensor.ExtractOp():
+                known[inner.result] = _element(b, operands[0], operands[1:], condition, guarded)
+            case ExtractIfOp():
+                both, x, *rest = operands
+                if condition is not None:
+                    both = b.insert(arith.AndIOp(condition, both)).result
+                known[inner.result] = b.insert(ExtractIfOp(both, x, rest[:-1], rest[-1])).result
+            case _:
+                copy = inner.clone(dict(known))
+                copy.location = inner.location
+                known.update(zip(inner.results, b.insert(copy).results, strict=True))
+    assert body.last_op is not None
+    value = known.get(body.last_op.operands[0], body.last_op.operands[0])
+    if isinstance(read, ExtractIfOp) and read not in guarded:
+        value = b.insert(arith.SelectOp(read.condition, value, read.otherwise)).result
+    read.results[0].replace_all_uses_with(value)
+    Rewriter.erase_op(read)
+
+
+def _element(
+    b: LocatedBuilder, x: SSAValue, where: Sequence[SSAValue], condition: SSAValue | None, guarded: set[Operation]
+) -> SSAValue:
+    """An element of a tensor; where a condition does not hold, any number."""
+    kind: Attribute = x.type.element_type  # type: ignore[attr-defined]
+    if condition is None:
+        return b.insert(tensor.ExtractOp(x, where, kind)).result
+    read = b.insert(ExtractIfOp(condition, x, where, _zero(b, kind)))
+    guarded.add(read)
+    return read.result
+
+
+def _zero(b: LocatedBuilder, kind: Attribute) -> SSAValue:
+    if isinstance(kind, AnyFloat):
+        return b.insert(arith.ConstantOp(FloatAttr(0.0, kind))).result
+    assert isinstance(kind, IntegerType | IndexType)
+    return b.insert(arith.ConstantOp(IntegerAttr(0, kind))).result
+
+
+def _indices(b: LocatedBuilder, map: AffineMap, where: Sequence[SSAValue]) -> list[SSAValue]:
+    """Where an operand with this map is read, for an element at `where`."""
+    found: list[SSAValue] = []
+    for expression in map.results:
+        if isinstance(expression, AffineDimExpr):
+            found.append(where[expression.position])
+        else:
+            assert isinstance(expression, AffineConstantExpr)
+            found.append(b.insert(arith.ConstantOp(IntegerAttr(expression.value, index))).result)
+    return found

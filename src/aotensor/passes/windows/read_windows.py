@@ -1,0 +1,212 @@
+"""Compute a tensor that differs from another one in a window element by element.
+
+    %t = tensor.insert_slice %v into %x[%a] [%n] [1]     →     %t = linalg.generic ins(%x) {
+                                                                 %k = linalg.index 0 - %a
+                                                                 aot.extract_if %k < %n, %v[%k], %in
+                                                               }
+
+What reads the result goes over the same elements and shares the loop: a sum of windows of zeros, as gradients of
+stencils are, is one sweep. A window is copied into what it changes, as before, where that is needed no longer and the
+window is small, or holds what has to be in memory anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ExtractIfOp
+from aotensor.ir.location import builder_before
+from aotensor.ir.types import index
+from aotensor.passes.nest.extents import ExtentKey, Extents
+from aotensor.passes.remarks import applied, missed
+from aotensor.passes.windows.inline_reads import can_be_inlined
+
+_TYPICAL: Final = 1 << 12
+"""What an extent is taken to be where it is not known."""
+_LARGE: Final = 0.5
+"""Part of a tensor from which on a window is large."""
+
+
+def read_windows(module: ModuleOp) -> None:
+    """Do so in every function, where it saves memory traffic."""
+    for function in functions_of(module):
+        inserts = [op for op in function.body.block.ops if isinstance(op, tensor.InsertSliceOp)]
+        if inserts:
+            windows = _Windows(function)
+            for op in inserts:
+                windows.visit(op)
+
+
+class _Axis(NamedTuple):
+    """Where a window lies along an axis: at all of it, if there is no start."""
+
+    start: SSAValue | None
+    extent: SSAValue | None
+
+
+class _Windows:
+    """The windows of one function."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.function = function
+        self.extents = Extents(function)
+        first = function.body.block.first_op
+        assert first is not None
+        self.top = Builder(InsertPoint.before(first))
+        self.known: dict[ExtentKey, SSAValue] = {}
+
+    def visit(self, op: tensor.InsertSliceOp) -> None:
+        """Replace an insertion, or leave it."""
+        if any(step != 1 for step in op.static_strides.get_values()) or isinstance(op.dest.owner, tensor.EmptyOp):
+            return
+        fill = _fill_of(op.dest)
+        is_kept = fill is None and not _dies(op.dest)
+        is_large = self._part(op) >= _LARGE
+        is_read = any(isinstance(use.operation, linalg.GenericOp) for use in op.result.uses)
+        if is_kept or (is_large and (fill is not None or _is_computed_there(op))) or (fill is not None and is_read):
+            applied("{} is computed element by element, in the window and outside of it", op, size=[op.result])
+            self._replace(op, fill)
+        else:
+            missed("{} stays a copy into a window: what it replaces is not needed otherwise", op, size=[op.source])
+
+    # --- sizes ---------------------------------------------------------------------------------------------------
+
+    def _part(self, op: tensor.InsertSliceOp) -> float:
+        """Which part of the tensor a window is, for extents of some thousands."""
+        part = 1.0
+        sizes = zip(self.extents.shape(op.source), self.extents.shape(op.dest), strict=True)
+        for inner, outer in sizes:
+            if inner != outer:
+                part *= _probe(inner) / max(_probe(outer), 1)
+        return part
+
+    # --- the generic ---------------------------------------------------------------------------------------------
+
+    def _replace(self, op: tensor.InsertSliceOp, fill: SSAValue | None) -> None:
+        b = builder_before(op)
+        kind = op.result.type
+        assert isinstance(kind, TensorType)
+        rank = len(kind.get_shape())
+        shape = self.extents.shape(op.dest)
+        sizes = [self._index(n) for n, known in zip(shape, kind.get_shape(), strict=True) if known == DYNAMIC_INDEX]
+        axes = [self._axis(op, axis) for axis in range(rank)]
+        inputs = [] if fill is not None else [op.dest]
+        body = Block(arg_types=[kind.element_type] * (len(inputs) + 1))
+        outside = body.args[0] if fill is None else fill
+        inner = Builder(InsertPoint.at_end(body))
+        where, condition = _position(inner, axes)
+        scalar = _fill_of(op.source)
+        made: Operation
+        if condition is None:
+            made = tensor.ExtractOp(op.source, where, kind.element_type)
+        elif scalar is not None:
+            made = arith.SelectOp(condition, scalar, outside)
+        else:
+            made = ExtractIfOp(condition, op.source, where, outside)
+        inner.insert(made)
+        inner.insert(linalg.YieldOp(made.results[0]))
+        for one in body.ops:
+            one.location = op.location
+        empty = b.insert(tensor.EmptyOp(sizes, kind)).tensor
+        maps = [AffineMapAttr(AffineMap.identity(rank))] * (len(inputs) + 1)
+        parallel = [IteratorTypeAttr(IteratorType.PARALLEL)] * rank
+        generic = linalg.GenericOp(inputs, [empty], Region(body), maps, parallel, [kind])
+        generic.location = op.location
+        generic.results[0].name_hint = op.result.name_hint
+        self.extents.replace(op.result, generic.results[0])
+        Rewriter.replace_op(op, generic)
+
+    def _axis(self, op: tensor.InsertSliceOp, axis: int) -> _Axis:
+        starts, extents = iter(op.offsets), self.extents.shape(op.source)
+        found = [next(starts) if n == DYNAMIC_INDEX else n for n in op.static_offsets.get_values()]
+        if extents[axis] == self.extents.shape(op.dest)[axis]:  # it lies inside, so it begins at 0
+            return _Axis(None, None)
+        return _Axis(self._index(found[axis]), self._index(extents[axis]))
+
+    def _index(self, key: ExtentKey) -> SSAValue:
+        """An extent; numbers, and those of arguments, stand at the top of the function."""
+        if isinstance(key, SSAValue):
+            return key
+        if key not in self.known:
+            if isinstance(key, int):
+                op: Operation = arith.ConstantOp(IntegerAttr(key, index))
+            else:
+                op = tensor.DimOp(self.function.body.block.args[key[0]], self._index(key[1]))
+            self.known[key] = self.top.insert(op).results[0]
+        return self.known[key]
+
+
+def _position(b: Builder, axes: Sequence[_Axis]) -> tuple[list[SSAValue], SSAValue | None]:
+    """Where in a window the element is that the loops stand at, and whether it is inside; None if all are."""
+    where: list[SSAValue] = []
+    condition: SSAValue | None = None
+    for number, axis in enumerate(axes):
+        at: SSAValue = b.insert(linalg.IndexOp(number)).result
+        if axis.start is not None and axis.extent is not None:
+            if not _is_zero(axis.start):
+                at = b.insert(arith.SubiOp(at, axis.start)).result
+            inside = b.insert(arith.CmpiOp(at, axis.extent, "ult")).result  # what is below the start is large
+            condition = inside if condition is None else b.insert(arith.AndIOp(condition, inside)).result
+        where.append(at)
+    return where, condition
+
+
+def _is_zero(x: SSAValue) -> bool:
+    op = x.owner
+    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
+
+
+def _fill_of(x: SSAValue) -> SSAValue | None:
+    """The number that all elements of a tensor are."""
+    op = x.owner
+    if isinstance(op, tensor.SplatOp):
+        return op.input
+    if not isinstance(op, linalg.GenericOp) or op.inputs or len(op.results) != 1:
+        return None
+    assert op.body.block.last_op is not None
+    value = op.body.block.last_op.operands[0]
+    owner = value.block if isinstance(value, BlockArgument) else value.owner.parent
+    return value if owner is not op.body.block else None
+
+
+def _dies(x: SSAValue) -> bool:
+    """Is a tensor read once, and memory of our own?"""
+    return not isinstance(x, BlockArgument) and not isinstance(x.owner, arith.ConstantOp) and x.has_one_use()
+
+
+def _is_computed_there(op: tensor.InsertSliceOp) -> bool:
+    """Can what a window holds be computed where it is put, and needs no memory?"""
+    return _fill_of(op.source) is not None or (op.source.has_one_use() and can_be_inlined(op.source))
+
+
+def _probe(n: ExtentKey) -> int:
+    """An extent, for dims of typical sizes."""
+    if isinstance(n, int):
+        return n
+    op = n.owner if isinstance(n, SSAValue) else None
+    match op:
+        case arith.ConstantOp(value=IntegerAttr() as literal):
+            return int(literal.value.data)
+        case arith.AddiOp():
+            return _probe(op.lhs) + _probe(op.rhs)
+        case arith.SubiOp():
+            return _probe(op.lhs) - _probe(op.rhs)
+        case arith.MaxSIOp():
+            return max(_probe(op.lhs), _probe(op.rhs))
+        case arith.MinSIOp():
+            return min(_probe(op.lhs), _probe(op.rhs))
+        case tensor.DimOp() | None:
+            return _TYPICAL
+        case _:  # that depends on values
+            return 0

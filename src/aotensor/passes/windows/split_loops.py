@@ -1,0 +1,198 @@
+"""Split loops where the conditions of their statements change, so that most iterations do without.
+
+    nest.for %i in %n {                              nest.for %i = %c0 to %a { … }
+      nest.do {                                      nest.for %i = %a to %b {
+        %k = arith.subi %i, %a                 →       nest.do { tensor.extract %v[%i - %a] }
+        %c = arith.cmpi ult, %k, %m                  }
+        aot.extract_if %c, %v[%k], %x                nest.for %i = %b to %n { … }
+      }
+    }
+
+Index set splitting (Allen & Kennedy, Optimizing Compilers for Modern Architectures, 5.7): between the largest start and
+the least end of all windows every condition on the counter holds. Of a nest the middle part is split again, along its
+inner loop; what lies outside keeps its conditions, and runs few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Final, NamedTuple
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
+from aotensor.ir.location import LocatedBuilder, builder_before
+from aotensor.ir.nest.loops import ForOp
+from aotensor.ir.nest.ops import ValueOp
+from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
+from aotensor.passes.remarks import applied, missed
+
+_BELOW: Final = 6  # arith.cmpi's number of "unsigned and less than"
+FEWEST: Final = 16
+"""Iterations of a loop that is worth splitting."""
+LARGEST: Final = 400
+"""Operations of a loop of which there may be three."""
+
+
+def split_loops(module: ModuleOp) -> None:
+    """Do so in every function, the outermost loops first."""
+    for function in functions_of(module):
+        for op in list(function.body.block.ops):
+            if isinstance(op, ForOp):
+                _split(op)
+
+
+class _Condition(NamedTuple):
+    """counter + offsets below extent, unsigned.   offsets: values that are added, and that are subtracted"""
+
+    op: arith.CmpiOp
+    added: tuple[SSAValue, ...]
+    subtracted: tuple[SSAValue, ...]
+
+
+def _split(loop: ForOp) -> None:
+    """Split a loop, then those inside of its middle part."""
+    found = list(_conditions(loop))
+    reason = _reason_against(loop)
+    if found and reason is None:
+        b = builder_before(loop)
+        start = _constant(b, 0) if loop.lower is None else loop.lower
+        low, high = _range(b, found, start, loop.upper)
+        if low is not start:
+            before = loop.clone()
+            before.set_bounds(low, start)
+            b.insert(before)
+        behind = loop.clone()
+        behind.set_bounds(loop.upper, high)
+        loop.set_bounds(high, low)
+        assert loop.parent is not None
+        loop.parent.insert_op_after(behind, loop)
+        for condition in found:
+            _hold(condition.op)
+        applied("the loop of {} is split: {} conditions hold in most iterations", loop, len(found))
+    elif found:
+        missed("the loop of {} keeps its conditions in all iterations: {}", loop, reason)
+    for op in list(loop.body.block.ops):
+        if isinstance(op, ForOp):
+            _split(op)
+
+
+def _reason_against(loop: ForOp) -> str | None:
+    """Why a loop stays whole, None if it is split."""
+    extent = known_extent(loop)
+    if extent is not None and extent < FEWEST:
+        return "it is short"
+    if loop.step is not None or any(loop.number(name) > 1 for name in ("jam", "lanes", "rows")):
+        return "its iterations advance in groups"
+    if sum(1 for _ in loop.walk()) > LARGEST:
+        return "it is large"
+    written, read = set[SSAValue](), set[SSAValue]()
+    for op in statements(loop):
+        written |= {_memory(x) for x in op.outputs if not is_register(x)}
+        read |= {_memory(x) for x in (*op.inputs, *gathers(op)) if not is_register(x)}
+    inside = {op.result for op in loop.walk() if isinstance(op, ValueOp)}
+    return "a part would read what another one writes" if (written & read) - inside else None
+
+
+def _memory(x: SSAValue) -> SSAValue:
+    """The value whose memory another one lies in."""
+    while isinstance(x.owner, ReshapeOp | ValueOp):
+        source = x.owner.source if isinstance(x.owner, ReshapeOp) else x.owner.over
+        if source is None:
+            break
+        x = source
+    return x
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+
+
+def _conditions(loop: ForOp) -> Iterator[_Condition]:
+    """The comparisons in a loop of its counter, moved by what is the same in all iterations, with such a number."""
+    for statement in statements(loop):
+        for op in statement.body.block.ops:
+            if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and _is_fixed(op.rhs, loop):
+                moved = _moved(op.lhs, loop)
+                if moved is not None:
+                    yield _Condition(op, *moved)
+
+
+def _moved(x: SSAValue, loop: ForOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
+    """What is added to the counter of a loop in an index, and what is subtracted."""
+    if x is loop.counter:
+        return (), ()
+    op = x.owner
+    if isinstance(op, arith.SubiOp) and _is_fixed(op.rhs, loop):
+        found = _moved(op.lhs, loop)
+        return None if found is None else (found[0], (*found[1], op.rhs))
+    if isinstance(op, arith.AddiOp):
+        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            found = _moved(one, loop) if _is_fixed(other, loop) else None
+            if found is not None:
+                return (*found[0], other), found[1]
+    return None
+
+
+def _is_fixed(x: SSAValue, loop: ForOp) -> bool:
+    """Is a value known in front of a loop?"""
+    return not loop.is_ancestor(x.owner)
+
+
+def _range(
+    b: LocatedBuilder, conditions: list[_Condition], start: SSAValue, end: SSAValue
+) -> tuple[SSAValue, SSAValue]:
+    """Where all conditions begin to hold, and where the first one ends, inside of start … end."""
+    lows, highs = dict[SSAValue, None](), dict[SSAValue, None]()
+    known: dict[tuple[object, ...], tuple[SSAValue, SSAValue]] = {}
+    for one in conditions:
+        key = one.op.rhs, one.added, one.subtracted
+        if key not in known:
+            known[key] = start, one.op.rhs  # a counter is not negative
+            if one.added or one.subtracted:
+                low = reduce(lambda x, y: b.insert(arith.SubiOp(x, y)).result, one.added, _sum(b, one.subtracted))
+                known[key] = low, b.insert(arith.AddiOp(low, one.op.rhs)).result
+        low, high = known[key]
+        lows[low], highs[high] = None, None
+    low = reduce(lambda x, y: b.insert(arith.MaxSIOp(x, y)).result, lows)
+    high = reduce(lambda x, y: b.insert(arith.MinSIOp(x, y)).result, highs)
+    first = start
+    if low is not start:
+        first = b.insert(arith.MaxSIOp(b.insert(arith.MinSIOp(low, end)).result, start)).result
+    return first, b.insert(arith.MaxSIOp(b.insert(arith.MinSIOp(high, end)).result, first)).result
+
+
+def _sum(b: LocatedBuilder, values: tuple[SSAValue, ...]) -> SSAValue:
+    if not values:
+        return _constant(b, 0)
+    return reduce(lambda x, y: b.insert(arith.AddiOp(x, y)).result, values)
+
+
+def _constant(b: LocatedBuilder, value: int) -> SSAValue:
+    return b.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+
+
+# --- where they hold -------------------------------------------------------------------------------------------------
+
+
+def _hold(condition: Operation) -> None:
+    """Take a condition that holds out of what depends on it."""
+    for user in [use.operation for use in condition.results[0].uses]:
+        match user:
+            case arith.AndIOp():
+                (other,) = (x for x in user.operands if x is not condition.results[0])
+                Rewriter.replace_op(user, [], [other])
+            case ExtractIfOp():
+                read = tensor.ExtractOp(user.tensor, list(user.indices), user.result.type)
+                read.location = user.location
+                Rewriter.replace_op(user, read)
+            case arith.SelectOp() if user.cond is condition.results[0]:
+                Rewriter.replace_op(user, [], [user.lhs])
+            case _:
+                pass
+    if not condition.results[0].uses:
+        Rewriter.erase_op(condition)
