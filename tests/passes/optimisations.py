@@ -37,6 +37,7 @@ from optimisation_programs import (
 from optimisations_of_graphs import GRAPH_ROWS
 from switches import Row, has, lacks, never, nothing, replaced, without_pass
 
+import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 
@@ -86,6 +87,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: x[1:] - x[:-1]),
         "nest",
         has(r"nest\.for", 1),
+    ),
+    Row(
+        "loops of several ops are shared",
+        without_pass("value-numbering"),
+        of_matrix(lambda x: aot.grad((at.logsumexp(x, axis=1) ** 2).sum(), x)),
+        "loops",
+        has(r"math\.exp", 1),
     ),
     Row(
         "sums of windows of zeros are one sweep",

@@ -45,6 +45,7 @@ from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
+from aotensor.passes.value_numbering import value_numbering
 from aotensor.passes.windows.inline_reads import inline_reads
 from aotensor.passes.windows.read_windows import read_windows
 from aotensor.passes.windows.split_loops import split_loops
@@ -62,6 +63,7 @@ class Pass:
 
 TENSOR_RECIPE: Final = (
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
+    Pass("value-numbering", value_numbering, TENSOR_FORM, TENSOR_FORM),
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("read-windows", read_windows, TENSOR_FORM, TENSOR_FORM),

@@ -46,6 +46,7 @@ STEPS: Final = (
     Step("resolve-extents", "graph"),
     Step("fuse-elementwise", "graph"),
     Step("canonicalize", "tensor", is_free=True),
+    Step("value-numbering", "tensor", is_free=True),
     Step("stabilize", "tensor", is_free=True),
     Step("read-windows", "tensor", is_free=True),
     Step("inline-reads", "tensor", is_free=True),
@@ -94,7 +95,7 @@ class Chosen:
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
 _TENSOR: Final = (
-    "canonicalize", "stabilize", "canonicalize", "read-windows", "inline-reads", "canonicalize",
+    "canonicalize", "value-numbering", "stabilize", "canonicalize", "read-windows", "inline-reads", "canonicalize",
 )  # fmt: skip
 _DEFAULT: Final = (
     "expand", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,

@@ -38,13 +38,21 @@ def _lower_reduced(b: TensorBuilder, kind: str, x: Tensor, axes: Sequence[int]) 
     return b.permute(b.reduce(kind, x, axes), [None if axis in axes else next(kept) for axis in range(len(x.extents))])
 
 
-def _finite(v: ScalarBuilder, m: Scalar) -> Scalar:
-    """m, or 0 where it is infinite or nan: a shift that turns no difference into nan."""
-    return v.select(v.or_(v.is_inf(m), v.is_nan(m)), v.constant(0.0, m.dtype), m)
+def _weights(
+    b: TensorBuilder, x: Tensor, axes: Sequence[int], is_shared_at_limits: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """m = max x, exp(x − m) and the sum of that over axes, which stay as extent 1.
 
+    is_shared_at_limits: elements that are m itself weigh 1, be it infinite.
+    """
 
-def _exp_shifted(v: ScalarBuilder, x: Scalar, m: Scalar) -> Scalar:
-    return v.math("exp", v.sub(x, m))
+    def weight(v: ScalarBuilder, x: Scalar, m: Scalar) -> Scalar:
+        found = v.math("exp", v.sub(x, m))
+        return v.select(v.compare("eq", x, m), v.constant(1.0, x.dtype), found) if is_shared_at_limits else found
+
+    m = _lower_reduced(b, "maximum", x, axes)
+    weights = b.map(weight, x, m, dtype=x.dtype)
+    return m, weights, _lower_reduced(b, "add", weights, axes)
 
 
 @dataclass(frozen=True)
@@ -88,14 +96,8 @@ class Softmax(AxisOp):
         return [tangents[0] if is_disconnected(tangents[0]) else self._derivative(outputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        m = _lower_reduced(b, "maximum", x, self.axes)
-        weights = b.map(self._weight, x, m, dtype=x.dtype)
-        total = _lower_reduced(b, "add", weights, self.axes)
+        m, weights, total = _weights(b, x, self.axes, self.at_limits)
         return b.map(self._share, weights, total, m, dtype=x.dtype)  # type: ignore[no-any-return]
-
-    def _weight(self, v: ScalarBuilder, x: Scalar, m: Scalar) -> Scalar:
-        weight = _exp_shifted(v, x, m)
-        return v.select(v.compare("eq", x, m), v.constant(1.0, x.dtype), weight) if self.at_limits else weight
 
     def _share(self, v: ScalarBuilder, weight: Scalar, total: Scalar, m: Scalar) -> Scalar:
         share = v.div(weight, total)
@@ -136,8 +138,7 @@ class LogSoftmax(AxisOp):
         return [tx - sum_over(Softmax(self.axes)(x) * tx, axis=self.axes, keepdims=True)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        m = _lower_reduced(b, "maximum", x, self.axes)
-        total = _lower_reduced(b, "add", b.map(_exp_shifted, x, m, dtype=x.dtype), self.axes)
+        m, _, total = _weights(b, x, self.axes, is_shared_at_limits=False)
 
         def element(v: ScalarBuilder, x: Scalar, m: Scalar, total: Scalar) -> Scalar:
             return v.sub(v.sub(x, m), v.math("log", total))
@@ -179,15 +180,14 @@ class LogSumExp(AxisOp):
         return [sum_over(Softmax(self.axes, at_limits=True)(x) * tx, axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        rank = len(x.extents)
-        m = b.map(_finite, _lower_reduced(b, "maximum", x, self.axes), dtype=x.dtype)
-        total = b.reduce("add", b.map(_exp_shifted, x, m, dtype=x.dtype), self.axes)
-        shift = b.permute(m, [axis for axis in range(rank) if axis not in self.axes])
+        """By the weights of the softmax that is its derivative, so that both share them; an infinite m decides."""
+        m, _, total = _weights(b, x, self.axes, is_shared_at_limits=True)
+        kept = [axis for axis in range(len(x.extents)) if axis not in self.axes]
 
-        def element(v: ScalarBuilder, total: Scalar, shift: Scalar) -> Scalar:
-            return v.add(v.math("log", total), shift)
+        def element(v: ScalarBuilder, total: Scalar, m: Scalar) -> Scalar:
+            return v.add(v.math("log", total), m)
 
-        return b.map(element, total, shift, dtype=x.dtype)  # type: ignore[no-any-return]
+        return b.map(element, b.permute(total, kept), b.permute(m, kept), dtype=x.dtype)  # type: ignore[no-any-return]
 
 
 def _as_float(x: Any) -> Variable:

@@ -1,0 +1,70 @@
+"""Let loops that compute the same be one: what several ops are made of is shared, once they are loops.
+
+    %m = linalg.generic ins(%x) { maximum }          %m = linalg.generic ins(%x) { maximum }
+    …                                          →     …
+    %n = linalg.generic ins(%x) { maximum }          every reader of %n reads %m
+
+Value numbering: an operation has the number of an earlier one of the same name, with the same attributes, on operands
+of the same numbers, and with the same body. Fills keep tensors of their own, which others are built in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.passes.remarks import applied
+
+Key: TypeAlias = tuple[object, ...]
+
+_LIKE_NUMBERS = (tensor.DimOp, tensor.ExtractOp, tensor.EmptyOp, tensor.SplatOp, ReshapeOp, linalg.GenericOp)
+
+
+def value_numbering(module: ModuleOp) -> None:
+    """Do so in every function."""
+    for function in functions_of(module):
+        _number(function.body.block)
+
+
+def _number(block: Block) -> None:
+    known: dict[Key, Operation] = {}
+    same: dict[SSAValue, SSAValue] = {}
+    for op in list(block.ops):
+        if not isinstance(op, _LIKE_NUMBERS) and not op.name.startswith(("arith.", "math.")):
+            continue
+        first = known.setdefault(_key(op, same), op)
+        if first is op:
+            continue
+        if isinstance(op, linalg.GenericOp) and op.inputs:
+            applied("{} is what {} is, and is not computed again", op, first, size=op.results)
+            Rewriter.replace_op(op, [], first.results)
+        else:
+            same.update(zip(op.results, first.results, strict=True))
+
+
+def _key(op: Operation, same: Mapping[SSAValue, SSAValue]) -> Key:
+    """What is equal for operations that give the same."""
+    inside: dict[SSAValue, object] = {}
+    return op.name, tuple(_parts(op, same, inside)), tuple(x.type for x in op.results)
+
+
+def _parts(op: Operation, same: Mapping[SSAValue, SSAValue], inside: dict[SSAValue, object]) -> Iterator[object]:
+    """Operands, attributes and bodies.   inside: values of a body, by where they stand in it"""
+    for x in op.operands:
+        yield inside[x] if x in inside else same.get(x, x)
+    for table in (op.properties, op.attributes):
+        yield tuple(sorted(table.items()))
+    for region in op.regions:
+        inside.update((x, ("argument", len(inside), x.type)) for x in region.block.args)
+        for inner in region.block.ops:
+            yield inner.name
+            yield from _parts(inner, same, inside)
+            inside.update((x, ("result", len(inside))) for x in inner.results)
