@@ -96,6 +96,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"math\.exp", 1),
     ),
     Row(
+        "softplus and sigmoid share an exponential",
+        replaced("aotensor.passes.expand_math:_share_exponentials", nothing),
+        of_vector(lambda x: at.softplus(x) + at.sigmoid(x)),
+        "llvm",
+        has(r"call double @\"aot\.sigmoid_shared"),
+    ),
+    Row(
         "sums of windows of zeros are one sweep",
         without_pass("read-windows"),
         stencil_gradient,

@@ -42,6 +42,9 @@ CASES: Final[dict[str, Case]] = {
     "sigmoid": Case(
         2, sigmoid, (*OVERFLOW, (30.0, 40.0), (-40.0, -30.0), (-1e-3, 1e-3)), lambda x: 1 / (1 + mp.exp(-x))
     ),
+    "sigmoid_shared": Case(
+        2, sigmoid, (*OVERFLOW, (30.0, 40.0), (-40.0, -30.0), (-1e-3, 1e-3)), lambda x: 1 / (1 + mp.exp(-x))
+    ),
     "softplus": Case(2, softplus, (*OVERFLOW, (-2.0, 0.0)), lambda x: mp.log1p(mp.exp(x))),
     "sinh": Case(3, np.sinh, (*OVERFLOW, (0.3, 0.6)), mp.sinh),
     "cosh": Case(2, np.cosh, OVERFLOW, mp.cosh),

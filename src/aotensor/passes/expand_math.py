@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from xdsl.dialects import func, math
+from xdsl.dialects import arith, func, math, memref, vector
 from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp, VectorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import define, vector_symbol
 
 # operations of the math dialect that LLVM has no instruction for; the others stay
@@ -54,6 +55,7 @@ def expand_math(module: ModuleOp) -> None:
 
     Raises: InternalError if a function is called that the library does not have.
     """
+    _share_exponentials(module)
     for op in list(module.walk()):
         if type(op) in _EXPANDED and (symbol := function_of(op)) is not None:
             Rewriter.replace_op(op, func.CallOp(symbol, op.operands, [op.results[0].type]))
@@ -70,6 +72,32 @@ def expand_math(module: ModuleOp) -> None:
     for symbol in present.keys() - defined - set(wanted):
         if symbol.startswith(_PREFIX):
             Rewriter.erase_op(present[symbol])
+
+
+def _share_exponentials(module: ModuleOp) -> None:
+    """Where softplus and sigmoid of one number stand side by side, let both be made of its one exponential.
+
+    LLVM sees that they are equal, once the functions are inlined. Alone, the sigmoid is faster with one of its own.
+    """
+    calls = [op for op in module.walk() if isinstance(op, func.CallOp)]
+    named = [(op, op.callee.root_reference.data.removeprefix(_PREFIX)) for op in calls]
+    beside = {(op.parent, _read(op.arguments[0])) for op, name in named if name.startswith("softplus.")}
+    for op, name in named:
+        if name.startswith("sigmoid.") and (op.parent, _read(op.arguments[0])) in beside:
+            symbol = f"{_PREFIX}sigmoid_shared.{name.removeprefix('sigmoid.')}"
+            Rewriter.replace_op(op, func.CallOp(symbol, op.arguments, [op.results[0].type]))
+            applied("softplus and sigmoid of {} share one exponential", op)
+
+
+def _read(x: SSAValue) -> object:
+    """What a number is read from, as each statement reads it anew; the number itself if it is computed."""
+    match x.owner:
+        case memref.LoadOp() | vector.LoadOp() | vector.MaskedLoadOp():
+            return x.owner.name, *x.owner.operands
+        case arith.NegfOp():
+            return x.owner.name, _read(x.owner.operand)
+        case _:
+            return x
 
 
 def _called_functions(root: Operation) -> list[str]:

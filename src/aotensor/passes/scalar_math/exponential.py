@@ -116,6 +116,13 @@ def exp(x: Value) -> Value:
     return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
 
 
+def exp_of_negative(x: Value) -> Value:
+    """e**x for x ≤ 0. Bound: 2 ulp."""
+    x = at_least(_RANGES[x.dtype].lowest, x)
+    reduced, half = reduce(x), nearest_half(x)
+    return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
+
+
 def exp_and_complement(x: Value) -> tuple[Value, Value]:
     """e**x for x ≤ 0, and 1 − e**x for x > −1, from one reduction."""
     x = at_least(_RANGES[x.dtype].lowest, x)
@@ -183,3 +190,9 @@ def sigmoid(x: Value) -> Value:
     unit = inverse_power_of_two(half, x)
     scale = power_of_two(reduced.n_bits - half, x)
     return unit / (fma(scale, reduced.expm1(), unit) + scale)
+
+
+def sigmoid_shared(x: Value) -> Value:
+    """sigmoid(x) as 1/(1 + t) for x ≥ 0 and t/(1 + t) below, with the t = e**-|x| of softplus(x). Bound: 2 ulp."""
+    t = exp_of_negative(-abs(x))
+    return where(x < 0.0, t, 1.0) / (t + 1.0)

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.passes.scalar_math.exponential import LN2_PARTS, exp, exp_and_complement
+from aotensor.passes.scalar_math.exponential import LN2_PARTS, exp_and_complement, exp_of_negative
 from aotensor.passes.scalar_math.value import Value, fma, polynomial, where
 
 _TAIL: Final = {
@@ -155,7 +155,7 @@ def log1p(x: Value) -> Value:
 
 def softplus(x: Value) -> Value:
     """log(1 + e**x) = max(x, 0) + log(1 + t) with t = e**-|x|. Bound: 2 ulp."""
-    t = exp(-abs(x))
+    t = exp_of_negative(-abs(x))
     doubles = t > 2.0 * _LOWEST[x.dtype] - 1.0
     n = where(doubles, x.like(1.0), 0.0)
     f = where(doubles, fma(t, 0.5, -0.5), t)

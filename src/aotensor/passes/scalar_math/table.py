@@ -42,6 +42,7 @@ class ScalarFunction:
 
 _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     exponential.exp, exponential.exp2, exponential.expm1, exponential.tanh, exponential.sigmoid,
+    exponential.sigmoid_shared,
     logarithm.log, logarithm.log2, logarithm.log10, logarithm.log1p, logarithm.log1mexp, logarithm.softplus,
     power.cbrt, trigonometric.sin, trigonometric.cos, trigonometric.tan,
     inverse_trigonometric.arcsin, inverse_trigonometric.arccos, inverse_trigonometric.arctan,
