@@ -36,11 +36,11 @@ def define_direct(tile: Tile) -> func.FuncOp:
     """
     matrix = memref_type_of(tile.element, [None, None])
 
-    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> None:
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         transpose_b = Scalar(args[0], "bool")
         a, x, c = args[1:]
         m, k = b.extent_of(a, 0), b.extent_of(a, 1)
-        b.branch(
+        return b.branch(
             transpose_b,
             lambda: _dot_products(b, tile, b.reinterpret(a, [m, k]), x, c),
             lambda: _rank_one_updates(b, tile, a, x, c),

@@ -1,4 +1,4 @@
-"""Give `@aot_gemm.f32` and `@aot_gemm.f64` their bodies: BLAS for big products, kernels of our own otherwise.
+"""Give `@aot_gemm.f32` and `@aot_gemm.f64` their bodies: BLAS for huge products, kernels of our own otherwise.
 
 func.func private @aot_gemm.f64(...)    →    func.func private @aot_gemm.f64(...) {
                                                scf.if %big { %done = func.call @aot_blas_gemm.f64(...) }
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -21,37 +21,39 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
-from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_tile
+from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_panels, define_tiles
 from aotensor.passes.gemm.direct import define_direct, direct_symbol
 from aotensor.passes.gemm.pack import define_pack
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+from aotensor.passes.gemm.tile_of_panels import define_tile
+from aotensor.passes.target import Target
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
 """The function that tries BLAS; codegen gives it its body."""
 
 _DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
 
-# Multiply-adds from which BLAS is asked: below, its call costs more than its threads and kernels save.
-_BLAS_WORK: Final = 128**3
 # Multiply-adds up to which packing does not pay, for B as stored and for B transposed.
 _UPDATE_WORK: Final = 128**3
 _DOT_WORK: Final = 16**3
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
+_TYPICAL: Final = Target()
 _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
 
 
-def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32) -> None:
+def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = _TYPICAL) -> None:
     """Define every `@aot_gemm.*` that the module declares, with its helpers; declare `@aot_blas_gemm.*`.
 
     The blocked kernel allocates and frees its panels itself, so this comes after plan-memory.
 
-    vector_bytes: of the machine's vector registers, 16, 32 or 64; code for longer ones than it has is correct but slow
+    vector_bytes: of the machine's vector registers, 16, 32 or 64; code for longer ones than it has is correct but slow.
+    target: the sizes of its caches, and what is work enough for another core
     """
     for op in list(module.body.block.ops):
         if isinstance(op, func.FuncOp) and op.is_declaration and op.sym_name.data in _DTYPES:
             tile = Tile.for_registers(_DTYPES[op.sym_name.data], vector_bytes)
             Rewriter.erase_op(op)
-            module.body.block.add_ops(_functions(tile))
+            module.body.block.add_ops(_functions(tile, target))
 
 
 def declared_products(symbols: Iterable[str]) -> list[str]:
@@ -70,13 +72,15 @@ def _arguments(matrix: Attribute) -> list[Attribute]:
     return [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
 
 
-def _functions(tile: Tile) -> list[func.FuncOp]:
+def _functions(tile: Tile, target: Target) -> list[func.FuncOp]:
     arguments = _arguments(memref_type_of(tile.element, [None, None]))
     return [
-        define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, args)),
+        define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, target, args)),
         func.FuncOp.external(_blas_symbol(tile), arguments, [i1]),
         define_direct(tile),
-        define_blocked(tile),
+        define_blocked(tile, target),
+        define_panels(tile),
+        define_tiles(tile),
         define_tile(tile),
         *(define_pack(tile, width) for width in sorted({tile.rows, tile.columns})),
     ]
@@ -86,7 +90,7 @@ def _blas_symbol(tile: Tile) -> str:
     return f"{BLAS_PREFIX}.{tile.suffix}"
 
 
-def _dispatch(b: KernelBuilder, tile: Tile, args: Sequence[SSAValue]) -> None:
+def _dispatch(b: KernelBuilder, tile: Tile, target: Target, args: Sequence[SSAValue]) -> Sequence[Scalar]:
     transpose_a, a, c = Scalar(args[0], "bool"), args[2], args[4]
     m, n = b.extent_of(c, 0), b.extent_of(c, 1)
     first, second = b.extent_of(a, 0), b.extent_of(a, 1)
@@ -94,11 +98,11 @@ def _dispatch(b: KernelBuilder, tile: Tile, args: Sequence[SSAValue]) -> None:
     k = b.select(transpose_a, first, second)
     work = b.imul(b.imul(b.imin(m, _LONGEST), b.imin(n, _LONGEST)), b.imin(k, _LONGEST))
     (done,) = b.branch(
-        b.compare("ge", b.index(work), b.index(_BLAS_WORK)),
+        b.compare("ge", b.index(work), b.index(target.blas_work)),
         lambda: [b.emit(func.CallOp(_blas_symbol(tile), args, [i1]), "bool")],
         lambda: [b.constant(False, "bool")],
     )
-    b.branch(done, lambda: (), lambda: _own_kernel(b, tile, args[:5], (m, n, k), work))
+    return b.branch(done, lambda: (), lambda: _own_kernel(b, tile, args, (m, n, k), work))
 
 
 def _own_kernel(
@@ -106,7 +110,7 @@ def _own_kernel(
 ) -> Sequence[Scalar]:
     m, n, k = extents
     transpose_a, transpose_b = (Scalar(x, "bool") for x in args[:2])
-    a, x, c = args[2:]
+    a, x, c, context = args[2:]
 
     def call(symbol: str, *operands: SSAValue) -> Sequence[Scalar]:
         b.builder.insert(func.CallOp(symbol, operands, []))
@@ -122,10 +126,31 @@ def _own_kernel(
         return b.branch(
             _is_direct(b, tile, (transpose_a, transpose_b), (m, n), work),
             lambda: call(direct_symbol(tile), transpose_b.ssa, view, x, c),
-            lambda: call(blocked_symbol(tile), transpose_a.ssa, transpose_b.ssa, a, x, c),
+            lambda: blocked(view),
         )
 
+    def blocked(view: SSAValue) -> Sequence[Scalar]:
+        operands = [transpose_a.ssa, transpose_b.ssa, a, x, c, context]
+        status = b.emit(func.CallOp(blocked_symbol(tile), operands, [i32]), "int32")
+        other = b.matrix(x, transpose_b, k, n)
+        has_memory = b.compare("eq", status, b.constant(0, "int32"))
+        return b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, view, other, c))
+
     return b.branch(b.compare("eq", b.index(n), b.index(1)), one_column, several_columns)
+
+
+def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
+    """C = A·B element by element, for operands with any strides: slow, but without memory for panels."""
+
+    def element(i: Scalar, j: Scalar) -> None:
+        def add(p: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
+            return [b.fma(b.fetch(a, [i, p], tile.dtype), b.fetch(x, [p, j], tile.dtype), total[0])]
+
+        (total,) = b.sweep(0, b.extent_of(a, 1), b.zeros(1, 1), add)
+        b.store(total, c, [i, j])
+
+    b.each(b.extent_of(c, 0), lambda i: b.each(b.extent_of(c, 1), lambda j: element(i, j)))
+    return ()
 
 
 def _is_direct(

@@ -24,7 +24,7 @@ from aotensor.core import dtypes
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type
+from aotensor.ir.types import element_type, i1
 
 # Rows of a packed tile by bytes of a vector register, two registers wide. With two rows of B and one element of A that
 # leaves 1 of the 16 registers of SSE and AVX for the product where there is no FMA, and 5 of the 32 of AVX-512.
@@ -106,6 +106,10 @@ class KernelBuilder(LoopBuilder):
         else:
             self.store(value, buffer, indices)
 
+    def first_lanes(self, count: Extent, lanes: int) -> SSAValue:
+        """A mask with the first `count` lanes on: none for a negative number, all for one that is large."""
+        return self.emit(vector.CreateMaskOp([self.index(count).ssa], VectorType(i1, [lanes])), "raw").ssa
+
     def spread(self, x: Scalar, lanes: int) -> Scalar:
         """x in every lane."""
         if lanes == 1:
@@ -176,11 +180,14 @@ def view_type(dtype: str) -> MemRefType[Attribute]:
 
 
 def define(
-    symbol: str, dtype: str, arguments: Sequence[Attribute], body: Callable[[KernelBuilder, Sequence[SSAValue]], None]
+    symbol: str,
+    dtype: str,
+    arguments: Sequence[Attribute],
+    body: Callable[[KernelBuilder, Sequence[SSAValue]], Sequence[Scalar]],
+    results: Sequence[Attribute] = (),
 ) -> func.FuncOp:
-    """A private function without results."""
-    op = func.FuncOp(symbol, (list(arguments), []), visibility="private")
+    """A private function that returns what its body does."""
+    op = func.FuncOp(symbol, (list(arguments), list(results)), visibility="private")
     b = KernelBuilder(Builder(InsertPoint.at_end(op.body.block)), dtype)
-    body(b, op.body.block.args)
-    b.builder.insert(func.ReturnOp())
+    b.builder.insert(func.ReturnOp(*(x.ssa for x in body(b, op.body.block.args))))
     return op
