@@ -56,8 +56,10 @@ def test_all_shapes_and_transposes(multiply: Product, rng: np.random.Generator, 
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("extents", [(300, 129, 300), (129, 300, 1030), (13, 200, 1030), (500, 10, 600), (10, 500, 600),
-                                     (2, 3100, 40), (250, 3100, 5)])  # fmt: skip
+@pytest.mark.parametrize("extents", [
+    (300, 129, 300), (129, 300, 1030), (13, 200, 1030), (500, 10, 600), (10, 500, 600), (2, 3100, 40), (250, 3100, 5),
+    (16, 64, 259), (61, 63, 500), (129, 10, 256),
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_several_blocks(
     multiply: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int], flags: tuple[bool, bool]

@@ -33,9 +33,7 @@ BLAS_PREFIX: Final = "aot_blas_gemm"
 
 _DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
 
-# Multiply-adds up to which packing does not pay, for B as stored and for B transposed.
-_UPDATE_WORK: Final = 128**3
-_DOT_WORK: Final = 16**3
+_DIRECT_WORK: Final = 128**3  # multiply-adds up to which packing does not pay, unless B is transposed
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
 _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
@@ -124,7 +122,7 @@ def _own_kernel(
     def several_columns() -> Sequence[Scalar]:
         view = b.matrix(a, transpose_a, m, k)
         return b.branch(
-            _is_direct(b, tile, (transpose_a, transpose_b), (m, n), work),
+            _is_direct(b, tile, (transpose_a, transpose_b), (m, n, k), work),
             lambda: call(direct_symbol(tile), transpose_b.ssa, view, x, c),
             lambda: blocked(view),
         )
@@ -154,16 +152,39 @@ def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: S
 
 
 def _is_direct(
-    b: KernelBuilder, tile: Tile, flags: tuple[Scalar, Scalar], extents: tuple[Extent, Extent], work: Extent
+    b: KernelBuilder,
+    tile: Tile,
+    flags: tuple[Scalar, Scalar],
+    extents: tuple[Extent, Extent, Extent],
+    work: Extent,
 ) -> Scalar:
     """Is it one row, or not worth packing: few rows, few columns, little work? The direct kernel lacks Aᵀ·Bᵀ."""
-    m, n = (b.index(extent) for extent in extents)
+    m, n, k = extents
     transpose_a, transpose_b = flags
-    limit = b.select(transpose_b, b.index(_DOT_WORK), b.index(_UPDATE_WORK))
-    is_small = b.compare("le", b.index(work), limit)
-    is_flat = b.compare("le", m, b.index(tile.rows))
+    is_little = b.compare("le", b.index(work), b.index(_DIRECT_WORK))
+    is_small = b.and_(is_little, b.or_(b.not_(transpose_b), _is_cheaper_by_dots(b, tile, m, n, k)))
+    is_flat = b.compare("le", b.index(m), b.index(tile.rows))
     few = b.select(transpose_b, b.index(_DOT_COLUMNS), b.index(tile.columns * 3 // 4))
-    is_thin = b.and_(b.not_(transpose_a), b.compare("lt", n, few))
-    is_single = b.compare("eq", m, b.index(1))
+    is_thin = b.and_(b.not_(transpose_a), b.compare("lt", b.index(n), few))
+    is_single = b.compare("eq", b.index(m), b.index(1))
     is_possible = b.not_(b.and_(transpose_a, transpose_b))
     return b.or_(is_single, b.and_(is_possible, b.or_(is_small, b.or_(is_flat, is_thin))))
+
+
+def _is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
+    """Are dot products less work than packing? In quarters of a cycle of a core that does two FMAs of vectors in one.
+
+    A dot product adds up its lanes at the end; a packed tile is computed whole, and an element packed takes half a
+    cycle. Only for products of little work, which the caches hold.
+    """
+    m, n, k = (b.imin(extent, _LONGEST) for extent in (m, n, k))
+    steps = b.imul(b.ceildiv(k, tile.lanes), 2)
+    dots = b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2))
+    height = b.imul(b.ceildiv(m, tile.rows), tile.rows)
+    width = b.imul(b.ceildiv(n, tile.columns), tile.columns)
+    tiles = b.imul(b.imul(height, b.imul(b.ifloordiv(width, tile.lanes), 2)), k)
+    packing = b.iadd(b.imul(b.imul(b.iadd(height, width), k), 2), _CALLS)
+    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packing)))
+
+
+_CALLS: Final = 4000  # quarters of a cycle for memory and calls of the blocked kernel
