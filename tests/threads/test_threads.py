@@ -119,6 +119,7 @@ def test_products_give_the_same_bits(tmp_path: Path) -> None:
     """Those that are cut, on any number of threads and in a library without threads."""
     A, B, F = at.matrix("A", dtype="float32"), at.matrix("B", dtype="float64"), at.matrix("F", dtype="float32")
     f = aot.function([A, B, F], {"C": A.astype("float64") @ B, "D": A @ F.T}, name="products")
+    assert any("several cores compute the tiles of" in str(remark) for remark in f.remarks())
     paths = [tmp_path / name for name in ("with", "without")]
     for path, threads in zip(paths, (True, False), strict=True):
         aot.compile(f, path, threads=threads)

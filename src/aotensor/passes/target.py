@@ -25,6 +25,7 @@ class Target:
     product_depth: bytes of a row of what a matrix product packs: two panels fit the first level cache.
     product_rows: rows of such a block that fit the second level cache.
     product_side: bytes of a column of the blocks, which fit the last level cache.
+    direct_work: multiply-adds of a matrix product up to which it does not pay to pack its operands.
     blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
     """
@@ -46,6 +47,7 @@ class Target:
     product_depth: int = 2048
     product_rows: int = 240
     product_side: int = 12288
+    direct_work: int = 1 << 21
     blas_work: int = 1 << 33
     chunk_group: int = 64
     row_group: int = 8

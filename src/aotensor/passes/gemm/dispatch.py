@@ -33,7 +33,6 @@ BLAS_PREFIX: Final = "aot_blas_gemm"
 
 _DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
 
-_DIRECT_WORK: Final = 128**3  # multiply-adds up to which packing does not pay, unless B is transposed
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
 _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
@@ -100,11 +99,16 @@ def _dispatch(b: KernelBuilder, tile: Tile, target: Target, args: Sequence[SSAVa
         lambda: [b.emit(func.CallOp(_blas_symbol(tile), args, [i1]), "bool")],
         lambda: [b.constant(False, "bool")],
     )
-    return b.branch(done, lambda: (), lambda: _own_kernel(b, tile, args, (m, n, k), work))
+    return b.branch(done, lambda: (), lambda: _own_kernel(b, tile, target, args, (m, n, k), work))
 
 
 def _own_kernel(
-    b: KernelBuilder, tile: Tile, args: Sequence[SSAValue], extents: tuple[Extent, Extent, Extent], work: Extent
+    b: KernelBuilder,
+    tile: Tile,
+    target: Target,
+    args: Sequence[SSAValue],
+    extents: tuple[Extent, Extent, Extent],
+    work: Extent,
 ) -> Sequence[Scalar]:
     m, n, k = extents
     transpose_a, transpose_b = (Scalar(x, "bool") for x in args[:2])
@@ -122,7 +126,7 @@ def _own_kernel(
     def several_columns() -> Sequence[Scalar]:
         view = b.matrix(a, transpose_a, m, k)
         return b.branch(
-            _is_direct(b, tile, (transpose_a, transpose_b), (m, n, k), work),
+            _is_direct(b, tile, target, (transpose_a, transpose_b), (m, n, k), work),
             lambda: call(direct_symbol(tile), transpose_b.ssa, view, x, c),
             lambda: blocked(view),
         )
@@ -154,6 +158,7 @@ def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: S
 def _is_direct(
     b: KernelBuilder,
     tile: Tile,
+    target: Target,
     flags: tuple[Scalar, Scalar],
     extents: tuple[Extent, Extent, Extent],
     work: Extent,
@@ -161,7 +166,7 @@ def _is_direct(
     """Is it one row, or not worth packing: few rows, few columns, little work? The direct kernel lacks Aᵀ·Bᵀ."""
     m, n, k = extents
     transpose_a, transpose_b = flags
-    is_little = b.compare("le", b.index(work), b.index(_DIRECT_WORK))
+    is_little = b.compare("le", b.index(work), b.index(target.direct_work))
     is_small = b.and_(is_little, b.or_(b.not_(transpose_b), _is_cheaper_by_dots(b, tile, m, n, k)))
     is_flat = b.compare("le", b.index(m), b.index(tile.rows))
     few = b.select(transpose_b, b.index(_DOT_COLUMNS), b.index(tile.columns * 3 // 4))
