@@ -65,7 +65,7 @@ class Product:
     def __init__(self, dtype: str) -> None:
         machine, module = Machine.host(), repeated_product(dtype)
         add_gemm_kernels(module, machine.vector_bits // 8)
-        emitted = emit_module(module, machine, exported=["repeat"])
+        emitted = emit_module(module, machine, exported=["repeat"], threads=False)
         define_blas_calls(emitted)
         self._engine = binding.create_mcjit_compiler(machine.optimise(emitted), machine.target_machine())
         self._engine.finalize_object()

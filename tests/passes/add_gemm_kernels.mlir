@@ -14,3 +14,10 @@ func.func private @aot_gemm.f64(i1, i1, memref<?x?xf64>, memref<?x?xf64>, memref
 // CHECK: func.func private @aot_gemm.f64(%{{.*}}: i1, %{{.*}}: i1, {{.*}}) {
 // CHECK: func.call @aot_blas_gemm.f64
 // CHECK: func.func private @aot_blas_gemm.f64({{.*}}) -> i1{{$}}
+
+// Panels are packed on several cores, then tiles are computed from them.
+// CHECK-LABEL: func.func private @aot_gemm_blocked.f64
+// CHECK: scf.parallel
+// CHECK-NEXT: func.call @aot_gemm_panels.f64
+// CHECK: scf.parallel
+// CHECK-NEXT: func.call @aot_gemm_tiles.f64

@@ -2,114 +2,37 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.builder import Builder
+from gemm_harness import (
+    FLAGS,
+    LARGEST_OF_MANY,
+    SMALL,
+    SUFFIXES,
+    TARGET,
+    Matrix,
+    Product,
+    cases,
+    compiled,
+    defined,
+    operands,
+)
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.rewriter import InsertPoint
 
 from aotensor.codegen.blas_call import define_blas_calls
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
-from aotensor.ir.loop_builder import memref_type_of
-from aotensor.ir.types import element_type, i1, i8
-from aotensor.passes.gemm.dispatch import BLAS_PREFIX, add_gemm_kernels
-from aotensor_runtime.abi import Blas, context
-from aotensor_runtime.blas import blas_table
+from aotensor.passes.gemm.dispatch import add_gemm_kernels
 
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
-SUFFIXES = {"float32": "f32", "float64": "f64"}
-SIZES = (0, 1, 2, 3, 7, 16, 17, 100, 129, 300)
-LARGEST_OF_MANY = 100_000  # multiply-adds of one product, where there are hundreds
-BIG = (130, 130, 130)  # more multiply-adds than BLAS is asked for
-
-FLAGS = ((False, False), (False, True), (True, False), (True, True))  # transpose A, transpose B
-
-Matrix = np.ndarray[Any, np.dtype[Any]]
-
-
-def declared(*dtypes: str) -> ModuleOp:
-    """A module that calls the product, and the function that tries BLAS: `@product.f64`, `@blas.f64`."""
-    module = ModuleOp([])
-    for dtype in dtypes:
-        suffix, matrix = SUFFIXES[dtype], memref_type_of(element_type(dtype), [None, None])
-        arguments = [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
-        module.body.block.add_op(func.FuncOp.external(f"aot_gemm.{suffix}", arguments, []))
-        targets = {f"product.{suffix}": (f"aot_gemm.{suffix}", []), f"blas.{suffix}": (f"{BLAS_PREFIX}.{suffix}", [i1])}
-        for symbol, (callee, results) in targets.items():
-            op = func.FuncOp(symbol, (arguments, results))
-            b = Builder(InsertPoint.at_end(op.body.block))
-            call = b.insert(func.CallOp(callee, list(op.body.block.args), results))
-            b.insert(func.ReturnOp(*call.results))
-            module.body.block.add_op(op)
-    return module
-
-
-def defined(*dtypes: str, vector_bytes: int = 32) -> ModuleOp:
-    module = declared(*dtypes)
-    add_gemm_kernels(module, vector_bytes)
-    module.verify()
-    return module
-
-
-class Product:
-    """The compiled product: `c = multiply(a, b, transpose_a, transpose_b)`."""
-
-    def __init__(self, width: int) -> None:
-        machine = Machine.host()
-        exported = [f"{name}.{suffix}" for name in ("product", "blas") for suffix in SUFFIXES.values()]
-        module = emit_module(defined(*SUFFIXES, vector_bytes=width), machine, exported=exported)
-        define_blas_calls(module)
-        self._engine = binding.create_mcjit_compiler(machine.optimise(module), machine.target_machine())
-        self._engine.finalize_object()
-        matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
-        signature = [ctypes.c_bool, ctypes.c_bool, *matrix * 3, ctypes.c_void_p]
-        results = {"product": None, "blas": ctypes.c_bool}
-        self.functions = {
-            symbol: ctypes.CFUNCTYPE(results[symbol.split(".")[0]], *signature)(
-                self._engine.get_function_address(symbol)
-            )
-            for symbol in exported
-        }
-
-    def __call__(self, a: Matrix, b: Matrix, transpose_a: bool, transpose_b: bool, blas: Blas | None = None) -> Matrix:
-        shape = a.shape[1 if transpose_a else 0], b.shape[0 if transpose_b else 1]
-        return self.into(np.full(shape, np.nan, a.dtype), a, b, transpose_a, transpose_b, blas)
-
-    def into(self, c: Matrix, a: Matrix, b: Matrix, *flags: bool | Blas | None) -> Matrix:
-        transpose_a, transpose_b, blas = flags
-        function = self.functions[f"product.{SUFFIXES[a.dtype.name]}"]
-        function(transpose_a, transpose_b, *memref(a), *memref(b), *memref(c), address(blas))
-        return c
-
-
-def memref(x: Matrix) -> tuple[int | None, int, int]:
-    assert x.flags.c_contiguous
-    return x.ctypes.data if x.size else None, *x.shape
-
-
-def address(blas: Any) -> int | None:
-    """Of a context that has the table, which keeps it."""
-    if blas is None:
-        return None
-    blas.context = context(ctypes.addressof(blas))
-    return ctypes.addressof(blas.context)
-
-
-@cache
-def compiled(width: int) -> Product:
-    return Product(width)
 
 
 @pytest.fixture(params=[16, 32, 64])
@@ -120,26 +43,6 @@ def multiply(request: pytest.FixtureRequest) -> Product:
 @pytest.fixture
 def native() -> Product:
     return compiled(Machine.host().vector_bits // 8)
-
-
-def integers(rng: np.random.Generator, dtype: str, shape: tuple[int, int], is_transposed: bool) -> Matrix:
-    """Small integers, whose products and sums every dtype has exactly."""
-    return rng.integers(-8, 9, shape[::-1] if is_transposed else shape).astype(dtype)
-
-
-def operands(
-    rng: np.random.Generator, dtype: str, extents: tuple[int, int, int], flags: tuple[bool, bool]
-) -> tuple[Matrix, Matrix, Matrix]:
-    """A and B as stored, and op(A)·op(B)."""
-    m, n, k = extents
-    a, b = integers(rng, dtype, (m, k), flags[0]), integers(rng, dtype, (k, n), flags[1])
-    return a, b, (a.T if flags[0] else a) @ (b.T if flags[1] else b)
-
-
-def cases(largest: int) -> Iterator[tuple[tuple[int, int, int], tuple[bool, bool]]]:
-    for m, n, k in product(SIZES, repeat=3):
-        if m * n * k <= largest:
-            yield from (((m, n, k), flags) for flags in FLAGS)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -153,14 +56,46 @@ def test_all_shapes_and_transposes(multiply: Product, rng: np.random.Generator, 
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("extents", [(300, 129, 300), (129, 300, 1030), (13, 200, 1030), (500, 10, 600), (10, 500, 600),
-                                     (2, 3100, 40), (250, 3100, 5)])  # fmt: skip
+@pytest.mark.parametrize("extents", [
+    (300, 129, 300), (129, 300, 1030), (13, 200, 1030), (500, 10, 600), (10, 500, 600), (2, 3100, 40), (250, 3100, 5),
+    (16, 64, 259), (61, 63, 500), (129, 10, 256),
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_several_blocks(
     multiply: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int], flags: tuple[bool, bool]
 ) -> None:
     a, b, expected = operands(rng, dtype, extents, flags)
     np.testing.assert_array_equal(multiply(a, b, *flags), expected)
+
+
+@pytest.mark.parametrize("width", [16, 32, 64])
+@pytest.mark.parametrize("dtype", SUFFIXES)
+def test_small_blocks_and_chunks(rng: np.random.Generator, dtype: str, width: int) -> None:
+    multiply = compiled(width, SMALL)
+    for extents in ((300, 129, 100), (129, 300, 41), (301, 70, 30), (160, 200, 1), (97, 131, 16), (300, 300, 0)):
+        for flags in FLAGS:
+            a, b, expected = operands(rng, dtype, extents, flags)
+            np.testing.assert_array_equal(multiply(a, b, *flags), expected, err_msg=f"{extents} {flags}")
+
+
+@pytest.mark.parametrize("dtype", SUFFIXES)
+def test_chunks_change_no_bits(native: Product, rng: np.random.Generator, dtype: str) -> None:
+    width = Machine.host().vector_bits // 8
+    many, one = (compiled(width, replace(TARGET, chunk_work=work)) for work in (1, 1 << 60))
+    for m, n, k in ((300, 500, 700), (129, 3100, 300), (1000, 64, 200), (150, 130, 150)):
+        for flags in FLAGS:
+            a = rng.standard_normal((k, m) if flags[0] else (m, k)).astype(dtype)
+            b = rng.standard_normal((n, k) if flags[1] else (k, n)).astype(dtype)
+            assert many(a, b, *flags).tobytes() == one(a, b, *flags).tobytes() == native(a, b, *flags).tobytes()
+
+
+@pytest.mark.parametrize("dtype", SUFFIXES)
+def test_without_memory_for_panels(rng: np.random.Generator, dtype: str) -> None:
+    multiply = compiled(32, SMALL, has_memory=False)
+    for extents in ((150, 140, 130), (20, 300, 400)):
+        for flags in FLAGS:
+            a, b, expected = operands(rng, dtype, extents, flags)
+            np.testing.assert_array_equal(multiply(a, b, *flags), expected, err_msg=f"{extents} {flags}")
 
 
 @pytest.mark.parametrize("extents", [(40, 50, 700), (200, 90, 700), (1, 60, 700), (60, 1, 700), (7, 9, 31)])
@@ -224,100 +159,6 @@ def test_nan_and_infinity_stay_in_their_rows(
         np.testing.assert_array_equal(result[: m - 1], expected[: m - 1])
 
 
-# --- BLAS ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", SUFFIXES)
-def test_blas_of_scipy(native: Product, rng: np.random.Generator, dtype: str) -> None:
-    table = blas_table()
-    assert table.sgemm and table.dgemm
-    function = native.functions[f"blas.{SUFFIXES[dtype]}"]
-    for extents, flags in cases(5_000):
-        if 0 not in extents:
-            a, b, expected = operands(rng, dtype, extents, flags)
-            c = np.full(expected.shape, np.nan, dtype)
-            assert function(*flags, *memref(a), *memref(b), *memref(c), address(table))
-            np.testing.assert_array_equal(c, expected, err_msg=f"{extents} {flags}")
-
-
-class RecordingBlas:
-    """A table whose dgemm notes its arguments and writes 1 to the first element of C."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-        double, integer = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
-        letters = [ctypes.POINTER(ctypes.c_char)] * 2
-        kinds: list[Any] = [*letters, *[integer] * 3, double, double, integer, double, integer, double, double, integer]
-
-        def dgemm(*arguments: Any) -> None:
-            pointers = {6, 8, 11}
-            values = [ctypes.cast(x, ctypes.c_void_p).value if i in pointers else x[0] for i, x in enumerate(arguments)]
-            self.calls.append(tuple(values))
-            arguments[11][0] = 1.0
-
-        self._entry = ctypes.CFUNCTYPE(None, *kinds)(dgemm)
-        self.table = Blas(struct_size=ctypes.sizeof(Blas), dgemm=ctypes.cast(self._entry, ctypes.c_void_p).value)
-
-
-def test_blas_gets_the_operands_exchanged(native: Product) -> None:
-    recorder = RecordingBlas()
-    function = native.functions["blas.f64"]
-    c = np.zeros((2, 3))
-    for transpose_a, transpose_b in FLAGS:
-        a, b = np.zeros((5, 2) if transpose_a else (2, 5)), np.zeros((3, 5) if transpose_b else (5, 3))
-        assert function(transpose_a, transpose_b, *memref(a), *memref(b), *memref(c), address(recorder.table))
-        letters = [b"T" if flag else b"N" for flag in (transpose_b, transpose_a)]
-        matrices = [b.ctypes.data, b.shape[1], a.ctypes.data, a.shape[1], 0.0, c.ctypes.data, 3]
-        assert recorder.calls[-1] == (*letters, 3, 2, 5, 1.0, *matrices)
-
-
-def test_blas_is_asked_for_big_products_only(native: Product, rng: np.random.Generator) -> None:
-    recorder = RecordingBlas()
-    for extents, count in (((16, 16, 16), 0), (BIG, 1), ((1 << 16, 2, 0), 1), ((300, 300, 100), 2)):
-        a, b, expected = operands(rng, "float64", extents, (False, False))
-        c = native(a, b, False, False, recorder.table)
-        assert len(recorder.calls) == count
-        if extents == (16, 16, 16):
-            np.testing.assert_array_equal(c, expected)
-
-
-@pytest.mark.parametrize("spoil", [
-    lambda table: None,
-    lambda table: Blas(struct_size=Blas.dgemm.offset + 7, dgemm=table.dgemm),
-    lambda table: Blas(struct_size=0, dgemm=table.dgemm),
-    lambda table: Blas(struct_size=ctypes.sizeof(Blas), sgemm=table.dgemm),
-])  # fmt: skip
-def test_without_blas_the_own_kernel_serves(
-    native: Product, rng: np.random.Generator, spoil: Callable[[Blas], Blas | None]
-) -> None:
-    recorder = RecordingBlas()
-    table = spoil(recorder.table)
-    a, b, expected = operands(rng, "float64", BIG, (False, True))
-    assert not native.functions["blas.f64"](
-        False, True, *memref(a), *memref(b), *memref(np.empty(BIG[:2])), address(table)
-    )
-    np.testing.assert_array_equal(native(a, b, False, True, table), expected)
-    assert not recorder.calls
-
-
-def test_a_table_that_ends_behind_the_function_is_enough(native: Product) -> None:
-    recorder = RecordingBlas()
-    recorder.table.struct_size = Blas.dgemm.offset + 8
-    x = np.zeros((2, 2))
-    assert native.functions["blas.f64"](False, False, *memref(x) * 3, address(recorder.table))
-
-
-@pytest.mark.parametrize("position", range(6))
-def test_extents_beyond_32_bits_are_not_for_blas(native: Product, position: int) -> None:
-    recorder = RecordingBlas()
-    extents = [2] * 6
-    extents[position] = 1 << 31
-    matrices = [[None, *extents[i : i + 2]] for i in (0, 2, 4)]
-    flat = [x for matrix in matrices for x in matrix]
-    assert not native.functions["blas.f64"](False, False, *flat, address(recorder.table))
-    assert not recorder.calls
-
-
 # --- form ------------------------------------------------------------------------------------------------------------
 
 
@@ -354,7 +195,8 @@ def test_upstream_accepts_the_module(width: int) -> None:
 def test_the_tile_stays_in_registers(dtype: str, cpu: str, width: int, fused: int) -> None:
     """The innermost loop is one FMA per vector of the tile, and loads; nothing goes by way of the stack."""
     machine = Machine.parse("x86_64-unknown-linux-gnu", cpu)
-    module = emit_module(defined(dtype, vector_bytes=width), machine, exported=[f"product.{SUFFIXES[dtype]}"])
+    exported = [f"product.{SUFFIXES[dtype]}"]
+    module = emit_module(defined(dtype, vector_bytes=width), machine, exported=exported, threads=False)
     define_blas_calls(module)
     loops = innermost_loops(machine.assembly(machine.optimise(module)))
     tile = min((body for body in loops if body.count("vfmadd") == fused), key=len)

@@ -99,6 +99,36 @@ def test_without_threads_there_are_none(folder: Path, tmp_path: Path) -> None:
     assert all(one[key].tobytes() == other[key].tobytes() for key in one)
 
 
+PRODUCTS = """
+import sys
+import numpy as np
+import aotensor as aot
+
+f, alone = (aot.load(path).products for path in sys.argv[1:])
+rng = np.random.default_rng(0)
+for m, n, k in ((300, 200, 500), (70, 900, 300), (1, 1, 1), (0, 5, 3), (5, 0, 300), (9, 7, 0), (801, 33, 200)):
+    A, B = rng.standard_normal((m, k)).astype("float32"), rng.standard_normal((k, n))
+    expected, *others = (f(A, B, A, num_threads=count) for count in (1, 2, 3, 7))
+    for other in (*others, alone(A, B, A)):
+        assert all(other[key].tobytes() == expected[key].tobytes() for key in expected), (m, n, k)
+    assert np.allclose(expected["C"], A @ B) and np.allclose(expected["D"], A @ A.T, rtol=1e-3, atol=1e-3)
+"""
+
+
+def test_products_give_the_same_bits(tmp_path: Path) -> None:
+    """Those that are cut, on any number of threads and in a library without threads."""
+    A, B, F = at.matrix("A", dtype="float32"), at.matrix("B", dtype="float64"), at.matrix("F", dtype="float32")
+    f = aot.function([A, B, F], {"C": A.astype("float64") @ B, "D": A @ F.T}, name="products")
+    assert any("several cores compute the tiles of" in str(remark) for remark in f.remarks())
+    paths = [tmp_path / name for name in ("with", "without")]
+    for path, threads in zip(paths, (True, False), strict=True):
+        aot.compile(f, path, threads=threads)
+    symbols = [read_linkage(ElfFile((path / "libproducts.so").read_bytes())).undefined for path in paths]
+    assert "pthread_create" in symbols[0]
+    assert not [name for name in symbols[1] if name.startswith(("pthread_", "sched_", "sig"))]
+    ran(sys.executable, "-c", PRODUCTS, *(path / "libproducts.so" for path in paths))
+
+
 LIMITS = """
 import os, pickle, sys
 import numpy as np

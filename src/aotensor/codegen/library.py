@@ -23,6 +23,7 @@ from aotensor.codegen.link import archive, link
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, matrix_parts, product_parts
+from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 
@@ -130,16 +131,22 @@ class Library:
 
 
 def build_library(
-    module: Module, blueprint: Blueprint, store: PartStore = compile_part, threads: bool = True
+    module: Module,
+    blueprint: Blueprint,
+    store: PartStore = compile_part,
+    threads: bool = True,
+    facts: Target | None = None,
 ) -> Library:
-    """Add the entries to a module of kernels. `module` is changed.   threads: as `emit_module`
+    """Add the entries to a module of kernels. `module` is changed.
+
+    threads: as `emit_module`. facts: as `product_parts`
 
     Raises: as `add_entries`.
     """
     manifest = blueprint.manifest()
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
-    products = product_parts(module, threads)
+    products = product_parts(module, threads, facts)
     is_parallel = threads and (PARALLEL in module.globals or bool(products))
     parts = core_part(blueprint.prefix, is_parallel), *matrix_parts(module), *products
     return Library(manifest, exported, blueprint.machine, str(module), parts, store)

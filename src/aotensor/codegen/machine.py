@@ -93,7 +93,7 @@ class Machine:
     @property
     def facts(self) -> Target:
         """What passes on loops ask of the machine."""
-        return Target(has_masks=self.vector_bits == 512)
+        return Target(has_masks=self.vector_bits == 512, blas_work=_BLAS_WORK[self.vector_bits])
 
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""
@@ -155,6 +155,9 @@ class Machine:
             abiname=_hard_float_abi(self.triple, self.features),
         )
 
+
+_BLAS_WORK: Final = {128: 128**3, 256: 1 << 33, 512: 1 << 33}
+"""By the width of vectors, as BLAS finds out at run time which the processor has (decision 0004)."""
 
 _PIPELINE: Final = 2
 """LLVM's O3 unswitches loops, unrolls and inlines more: twice the time for an LSTM, and no benchmark runs faster."""

@@ -26,6 +26,7 @@ from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.passes.gemm.dispatch import declared_products, product_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
+from aotensor.passes.target import Target
 
 
 @dataclass(frozen=True)
@@ -72,22 +73,23 @@ def matrix_parts(module: Module) -> list[Part]:
     return [Part("matrices", make)] if is_needed else []
 
 
-def product_parts(module: Module, threads: bool) -> list[Part]:
-    """One part for every matrix product that a module declares."""
+def product_parts(module: Module, threads: bool, facts: Target | None = None) -> list[Part]:
+    """One part for every matrix product that a module declares.   facts: instead of those of the machine"""
     names = declared_products(f.name for f in module.functions if f.is_declaration)
-    return [_product_part(name, threads) for name in names]
+    return [_product_part(name, threads, facts) for name in names]
 
 
-def _product_part(symbol: str, threads: bool) -> Part:
+def _product_part(symbol: str, threads: bool, facts: Target | None) -> Part:
     def make(machine: Machine) -> Module:
         loops = product_module(symbol)
-        PassRunner().run(loops, library_recipe(machine.vector_bits))
+        PassRunner().run(loops, library_recipe(machine.vector_bits, facts or machine.facts))
         module = emit_module(loops, machine, threads=threads)
         define_blas_calls(module)
         module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
         return module
 
-    return Part(f"product {'with threads ' if threads else ''}{symbol}", make)
+    told = f"{facts} " if facts is not None else ""
+    return Part(f"product {'with threads ' if threads else ''}{told}{symbol}", make)
 
 
 def empty_module(machine: Machine) -> Module:

@@ -267,7 +267,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
-    library = build_library(kernels, blueprint, stored_part, lowered.options.has_threads)
+    library = build_library(kernels, blueprint, stored_part, lowered.options.has_threads, lowered.options.facts)
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library

@@ -143,24 +143,25 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
 
 VECTOR_PASSES: Final = ("tile-columns", "row-vectors", "short-vectors", "vectorize")
 """Those that write loops as vectors."""
-NEST_RECIPE: Final = nest_recipe(Target())
-LOOP_RECIPE: Final = loop_recipe(Target())
+_MOST: Final = Target()
+NEST_RECIPE: Final = nest_recipe(_MOST)
+LOOP_RECIPE: Final = loop_recipe(_MOST)
 """For the machines that have most."""
 
 
 EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
 
 
-def library_recipe(vector_bits: int) -> tuple[Pass, ...]:
+def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]:
     """Passes that add what loops call: matrix products and elementary functions.
 
     A library has its products in a part of their own, made by these passes; its functions need `EXPAND_MATH` only.
 
-    vector_bits: width of the machine's vector registers.
+    vector_bits: width of the machine's vector registers. target: what else is known of it
     """
 
     def gemm(module: ModuleOp) -> None:
-        add_gemm_kernels(module, vector_bits // 8)
+        add_gemm_kernels(module, vector_bits // 8, target)
 
     return (
         Pass("add-gemm-kernels", gemm, LOOP_FORM, LOOP_FORM),

@@ -22,6 +22,11 @@ class Target:
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
     most_chunks: of a loop.
     fewest_iterations: of a loop that is cut into chunks.
+    product_depth: bytes of a row of what a matrix product packs: two panels fit the first level cache.
+    product_rows: rows of such a block that fit the second level cache.
+    product_side: bytes of a column of the blocks, which fit the last level cache.
+    direct_work: multiply-adds of a matrix product up to which it does not pay to pack its operands.
+    blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
     """
 
@@ -39,6 +44,11 @@ class Target:
     sum_work: int = 4096
     most_chunks: int = 64
     fewest_iterations: int = 16
+    product_depth: int = 2048
+    product_rows: int = 240
+    product_side: int = 12288
+    direct_work: int = 1 << 21
+    blas_work: int = 1 << 33
     chunk_group: int = 64
     row_group: int = 8
 

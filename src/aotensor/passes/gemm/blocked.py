@@ -1,12 +1,13 @@
 """Matrix products of any size: blocks that fit the caches, panels packed from them, tiles in registers.
 
-    for every block of n, for every block of k:  pack B    (last level cache)
-      for every block of m:  pack A                        (second level)
-        for every panel of B, for every panel of A:        (first level)
-          one tile of C
+    for every block of n, of k and of m:
+      pack the panels of A and of B                        (last level cache)
+      for every part of the rows, for every panel of B:    (second level: the part's panels of A; first: one of B)
+        for every panel of A in the part:  one tile of C
 
-After Goto & van de Geijn, Anatomy of high-performance matrix multiplication (2008). Extents are divided into blocks of
-equal size, so a result depends on the extents alone.
+After Goto & van de Geijn, Anatomy of high-performance matrix multiplication (2008). Panels are packed on several cores,
+then tiles are computed on several cores. Extents are divided into pieces of equal size, and an element of C is added up
+in one order, so a result depends on the extents alone.
 """
 
 from __future__ import annotations
@@ -16,23 +17,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i1
+from aotensor.ir.types import i1, i8
 from aotensor.passes.gemm.pack import pack_symbol
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+from aotensor.passes.gemm.tile_of_panels import tile_symbol
+from aotensor.passes.nest.work import rows_of_chunk
+from aotensor.passes.target import Target
 
 _ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
-
-# Largest blocks: of k in bytes of one row of A, of m in rows, of n in columns
-_DEPTH_BYTES: Final = 2048
-_BLOCK_ROWS: Final = 240
-_BLOCK_COLUMNS: Final = 3072
+_INDEX: Final = IndexType()
 
 
 def blocked_symbol(tile: Tile) -> str:
@@ -40,22 +40,31 @@ def blocked_symbol(tile: Tile) -> str:
     return f"aot_gemm_blocked.{tile.suffix}"
 
 
-def _tile_symbol(tile: Tile) -> str:
-    return f"aot_gemm_tile.{tile.suffix}"
+def _panels_symbol(tile: Tile) -> str:
+    return f"aot_gemm_panels.{tile.suffix}"
+
+
+def _tiles_symbol(tile: Tile) -> str:
+    return f"aot_gemm_tiles.{tile.suffix}"
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def define_blocked(tile: Tile) -> func.FuncOp:
-    """@aot_gemm_blocked(transpose_a, transpose_b, A, B, C): C = op(A)·op(B); extents may be 0."""
+def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
+    """@aot_gemm_blocked(transpose_a, transpose_b, A, B, C, context): C = op(A)·op(B); extents may be 0.
+
+    Returns 0, or another number, with C as it was, if there is no memory for panels.
+    """
     matrix = memref_type_of(tile.element, [None, None])
 
-    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> None:
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         flags = [Scalar(x, "bool") for x in args[:2]]
-        _Blocked(b, tile, flags, args[2], args[3], args[4]).run()
+        _Blocked(b, tile, target, flags, args[2:]).run()
+        return [b.constant(0, "int32")]
 
-    return define(blocked_symbol(tile), tile.dtype, [i1, i1, matrix, matrix, matrix], body)
+    kinds = [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
+    return define(blocked_symbol(tile), tile.dtype, kinds, body, [i32])
 
 
 @dataclass(frozen=True)
@@ -69,52 +78,35 @@ class _Partition:
 
 class _Blocked:
     def __init__(
-        self, b: KernelBuilder, tile: Tile, flags: Sequence[Scalar], a: SSAValue, x: SSAValue, c: SSAValue
+        self, b: KernelBuilder, tile: Tile, target: Target, flags: Sequence[Scalar], arguments: Sequence[SSAValue]
     ) -> None:
         self.b = b
-        self.tile = tile
-        self.a, self.x, self.c = a, x, c
+        self.tile, self.target = tile, target
+        self.a, self.x, self.c, self.context = arguments
         self.transpose_a, self.transpose_b = flags
-        first, second = b.extent_of(a, 0), b.extent_of(a, 1)
+        first, second = b.extent_of(self.a, 0), b.extent_of(self.a, 1)
         assert isinstance(first, Scalar) and isinstance(second, Scalar)
         depth = b.select(self.transpose_a, first, second)
-        self.m = self._partition(b.extent_of(c, 0), _BLOCK_ROWS, tile.rows)
-        self.n = self._partition(b.extent_of(c, 1), _BLOCK_COLUMNS, tile.columns)
-        self.k = self._partition(depth, _DEPTH_BYTES // dtypes.itemsize(tile.dtype), 1)
-
-    def _partition(self, extent: Extent, largest: int, multiple: int) -> _Partition:
-        b = self.b
-        units = b.ceildiv(extent, multiple)
-        count = b.imax(b.ceildiv(units, largest // multiple), 1)
-        return _Partition(extent, count, b.imul(b.ceildiv(units, count), multiple))
+        side = target.product_side // dtypes.itemsize(tile.dtype)
+        self.m = _partition(b, b.extent_of(self.c, 0), side, tile.rows)
+        self.n = _partition(b, b.extent_of(self.c, 1), side, tile.columns)
+        self.k = _partition(b, depth, target.product_depth // dtypes.itemsize(tile.dtype), 1)
 
     def run(self) -> None:
         b, tile = self.b, self.tile
-        packed_a = self._panels(self.m, tile.rows)
-        packed_b = self._panels(self.n, tile.columns)
-        is_row = b.not_(self.transpose_b)
+        packed = self._memory(self.m, tile.rows), self._memory(self.n, tile.columns)
 
         def columns(jb: Scalar) -> None:
-            j, width = self._block(self.n, jb)
-
             def depths(pb: Scalar) -> None:
-                p, count = self._block(self.k, pb)
-                self._pack(tile.columns, is_row, self.x, (j, p, width, count), packed_b)
-
-                def rows(ib: Scalar) -> None:
-                    i, height = self._block(self.m, ib)
-                    self._pack(tile.rows, self.transpose_a, self.a, (i, p, height, count), packed_a)
-                    self._tiles((i, j), (height, width), (p, count), (packed_a, packed_b))
-
-                b.each(self.m.count, rows)
+                b.each(self.m.count, lambda ib: self._block((ib, jb, pb), packed))
 
             b.each(self.k.count, depths)
 
         b.each(self.n.count, columns)
-        for panels in (packed_b, packed_a):
+        for panels in reversed(packed):
             b.builder.insert(memref.DeallocOp.get(panels))
 
-    def _panels(self, axis: _Partition, width: int) -> SSAValue:
+    def _memory(self, axis: _Partition, width: int) -> SSAValue:
         """Memory for the panels of one block."""
         b = self.b
         sizes = [b.index(b.ifloordiv(axis.size, width)).ssa, b.index(self.k.size).ssa]
@@ -123,117 +115,137 @@ class _Blocked:
         b.builder.insert(op)
         return op.memref
 
-    def _block(self, axis: _Partition, number: Scalar) -> tuple[Extent, Extent]:
-        """Where a block begins and how many elements it has."""
-        start = self.b.imul(number, axis.size)
-        return start, self.b.imin(self.b.isub(axis.extent, start), axis.size)
-
-    def _pack(self, width: int, is_row: Scalar, source: SSAValue, block: Sequence[Extent], panels: SSAValue) -> None:
-        b = self.b
-        operands = [is_row.ssa, source, *(b.index(x).ssa for x in block), panels]
-        b.builder.insert(func.CallOp(pack_symbol(self.tile, width), operands, []))
-
-    def _tiles(
-        self,
-        corner: tuple[Extent, Extent],
-        extents: tuple[Extent, Extent],
-        depth: tuple[Extent, Extent],
-        packed: tuple[SSAValue, SSAValue],
-    ) -> None:
-        """All tiles of a block of C. A panel of B stays in the first level cache while those of A pass by."""
+    def _block(self, number: tuple[Scalar, Scalar, Scalar], packed: tuple[SSAValue, SSAValue]) -> None:
+        """Add the product of a block of A and one of B. The panels of B serve all blocks of A."""
         b, tile = self.b, self.tile
-        is_first = b.compare("eq", b.index(depth[0]), b.index(0))
+        axes = (self.m, self.n, self.k)
+        starts = [b.imul(k, axis.size) for k, axis in zip(number, axes, strict=True)]
+        height, width, depth = (
+            b.imin(b.isub(axis.extent, start), axis.size) for axis, start in zip(axes, starts, strict=True)
+        )
+        is_new = b.compare("eq", number[0], b.index(0))
+        across = b.ceildiv(width, tile.columns)
+        down = b.ceildiv(height, tile.rows)
+        new = b.index(b.select(is_new, b.index(across), b.index(0)))
+        elements = b.imul(depth, max(tile.columns, tile.rows) * _PACKED)
+        operands = [
+            new.ssa, self.transpose_a.ssa, b.not_(self.transpose_b).ssa, self.a, self.x,
+            *(b.index(x).ssa for x in (*starts, height, width, depth)), *packed,
+        ]  # fmt: skip
+        self._on_cores(_panels_symbol(tile), b.iadd(new, down), elements, operands)
+        part = self._rows_of_part(down, across)
+        parts = b.ceildiv(down, part)
+        work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * _FUSED)
+        is_first = b.compare("eq", number[2], b.index(0))
+        operands = [
+            is_first.ssa, *(b.index(x).ssa for x in (*starts[:2], part, down, across, depth)), *packed, self.c,
+        ]  # fmt: skip
+        self._on_cores(_tiles_symbol(tile), b.imul(parts, across), work, operands)
 
-        def across(jp: Scalar) -> None:
-            j = b.iadd(corner[1], b.imul(jp, tile.columns))
+    def _rows_of_part(self, down: Extent, across: Extent) -> Extent:
+        """Panels of A whose tiles are computed together: as many as the cache holds, fewer if there are few tiles."""
+        b, target = self.b, self.target
+        most = max(target.product_rows // self.tile.rows, 1)
+        wanted = b.imin(b.ceildiv(_FEWEST_UNITS, b.imax(across, 1)), b.ceildiv(down, _FEWEST_PANELS))
+        parts = b.imax(b.imax(b.ceildiv(down, most), wanted), 1)
+        return b.imax(b.ceildiv(down, parts), 1)
 
-            def down(ip: Scalar) -> None:
-                i = b.iadd(corner[0], b.imul(ip, tile.rows))
-                numbers = [b.index(x).ssa for x in (i, j, ip, jp, depth[1])]
-                b.builder.insert(func.CallOp(_tile_symbol(tile), [is_first.ssa, *numbers, *packed, self.c], []))
+    def _on_cores(self, symbol: str, count: Extent, work: Extent, operands: Sequence[SSAValue]) -> None:
+        """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit"""
+        b, target = self.b, self.target
+        size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
 
-            b.each(b.ceildiv(extents[0], tile.rows), down)
+        def chunk(start: Scalar) -> None:
+            bounds = [x.ssa for x in (start, size, b.index(count))]
+            b.builder.insert(func.CallOp(symbol, [*bounds, *operands], []))
 
-        b.each(b.ceildiv(extents[1], tile.columns), across)
+        b.parallel(count, size, chunk)
 
 
-# --- one tile --------------------------------------------------------------------------------------------------------
+# In units of `passes/nest/work.py`: an element that is packed, and a fused multiply-add of vectors
+_PACKED: Final = 2
+_FUSED: Final = 2
+_FEWEST_UNITS: Final = 16  # in which several cores take an equal part
+_FEWEST_PANELS: Final = 4  # of A for each time that one of B is read from the second level cache
 
 
-def define_tile(tile: Tile) -> func.FuncOp:
-    """@aot_gemm_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C): one tile over one block of k.
+def _partition(b: KernelBuilder, extent: Extent, largest: int, multiple: int) -> _Partition:
+    """An axis in equal blocks of at most about `largest` elements, in multiples."""
+    units = b.ceildiv(extent, multiple)
+    count = b.imax(b.ceildiv(units, max(largest // multiple, 1)), 1)
+    return _Partition(extent, count, b.imul(b.ceildiv(units, count), multiple))
 
-    C[i + r, j + s] is set if `is_first`, else added to: Σ_p A[ip, p, r]·B[jp, p, s], p < count, where C has it.
+
+# --- what a chunk does -----------------------------------------------------------------------------------------------
+
+
+def _range(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, Scalar]:
+    """Where a chunk begins and ends: its first three arguments are start, size, and the end of all."""
+    start, size, count = (Scalar(x, "index") for x in args[:3])
+    return start, b.index(b.imin(b.iadd(start, size), count))
+
+
+def define_panels(tile: Tile) -> func.FuncOp:
+    """@aot_gemm_panels(start, size, count, new, is_row A, is_row B, A, B, i, j, p, m, n, k, panels of A, of B).
+
+    Pack some of the panels of the blocks A[i : i + m, p : p + k] and B[p : p + k, j : j + n]: `new` of B, then those of
+    A.
     """
-    index = IndexType()
-    kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
-    arguments = [i1, *[index] * 5, *kinds, memref_type_of(tile.element, [None, None])]
+    matrix = memref_type_of(tile.element, [None, None])
+    arguments = [*[_INDEX] * 4, i1, i1, matrix, matrix, *[_INDEX] * 6, *_panel_types(tile)]
 
-    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> None:
-        is_first = Scalar(args[0], "bool")
-        i, j, ip, jp, count = (Scalar(x, "index") for x in args[1:6])
-        panels_a, panels_b, c = args[6:]
-        sums = accumulate(
-            b, tile, count,
-            lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
-            lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
-        )  # fmt: skip
-        height, width = b.isub(b.extent_of(c, 0), i), b.isub(b.extent_of(c, 1), j)
-        is_full = b.and_(
-            b.compare("ge", b.index(height), b.index(tile.rows)), b.compare("ge", b.index(width), b.index(tile.columns))
-        )
-        b.branch(
-            is_full,
-            lambda: _write_whole(b, tile, sums, is_first, c, (i, j)),
-            lambda: _write_part(b, tile, sums, is_first, c, (i, j), (height, width)),
-        )
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        start, end = _range(b, args)
+        new = Scalar(args[3], "index")
+        is_row_a, is_row_b, a, x, i, j, p, m, n, k, panels_a, panels_b = args[4:]
 
-    return define(_tile_symbol(tile), tile.dtype, arguments, body)
+        def pack(width: int, first: Extent, last: Extent, *operands: SSAValue) -> None:
+            bounds = [b.index(b.imax(x, 0)).ssa for x in (first, last)]
+            b.builder.insert(func.CallOp(pack_symbol(tile, width), [*bounds, *operands], []))
 
-
-def _write_whole(
-    b: KernelBuilder, tile: Tile, sums: Sequence[Scalar], is_first: Scalar, c: SSAValue, corner: tuple[Scalar, Scalar]
-) -> Sequence[Scalar]:
-    positions = [
-        [b.iadd(corner[0], r), b.iadd(corner[1], v * tile.lanes)] for r in range(tile.rows) for v in range(tile.vectors)
-    ]
-
-    def set_all() -> Sequence[Scalar]:
-        for position, value in zip(positions, sums, strict=True):
-            b.write(value, c, position)
+        pack(tile.columns, start, b.imin(end, new), is_row_b, x, j, p, n, k, panels_b)
+        pack(tile.rows, b.isub(start, new), b.isub(end, new), is_row_a, a, i, p, m, k, panels_a)
         return ()
 
-    def add_all() -> Sequence[Scalar]:
-        for position, value in zip(positions, sums, strict=True):
-            b.write(b.add(b.read(c, position, tile.lanes), value), c, position)
+    return define(_panels_symbol(tile), tile.dtype, arguments, body)
+
+
+def define_tiles(tile: Tile) -> func.FuncOp:
+    """@aot_gemm_tiles(start, size, count, is_first, i, j, part, down, across, k, panels of A, panels of B, C).
+
+    Compute some columns of tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. They are
+    counted panel of B by panel of B in each part of the rows, which has `part` tiles. A panel of B stays in the first
+    level cache while those of A pass by.
+    """
+    arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), memref_type_of(tile.element, [None, None])]
+
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        start, end = _range(b, args)
+        is_first = args[3]
+        i, j, part, down, across, k = (Scalar(x, "index") for x in args[4:10])
+        panels = args[10:]
+
+        def column(unit: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            number = b.index(b.ifloordiv(unit, across))
+            jp = b.isub(unit, b.imul(number, across))
+            first = b.imul(number, part)
+            last = b.imin(b.iadd(first, part), down)
+            column = b.iadd(j, b.imul(jp, tile.columns))
+
+            def one(ip: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                row = b.iadd(i, b.imul(ip, tile.rows))
+                numbers = [b.index(x).ssa for x in (row, column, ip, jp, k)]
+                b.builder.insert(func.CallOp(tile_symbol(tile), [is_first, *numbers, *panels], []))
+                return ()
+
+            b.sweep(first, last, (), one)
+            return ()
+
+        b.sweep(start, end, (), column)
         return ()
 
-    b.branch(is_first, set_all, add_all)
-    return ()
+    return define(_tiles_symbol(tile), tile.dtype, arguments, body)
 
 
-def _write_part(
-    b: KernelBuilder,
-    tile: Tile,
-    sums: Sequence[Scalar],
-    is_first: Scalar,
-    c: SSAValue,
-    corner: tuple[Scalar, Scalar],
-    live: tuple[Extent, Extent],
-) -> Sequence[Scalar]:
-    """By way of a scratch tile, whose elements that C has are written one by one."""
-    scratch = memref.AllocaOp.get(tile.element, _ALIGNMENT, [tile.rows, tile.columns])
-    b.builder.insert(scratch)
-    for number, value in enumerate(sums):
-        r, v = divmod(number, tile.vectors)
-        b.write(value, scratch.memref, [r, v * tile.lanes])
-
-    def write(r: Scalar, s: Scalar) -> None:
-        position = [b.iadd(corner[0], r), b.iadd(corner[1], s)]
-        value = b.fetch(scratch.memref, [r, s], tile.dtype)
-        total = b.add(b.fetch(c, position, tile.dtype), value)
-        b.store(b.select(is_first, value, total), c, position)
-
-    height, width = b.imin(live[0], tile.rows), b.imin(live[1], tile.columns)
-    b.each(height, lambda r: b.each(width, lambda s: write(r, s)))
-    return ()
+def _panel_types(tile: Tile) -> list[Attribute]:
+    return [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]

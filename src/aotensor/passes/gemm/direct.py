@@ -7,7 +7,7 @@ B transposed, rows along k:  a tile of C = dot products of rows of A and rows of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
@@ -18,10 +18,11 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define, view_type
 
-_NARROW: Final = 4  # columns of a tile of few rows if there is no room for all: such products are small
 _ROWS: Final = 8  # of a tile at most: more pointers to rows than that do not fit the registers of x86
 _FEW_ROWS: Final = 2
-_DOT_ROWS, _DOT_COLUMNS = 2, 4  # of a tile of dot products
+# Rows and columns of a tile of dot products by bytes of a vector register, then what serves fewer rows
+_DOTS: Final = {16: ((2, 4), (1, 4)), 32: ((2, 4), (1, 8)), 64: ((4, 4), (2, 8), (1, 8))}
+DOT_COLUMNS: Final = 4
 
 
 def direct_symbol(tile: Tile) -> str:
@@ -36,11 +37,11 @@ def define_direct(tile: Tile) -> func.FuncOp:
     """
     matrix = memref_type_of(tile.element, [None, None])
 
-    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> None:
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         transpose_b = Scalar(args[0], "bool")
         a, x, c = args[1:]
         m, k = b.extent_of(a, 0), b.extent_of(a, 1)
-        b.branch(
+        return b.branch(
             transpose_b,
             lambda: _dot_products(b, tile, b.reinterpret(a, [m, k]), x, c),
             lambda: _rank_one_updates(b, tile, a, x, c),
@@ -71,20 +72,54 @@ def _cover(
 
 def _rank_one_updates(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
     """C = Σ_p A[:, p]·B[p, :], tile by tile."""
-    m, k, n = b.extent_of(a, 0), b.extent_of(a, 1), b.extent_of(c, 1)
-
-    def update(rows: int, width: int, i: Scalar, j: Scalar) -> None:
-        lanes = min(width, tile.lanes)
-        _update(b, Tile(tile.dtype, rows, width // lanes, lanes), (i, j), (a, x, c), k)
+    n = b.extent_of(c, 1)
+    whole = b.imul(b.ifloordiv(n, tile.columns), tile.columns)
 
     def several(rows: int, i: Scalar) -> None:
-        widths = [tile.columns >> halvings for halvings in range(tile.columns.bit_length())]
-        if rows != most:
-            widths = [width for width in widths if width in (tile.columns, _NARROW, 1)]
-        _cover(b, n, widths, lambda width, j: update(rows, width, i, j))
+        def update(vectors: int, lanes: int, j: Extent, last: SSAValue | None = None) -> Sequence[Scalar]:
+            part = Tile(tile.dtype, rows, vectors, lanes)
+            _update(b, part, (i, b.index(j)), (a, x, c), [*[None] * (vectors - 1), last])
+            return ()
 
-    most = min(tile.rows, _ROWS)
-    return _cover(b, m, [most, _FEW_ROWS, 1], several)
+        b.sweep(0, whole, (), lambda j, _: update(tile.vectors, tile.lanes, j), step=tile.columns)
+        rest = _masked_rest if tile.has_masks else _rest_in_pieces
+        rest(b, tile, whole, n, update)
+
+    return _cover(b, b.extent_of(c, 0), [min(tile.rows, _ROWS), _FEW_ROWS, 1], several)
+
+
+_Update: TypeAlias = Callable[..., Sequence[Scalar]]
+"""(vectors, lanes, first column, mask of the last vector): a tile of some columns."""
+
+
+def _masked_rest(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
+    """Columns from `start` on, fewer than those of a tile: as few vectors as they need, the last one under a mask."""
+    rest = b.isub(n, start)
+
+    def some(vectors: int) -> Sequence[Scalar]:
+        before = (vectors - 1) * tile.lanes
+
+        def last() -> Sequence[Scalar]:
+            return update(vectors, tile.lanes, start, b.first_lanes(b.isub(rest, before), tile.lanes))
+
+        def these() -> Sequence[Scalar]:
+            if vectors == tile.vectors:
+                return last()
+            return b.branch(
+                b.compare("gt", b.index(rest), b.index(before + tile.lanes)), lambda: some(vectors + 1), last
+            )
+
+        return b.branch(b.compare("gt", b.index(rest), b.index(before)), these, lambda: ())
+
+    some(1)
+
+
+def _rest_in_pieces(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
+    """Columns from `start` on: vectors as long as there is room, then one by one."""
+    vectors = b.imul(b.ifloordiv(b.isub(n, start), tile.lanes), tile.lanes)
+    single = b.iadd(start, vectors)
+    b.sweep(start, single, (), lambda j, _: update(1, tile.lanes, j), step=tile.lanes)
+    b.sweep(single, n, (), lambda j, _: update(1, 1, j))
 
 
 def _update(
@@ -92,45 +127,55 @@ def _update(
     tile: Tile,
     corner: tuple[Scalar, Scalar],
     matrices: tuple[SSAValue, SSAValue, SSAValue],
-    k: Extent,
+    masks: Sequence[SSAValue | None],
 ) -> None:
+    """One tile.   masks: of its columns of vectors"""
     i, j = corner
     a, x, c = matrices
     sums = accumulate(
-        b, tile, k,
+        b, tile, b.extent_of(a, 1),
         lambda p, r: b.fetch(a, [b.iadd(i, r), p], tile.dtype),
-        lambda p, v: b.read(x, [p, b.iadd(j, v * tile.lanes)], tile.lanes),
+        lambda p, v: b.read(x, [p, b.iadd(j, v * tile.lanes)], tile.lanes, masks[v]),
     )  # fmt: skip
     for number, value in enumerate(sums):
         r, v = divmod(number, tile.vectors)
-        b.write(value, c, [b.iadd(i, r), b.iadd(j, v * tile.lanes)])
+        b.write(value, c, [b.iadd(i, r), b.iadd(j, v * tile.lanes)], masks[v])
 
 
 # --- dot products ----------------------------------------------------------------------------------------------------
 
 
 def _dot_products(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
-    """C[i, j] = Σ_p A[i, p]·B[j, p], both contiguous along p: several i and j at once."""
+    """C[i, j] = Σ_p A[i, p]·B[j, p], both contiguous along p: several i and j at once, the last p under a mask."""
     k = b.extent_of(a, 1)
     whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
+    mask_of_rest = b.first_lanes(b.isub(k, whole), tile.lanes)
 
     def dots(rows: int, columns: int, i: Scalar, j: Scalar) -> None:
         pairs = [(r, s) for r in range(rows) for s in range(columns)]
 
-        def advance(lanes: int) -> Callable[[Scalar, list[Scalar]], Sequence[Scalar]]:
+        def advance(mask: SSAValue | None) -> Callable[[Scalar, list[Scalar]], Sequence[Scalar]]:
             def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
-                left = [b.read(a, [b.iadd(i, r), p], lanes) for r in range(rows)]
-                right = [b.read(x, [b.iadd(j, s), p], lanes) for s in range(columns)]
+                left = [b.read(a, [b.iadd(i, r), p], tile.lanes, mask) for r in range(rows)]
+                right = [b.read(x, [b.iadd(j, s), p], tile.lanes, mask) for s in range(columns)]
                 return [b.fma(left[r], right[s], total) for (r, s), total in zip(pairs, sums, strict=True)]
 
             return step
 
-        vectors = b.sweep(0, whole, b.zeros(len(pairs), tile.lanes), advance(tile.lanes), step=tile.lanes)
-        sums = b.sweep(whole, k, [b.sum_of_lanes(v) for v in vectors], advance(1))
-        for (r, s), value in zip(pairs, sums, strict=True):
-            b.store(value, c, [b.iadd(i, r), b.iadd(j, s)])
+        sums = b.sweep(0, whole, b.zeros(len(pairs), tile.lanes), advance(None), step=tile.lanes)
+        sums = b.sweep(whole, k, sums, advance(mask_of_rest), step=tile.lanes)
+        for r in range(rows):
+            row = b.sums_of_lanes(sums[r * columns : (r + 1) * columns])
+            at = 0
+            for part in row:
+                b.write(part, c, [b.iadd(i, r), b.iadd(j, at)])
+                at += b.lanes_of(part)
 
-    def several(columns: int, j: Scalar) -> None:
-        _cover(b, b.extent_of(c, 0), [_DOT_ROWS, 1], lambda rows, i: dots(rows, columns, i, j))
+    shapes = _DOTS[tile.vector_bytes]
 
-    return _cover(b, b.extent_of(c, 1), [_DOT_COLUMNS, 1], several)
+    def several(rows: int, i: Scalar) -> None:
+        columns = dict(shapes)[rows]
+        sizes = [columns, *([DOT_COLUMNS] if columns > DOT_COLUMNS else []), 1]
+        _cover(b, b.extent_of(c, 1), sizes, lambda width, j: dots(rows, width, i, j))
+
+    return _cover(b, b.extent_of(c, 0), [rows for rows, _ in shapes], several)

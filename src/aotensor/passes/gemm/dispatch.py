@@ -1,4 +1,4 @@
-"""Give `@aot_gemm.f32` and `@aot_gemm.f64` their bodies: BLAS for big products, kernels of our own otherwise.
+"""Give `@aot_gemm.f32` and `@aot_gemm.f64` their bodies: BLAS for huge products, kernels of our own otherwise.
 
 func.func private @aot_gemm.f64(...)    →    func.func private @aot_gemm.f64(...) {
                                                scf.if %big { %done = func.call @aot_blas_gemm.f64(...) }
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -21,37 +21,36 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
-from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_tile
+from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_panels, define_tiles
 from aotensor.passes.gemm.direct import define_direct, direct_symbol
 from aotensor.passes.gemm.pack import define_pack
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+from aotensor.passes.gemm.tile_of_panels import define_tile
+from aotensor.passes.target import Target
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
 """The function that tries BLAS; codegen gives it its body."""
 
 _DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
 
-# Multiply-adds from which BLAS is asked: below, its call costs more than its threads and kernels save.
-_BLAS_WORK: Final = 128**3
-# Multiply-adds up to which packing does not pay, for B as stored and for B transposed.
-_UPDATE_WORK: Final = 128**3
-_DOT_WORK: Final = 16**3
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
+_TYPICAL: Final = Target()
 _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
 
 
-def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32) -> None:
+def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = _TYPICAL) -> None:
     """Define every `@aot_gemm.*` that the module declares, with its helpers; declare `@aot_blas_gemm.*`.
 
     The blocked kernel allocates and frees its panels itself, so this comes after plan-memory.
 
-    vector_bytes: of the machine's vector registers, 16, 32 or 64; code for longer ones than it has is correct but slow
+    vector_bytes: of the machine's vector registers, 16, 32 or 64; code for longer ones than it has is correct but slow.
+    target: the sizes of its caches, and what is work enough for another core
     """
     for op in list(module.body.block.ops):
         if isinstance(op, func.FuncOp) and op.is_declaration and op.sym_name.data in _DTYPES:
             tile = Tile.for_registers(_DTYPES[op.sym_name.data], vector_bytes)
             Rewriter.erase_op(op)
-            module.body.block.add_ops(_functions(tile))
+            module.body.block.add_ops(_functions(tile, target))
 
 
 def declared_products(symbols: Iterable[str]) -> list[str]:
@@ -70,13 +69,15 @@ def _arguments(matrix: Attribute) -> list[Attribute]:
     return [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
 
 
-def _functions(tile: Tile) -> list[func.FuncOp]:
+def _functions(tile: Tile, target: Target) -> list[func.FuncOp]:
     arguments = _arguments(memref_type_of(tile.element, [None, None]))
     return [
-        define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, args)),
+        define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, target, args)),
         func.FuncOp.external(_blas_symbol(tile), arguments, [i1]),
         define_direct(tile),
-        define_blocked(tile),
+        define_blocked(tile, target),
+        define_panels(tile),
+        define_tiles(tile),
         define_tile(tile),
         *(define_pack(tile, width) for width in sorted({tile.rows, tile.columns})),
     ]
@@ -86,7 +87,7 @@ def _blas_symbol(tile: Tile) -> str:
     return f"{BLAS_PREFIX}.{tile.suffix}"
 
 
-def _dispatch(b: KernelBuilder, tile: Tile, args: Sequence[SSAValue]) -> None:
+def _dispatch(b: KernelBuilder, tile: Tile, target: Target, args: Sequence[SSAValue]) -> Sequence[Scalar]:
     transpose_a, a, c = Scalar(args[0], "bool"), args[2], args[4]
     m, n = b.extent_of(c, 0), b.extent_of(c, 1)
     first, second = b.extent_of(a, 0), b.extent_of(a, 1)
@@ -94,19 +95,24 @@ def _dispatch(b: KernelBuilder, tile: Tile, args: Sequence[SSAValue]) -> None:
     k = b.select(transpose_a, first, second)
     work = b.imul(b.imul(b.imin(m, _LONGEST), b.imin(n, _LONGEST)), b.imin(k, _LONGEST))
     (done,) = b.branch(
-        b.compare("ge", b.index(work), b.index(_BLAS_WORK)),
+        b.compare("ge", b.index(work), b.index(target.blas_work)),
         lambda: [b.emit(func.CallOp(_blas_symbol(tile), args, [i1]), "bool")],
         lambda: [b.constant(False, "bool")],
     )
-    b.branch(done, lambda: (), lambda: _own_kernel(b, tile, args[:5], (m, n, k), work))
+    return b.branch(done, lambda: (), lambda: _own_kernel(b, tile, target, args, (m, n, k), work))
 
 
 def _own_kernel(
-    b: KernelBuilder, tile: Tile, args: Sequence[SSAValue], extents: tuple[Extent, Extent, Extent], work: Extent
+    b: KernelBuilder,
+    tile: Tile,
+    target: Target,
+    args: Sequence[SSAValue],
+    extents: tuple[Extent, Extent, Extent],
+    work: Extent,
 ) -> Sequence[Scalar]:
     m, n, k = extents
     transpose_a, transpose_b = (Scalar(x, "bool") for x in args[:2])
-    a, x, c = args[2:]
+    a, x, c, context = args[2:]
 
     def call(symbol: str, *operands: SSAValue) -> Sequence[Scalar]:
         b.builder.insert(func.CallOp(symbol, operands, []))
@@ -120,25 +126,70 @@ def _own_kernel(
     def several_columns() -> Sequence[Scalar]:
         view = b.matrix(a, transpose_a, m, k)
         return b.branch(
-            _is_direct(b, tile, (transpose_a, transpose_b), (m, n), work),
+            _is_direct(b, tile, target, (transpose_a, transpose_b), (m, n, k), work),
             lambda: call(direct_symbol(tile), transpose_b.ssa, view, x, c),
-            lambda: call(blocked_symbol(tile), transpose_a.ssa, transpose_b.ssa, a, x, c),
+            lambda: blocked(view),
         )
+
+    def blocked(view: SSAValue) -> Sequence[Scalar]:
+        operands = [transpose_a.ssa, transpose_b.ssa, a, x, c, context]
+        status = b.emit(func.CallOp(blocked_symbol(tile), operands, [i32]), "int32")
+        other = b.matrix(x, transpose_b, k, n)
+        has_memory = b.compare("eq", status, b.constant(0, "int32"))
+        return b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, view, other, c))
 
     return b.branch(b.compare("eq", b.index(n), b.index(1)), one_column, several_columns)
 
 
+def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
+    """C = A·B element by element, for operands with any strides: slow, but without memory for panels."""
+
+    def element(i: Scalar, j: Scalar) -> None:
+        def add(p: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
+            return [b.fma(b.fetch(a, [i, p], tile.dtype), b.fetch(x, [p, j], tile.dtype), total[0])]
+
+        (total,) = b.sweep(0, b.extent_of(a, 1), b.zeros(1, 1), add)
+        b.store(total, c, [i, j])
+
+    b.each(b.extent_of(c, 0), lambda i: b.each(b.extent_of(c, 1), lambda j: element(i, j)))
+    return ()
+
+
 def _is_direct(
-    b: KernelBuilder, tile: Tile, flags: tuple[Scalar, Scalar], extents: tuple[Extent, Extent], work: Extent
+    b: KernelBuilder,
+    tile: Tile,
+    target: Target,
+    flags: tuple[Scalar, Scalar],
+    extents: tuple[Extent, Extent, Extent],
+    work: Extent,
 ) -> Scalar:
     """Is it one row, or not worth packing: few rows, few columns, little work? The direct kernel lacks Aᵀ·Bᵀ."""
-    m, n = (b.index(extent) for extent in extents)
+    m, n, k = extents
     transpose_a, transpose_b = flags
-    limit = b.select(transpose_b, b.index(_DOT_WORK), b.index(_UPDATE_WORK))
-    is_small = b.compare("le", b.index(work), limit)
-    is_flat = b.compare("le", m, b.index(tile.rows))
+    is_little = b.compare("le", b.index(work), b.index(target.direct_work))
+    is_small = b.and_(is_little, b.or_(b.not_(transpose_b), _is_cheaper_by_dots(b, tile, m, n, k)))
+    is_flat = b.compare("le", b.index(m), b.index(tile.rows))
     few = b.select(transpose_b, b.index(_DOT_COLUMNS), b.index(tile.columns * 3 // 4))
-    is_thin = b.and_(b.not_(transpose_a), b.compare("lt", n, few))
-    is_single = b.compare("eq", m, b.index(1))
+    is_thin = b.and_(b.not_(transpose_a), b.compare("lt", b.index(n), few))
+    is_single = b.compare("eq", b.index(m), b.index(1))
     is_possible = b.not_(b.and_(transpose_a, transpose_b))
     return b.or_(is_single, b.and_(is_possible, b.or_(is_small, b.or_(is_flat, is_thin))))
+
+
+def _is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
+    """Are dot products less work than packing? In quarters of a cycle of a core that does two FMAs of vectors in one.
+
+    A dot product adds up its lanes at the end; a packed tile is computed whole, and an element packed takes half a
+    cycle. Only for products of little work, which the caches hold.
+    """
+    m, n, k = (b.imin(extent, _LONGEST) for extent in (m, n, k))
+    steps = b.imul(b.ceildiv(k, tile.lanes), 2)
+    dots = b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2))
+    height = b.imul(b.ceildiv(m, tile.rows), tile.rows)
+    width = b.imul(b.ceildiv(n, tile.columns), tile.columns)
+    tiles = b.imul(b.imul(height, b.imul(b.ifloordiv(width, tile.lanes), 2)), k)
+    packing = b.iadd(b.imul(b.imul(b.iadd(height, width), k), 2), _CALLS)
+    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packing)))
+
+
+_CALLS: Final = 4000  # quarters of a cycle for memory and calls of the blocked kernel

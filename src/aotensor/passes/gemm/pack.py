@@ -27,19 +27,20 @@ def pack_symbol(tile: Tile, width: int) -> str:
 
 
 def define_pack(tile: Tile, width: int) -> func.FuncOp:
-    """@aot_gemm_pack<W>(is_row, X, w₀, p₀, live, count, panels): pack X[w₀ : w₀ + live, p₀ : p₀ + count].
+    """@aot_gemm_pack<W>(first, last, is_row, X, w₀, p₀, live, count, panels): pack X[w₀ : w₀ + live, p₀ : p₀ + count].
 
-    is_row: X is stored with w as its second axis
+    first, last: the panels that are packed, of those that this makes. is_row: X is stored with w as its second axis
     """
     index = IndexType()
     matrix = memref_type_of(tile.element, [None, None])
     panels = memref_type_of(tile.element, [None, None, width])
 
-    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> None:
-        is_row, (source, target) = Scalar(args[0], "bool"), (args[1], args[6])
-        _Pack(b, tile, width, is_row, source, target).run(*(Scalar(x, "index") for x in args[2:6]))
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        first, last, w, p, live, count = (Scalar(args[k], "index") for k in (0, 1, 4, 5, 6, 7))
+        _Pack(b, tile, width, Scalar(args[2], "bool"), args[3], args[8]).run((first, last), w, p, live, count)
+        return ()
 
-    return define(pack_symbol(tile, width), tile.dtype, [i1, matrix, index, index, index, index, panels], body)
+    return define(pack_symbol(tile, width), tile.dtype, [index, index, i1, matrix, *[index] * 4, panels], body)
 
 
 class _Pack:
@@ -57,17 +58,18 @@ class _Pack:
         rows, columns = b.select(is_row, second, first), b.select(is_row, first, second)
         self.view = b.matrix(source, is_row, rows, columns)
 
-    def run(self, w: Scalar, p: Scalar, live: Scalar, count: Scalar) -> None:
+    def run(self, numbers: tuple[Scalar, Scalar], w: Scalar, p: Scalar, live: Scalar, count: Scalar) -> None:
         b = self.b
 
-        def pack_panel(panel: Scalar) -> None:
+        def pack_panel(panel: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             shift = b.imul(panel, self.width)
             start, rest = b.iadd(w, shift), b.imin(b.isub(live, shift), self.width)
             whole = b.compare("eq", b.index(rest), b.index(self.width))
             (done,) = b.branch(whole, lambda: self._pack_whole(panel, start, p, count), lambda: [b.index(0)])
             self._copy_elements(panel, start, p, (done, count), rest)
+            return ()
 
-        b.each(b.ceildiv(live, self.width), pack_panel)
+        b.sweep(*numbers, (), pack_panel)
 
     def _pack_whole(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> list[Scalar]:
         """Pack a panel without gaps. Returns how many of its rows are done."""

@@ -24,7 +24,7 @@ from aotensor.core import dtypes
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type
+from aotensor.ir.types import element_type, i1
 
 # Rows of a packed tile by bytes of a vector register, two registers wide. With two rows of B and one element of A that
 # leaves 1 of the 16 registers of SSE and AVX for the product where there is no FMA, and 5 of the 32 of AVX-512.
@@ -49,6 +49,15 @@ class Tile:
     @property
     def columns(self) -> int:
         return self.vectors * self.lanes
+
+    @property
+    def vector_bytes(self) -> int:
+        return self.lanes * dtypes.itemsize(self.dtype)
+
+    @property
+    def has_masks(self) -> bool:
+        """Does an instruction read or write the first lanes of a vector? SSE and NEON have none."""
+        return self.vector_bytes > 16
 
     @property
     def element(self) -> Attribute:
@@ -92,19 +101,22 @@ class KernelBuilder(LoopBuilder):
 
         self.sweep(0, stop, (), step)
 
-    def read(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int) -> Scalar:
-        """buffer[…, j : j + lanes]"""
+    def read(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int, mask: SSAValue | None = None) -> Scalar:
+        """buffer[…, j : j + lanes]; 0 where a mask is off."""
         if lanes == 1:
             return self.fetch(buffer, indices, self.dtype)
-        kind = VectorType(element_type(self.dtype), [lanes])
-        return self.emit(vector.LoadOp(buffer, [self.index(i).ssa for i in indices], kind), self.dtype)
+        return Scalar(self.load_vector(buffer, indices, lanes, mask).ssa, self.dtype)
 
-    def write(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
-        """buffer[…, j : j + lanes] = value"""
+    def write(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent], mask: SSAValue | None = None) -> None:
+        """buffer[…, j : j + lanes] = value, where a mask is on."""
         if isinstance(value.ssa.type, VectorType):
-            self.builder.insert(vector.StoreOp(value.ssa, buffer, [self.index(i).ssa for i in indices]))
+            self.store_vector(value.ssa, buffer, indices, mask)
         else:
             self.store(value, buffer, indices)
+
+    def first_lanes(self, count: Extent, lanes: int) -> SSAValue:
+        """A mask with the first `count` lanes on: none for a negative number, all for one that is large."""
+        return self.emit(vector.CreateMaskOp([self.index(count).ssa], VectorType(i1, [lanes])), "raw").ssa
 
     def spread(self, x: Scalar, lanes: int) -> Scalar:
         """x in every lane."""
@@ -121,14 +133,36 @@ class KernelBuilder(LoopBuilder):
         kind = VectorType(element_type(self.dtype), [len(order)])
         return self.emit(vector.ShuffleOp(x.ssa, y.ssa, mask, result_type=kind), self.dtype)
 
-    def sum_of_lanes(self, x: Scalar) -> Scalar:
-        """Σ of the lanes by halves, ((x₀ + x₄) + (x₂ + x₆)) + …: the order is part of the result."""
+    def sums_of_lanes(self, values: Sequence[Scalar]) -> list[Scalar]:
+        """Σ of the lanes of each of some vectors, in vectors: one of all, as long as there are not more than lanes.
+
+        Each sum goes by halves, ((x₀ + x₄) + (x₂ + x₆)) + …, whatever stands beside it: the order is part of the
+        result. The number of vectors is a power of two.
+        """
+        lanes = self.lanes_of(values[0])
+        if len(values) > lanes:
+            return [*self.sums_of_lanes(values[:lanes]), *self.sums_of_lanes(values[lanes:])]
+        width = lanes  # of the part of a vector that belongs to one sum
+        while len(values) > 1:
+            values = [self._folded(x, y, width) for x, y in zip(values[::2], values[1::2], strict=True)]
+            width //= 2
+        (x,) = values
+        while width > 1:
+            x = self._folded(x, None, width)
+            width //= 2
+        return [x]
+
+    def _folded(self, x: Scalar, y: Scalar | None, width: int) -> Scalar:
+        """The halves of each part of `width` lanes added: those of x, then those of y."""
+        lanes = self.lanes_of(x) * (1 if y is None else 2)
+        low = [at for start in range(0, lanes, width) for at in range(start, start + width // 2)]
+        other = x if y is None else y
+        return self.add(self.shuffle(x, other, low), self.shuffle(x, other, [at + width // 2 for at in low]))
+
+    def lanes_of(self, x: Scalar) -> int:
+        """Elements of a vector."""
         assert isinstance(x.ssa.type, VectorType)
-        lanes = int(x.ssa.type.get_shape()[0])
-        while lanes > 1:
-            lanes //= 2
-            x = self.add(self.shuffle(x, x, range(lanes)), self.shuffle(x, x, range(lanes, 2 * lanes)))
-        return self.emit(vector.ExtractOp(x.ssa, [0], element_type(self.dtype)), self.dtype)
+        return int(x.ssa.type.get_shape()[0])
 
     def matrix(self, buffer: SSAValue, is_transposed: Scalar, rows: Extent, columns: Extent) -> SSAValue:
         """A view of shape (rows, columns) of a matrix that is stored in that shape or transposed."""
@@ -176,11 +210,14 @@ def view_type(dtype: str) -> MemRefType[Attribute]:
 
 
 def define(
-    symbol: str, dtype: str, arguments: Sequence[Attribute], body: Callable[[KernelBuilder, Sequence[SSAValue]], None]
+    symbol: str,
+    dtype: str,
+    arguments: Sequence[Attribute],
+    body: Callable[[KernelBuilder, Sequence[SSAValue]], Sequence[Scalar]],
+    results: Sequence[Attribute] = (),
 ) -> func.FuncOp:
-    """A private function without results."""
-    op = func.FuncOp(symbol, (list(arguments), []), visibility="private")
+    """A private function that returns what its body does."""
+    op = func.FuncOp(symbol, (list(arguments), list(results)), visibility="private")
     b = KernelBuilder(Builder(InsertPoint.at_end(op.body.block)), dtype)
-    body(b, op.body.block.args)
-    b.builder.insert(func.ReturnOp())
+    b.builder.insert(func.ReturnOp(*(x.ssa for x in body(b, op.body.block.args))))
     return op

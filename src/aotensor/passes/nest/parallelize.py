@@ -49,6 +49,7 @@ from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, gathers, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.passes.gemm.note_cores import note_cores
 from aotensor.passes.nest.jam import is_reassociable
 from aotensor.passes.nest.work import UNIT, elements, quotient, rows_of_chunk, work_of_iteration
 from aotensor.passes.remarks import applied, missed
@@ -60,8 +61,7 @@ _NOTHING: Final[Mapping[type[Operation], float]] = {
 }  # fmt: skip
 """What changes nothing, by the operation that combines; of comparisons of integers it depends on their width."""
 _ORDERS: Final = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
-_BY_ROWS: Final = ("product_rows", "product_values", "product_left")
-"""Kinds of `aot.pattern` that write the rows of their result one by one."""
+_BY_ROWS: Final = ("product_rows", "product_values", "product_left")  # patterns that are written row by row
 CHUNKS: Final = "chunks"
 """Attribute of the operation that counts the chunks of a loop."""
 CHUNK_SIZE: Final = "chunk_size"
@@ -73,6 +73,7 @@ def parallelize(module: ModuleOp, target: Target) -> None:
     for function in functions_of(module):
         if not function.sym_name.data.endswith(".extents"):
             for op in list(function.body.block.ops):
+                note_cores(op, target)
                 if isinstance(op, ForOp):
                     _cut(op, target)
                 elif _goes_by_lines(op):

@@ -1,0 +1,25 @@
+"""What the remarks say of a product and of the cores of a machine."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Operation
+
+from aotensor.ir.nest.ops import ProductOp
+from aotensor.passes.remarks import applied, missed
+from aotensor.passes.target import Target
+
+
+def note_cores(op: Operation, target: Target) -> None:
+    """Say whether an operation, if it is a product, runs on several cores: it is cut in the kernel of all products."""
+    if not isinstance(op, ProductOp):
+        return
+    assert isinstance(op.a.type, TensorType) and isinstance(op.result.type, TensorType)
+    depth = op.a.type.get_shape()[1 if op.transpose_a is None else 0]
+    extents = [depth, *op.result.type.get_shape()]
+    if DYNAMIC_INDEX not in extents and math.prod(extents) <= target.direct_work:
+        missed("{} runs on one core: {} multiply-adds are little work", op, math.prod(extents))
+    else:
+        applied("several cores compute the tiles of {} from about {} multiply-adds on", op, target.direct_work)
