@@ -22,6 +22,7 @@ class Target:
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
     most_chunks: of a loop.
     fewest_iterations: of a loop that is cut into chunks.
+    largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
     """
 
@@ -39,6 +40,7 @@ class Target:
     sum_work: int = 4096
     most_chunks: int = 64
     fewest_iterations: int = 16
+    largest_generated: int = 16
     chunk_group: int = 64
     row_group: int = 8
 
