@@ -186,6 +186,20 @@ class BoundCall(ctypes.Structure):
     )
 
 
+class BoundMethod(ctypes.Structure):
+    """aotensor_bound_method: the same, and what a method of Python needs of the interpreter."""
+
+    _fields_ = (
+        ("save_thread", ctypes.c_void_p),
+        ("restore_thread", ctypes.c_void_p),
+        ("as_number", ctypes.c_void_p),
+        ("call", BoundCall),
+    )
+
+
+METHOD_OFFSET: Final = 32
+"""Bytes from the start of a `bytes` object to its content, where `aotensor_run_bound` finds its struct."""
+
 STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
     "aotensor_array": Array,
     "aotensor_sparse": Sparse,
@@ -194,6 +208,7 @@ STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
     "aotensor_python_layout": PythonLayout,
     "aotensor_python_call": PythonCall,
     "aotensor_bound_call": BoundCall,
+    "aotensor_bound_method": BoundMethod,
 }
 """C name of every struct of the header; a test compares all offsets with the C compiler's."""
 

@@ -1,4 +1,4 @@
-"""A function with fixed buffers, for loops: a call is one ctypes call, without allocation or checks in Python."""
+"""A function with fixed buffers, for loops: a call is one call of C, without allocation or checks in Python."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from aotensor_runtime.arguments import as_plain, match_names, new_array
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
+from aotensor_runtime.fast import method_of
 from aotensor_runtime.invoke import Descriptors, Entries, filled, raise_status, result_of, run, shape_of, shape_sources
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 from aotensor_runtime.sparse.call import flat, joiner
@@ -52,7 +53,8 @@ class BoundFunction:
             self._context.flags = CANONICAL
         addresses = [ctypes.addressof(x) for x in (self._context, self._call.inputs, self._call.outputs)]
         self._bound = BoundCall(entries.uniform_address, *addresses)
-        self._run = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self._bound)))
+        through_ctypes = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self._bound)))
+        self._run = method_of(entries.run_bound, self._bound) or through_ctypes
         self.result = result_of(spec)(tuple(self.outputs.values()))
 
     def __call__(self) -> Any:

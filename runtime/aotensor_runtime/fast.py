@@ -1,14 +1,19 @@
-"""The short way into a library: one ctypes call on the tuples of Python objects themselves."""
+"""The short way into a library: one ctypes call on the tuples of Python objects themselves.
+
+Of a bound function it is a method of Python that the library holds itself: ctypes takes longer than a small function.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from aotensor_runtime.abi import DTYPE_CODES, Context, PythonCall, Status
+from aotensor_runtime.abi import DTYPE_CODES, METHOD_OFFSET, BoundCall, BoundMethod, Context, PythonCall, Status
 from aotensor_runtime.arguments import new_array
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
@@ -150,3 +155,54 @@ def _by_extents(entries: Entries, plan: Plan, specs: list[tuple[int, _DType]]) -
         return None if native(plan, id(args), id(outputs)) else outputs
 
     return call
+
+
+# --- methods -------------------------------------------------------------------------------------------------------
+
+Run: TypeAlias = Callable[[], int]
+_NO_ARGUMENTS: Final = 4  # METH_NOARGS
+
+
+class _Definition(ctypes.Structure):
+    """PyMethodDef"""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+def method_of(address: int, call: BoundCall) -> Run | None:
+    """What calls `aotensor_run_bound`, at this address, on the call; None where Python is not laid out as it expects.
+
+    What the call points to must stay alive. The lock of the interpreter is free while it runs.
+    """
+    found = _interpreter()
+    if not address or found is None:
+        return None
+    make, functions = found
+    method = BoundMethod(*functions, call)
+    run: Run = make(ctypes.addressof(_definition(address)), bytes(method), None)
+    return run
+
+
+@cache
+def _definition(address: int) -> _Definition:
+    """What a method of Python is made of; it is never freed, as methods point to it."""
+    return _Definition(b"run_bound", address, _NO_ARGUMENTS, None)
+
+
+@cache
+def _interpreter() -> tuple[Any, tuple[int, ...]] | None:
+    """The function that makes methods, and the functions that one calls; None for another interpreter than CPython."""
+    sample = b"where is the content of bytes"
+    if sys.implementation.name != "cpython" or bytes.__basicsize__ - 1 != METHOD_OFFSET:
+        return None
+    if ctypes.string_at(id(sample) + METHOD_OFFSET, len(sample)) != sample:
+        return None
+    names = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_FromLong")
+    addresses = (ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value or 0 for name in names)
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return kind(("PyCFunction_NewEx", ctypes.pythonapi)), tuple(addresses)

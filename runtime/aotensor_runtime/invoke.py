@@ -57,6 +57,7 @@ class Entries:
     uniform: (context, inputs, outputs) → status. workspace: (dims...) → bytes.
     call_python: (call, tuple, tuple) → status. extents_python: (call, tuple, buffer) → status.
     call_bound: (call) → status, without argument types, for an argument that is a ctypes object already.
+    run_bound: address of the method of Python that does the same, 0 in a library that is older than it.
     """
 
     uniform: Callable[..., int]
@@ -65,6 +66,7 @@ class Entries:
     extents_python: Callable[[Any, int, Any], int]
     call_bound: Callable[[Any], int]
     uniform_address: int
+    run_bound: int = 0
 
 
 class Descriptors:

@@ -179,7 +179,16 @@ class Library:
         workspace.argtypes = [ctypes.c_int64] * len(self.manifest.function(name).workspace_dims)
         workspace.restype = ctypes.c_int64
         address = ctypes.cast(uniform, ctypes.c_void_p).value or 0
-        return Entries(uniform, workspace, call_python, extents_python, call_bound, address)
+        return Entries(
+            uniform, workspace, call_python, extents_python, call_bound, address, self._address("aotensor_run_bound")
+        )
+
+    def _address(self, symbol: str) -> int:
+        """Where an entry is that older libraries do not have: 0 in those."""
+        try:
+            return ctypes.cast(self._handle[f"{self.manifest.prefix}{symbol}"], ctypes.c_void_p).value or 0
+        except AttributeError:
+            return 0
 
 
 def read(data: bytes) -> Container:

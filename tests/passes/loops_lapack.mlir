@@ -26,7 +26,7 @@ func.func @factor(%a: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["
 // A batch is a loop. The right-hand side is made for this alone, so the solution takes its place in the output, and the call
 // asks from the right (82 is 'R') for Xᵀ·Aᵀ = Bᵀ: nothing is transposed or copied. A failure leaves nan.
 // CHECK-LABEL: func.func @solve.kernel
-// CHECK-SAME: (%a: memref<4x3x3xf32>, %b: memref<4x3x2xf32>, %[[OUT:[0-9]+]]: memref<4x3x2xf32>
+// CHECK-SAME: (%a: memref<4x30x30xf32>, %b: memref<4x30x2xf32>, %[[OUT:[0-9]+]]: memref<4x30x2xf32>
 // CHECK-NOT: memref.alloc
 // CHECK: %[[LINE:.*]] = memref.reinterpret_cast %[[OUT]]
 // CHECK: math.exp
@@ -38,16 +38,16 @@ func.func @factor(%a: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["
 // CHECK: func.call @aot_lapack_trsm.f32(%[[RIGHT]]
 // CHECK: scf.if
 // CHECK: memref.store %{{.*}}, %[[FLAT]]
-func.func @solve(%a: tensor<4x3x3xf32>, %b: tensor<4x3x2xf32>) -> tensor<4x3x2xf32> attributes {dims = [["", "", ""], ["", "", ""]]} {
-  %none = tensor.empty() : tensor<4x3x2xf32>
+func.func @solve(%a: tensor<4x30x30xf32>, %b: tensor<4x30x2xf32>) -> tensor<4x30x2xf32> attributes {dims = [["", "", ""], ["", "", ""]]} {
+  %none = tensor.empty() : tensor<4x30x2xf32>
   %e = linalg.generic {
     indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>],
     iterator_types = ["parallel", "parallel", "parallel"]
-  } ins(%b : tensor<4x3x2xf32>) outs(%none : tensor<4x3x2xf32>) {
+  } ins(%b : tensor<4x30x2xf32>) outs(%none : tensor<4x30x2xf32>) {
   ^bb0(%p: f32, %q: f32):
     %r = math.exp %p : f32
     linalg.yield %r : f32
-  } -> tensor<4x3x2xf32>
-  %x, %failure = aot.lapack "solve_triangular" %a, %e[] {options = {is_left = true, is_lower = true, is_transposed = false, is_unit = false, nan_on_failure = true}} : tensor<4x3x3xf32>, tensor<4x3x2xf32> -> tensor<4x3x2xf32>
-  func.return %x : tensor<4x3x2xf32>
+  } -> tensor<4x30x2xf32>
+  %x, %failure = aot.lapack "solve_triangular" %a, %e[] {options = {is_left = true, is_lower = true, is_transposed = false, is_unit = false, nan_on_failure = true}} : tensor<4x30x30xf32>, tensor<4x30x2xf32> -> tensor<4x30x2xf32>
+  func.return %x : tensor<4x30x2xf32>
 }

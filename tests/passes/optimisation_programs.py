@@ -263,3 +263,9 @@ def choice_of_rows() -> aot.Function:
     x, w = matrix("x", "n", 10), matrix("w", 9, 10)
     rows = x[:, None, :]
     return function([x, w], at.switch(at.gt(rows, w), rows, -w).sum(axis=2))
+
+
+def small_factors() -> aot.Function:
+    """Factors of a batch of small matrices."""
+    x = at.tensor("x", shape=("k", 3, 3))
+    return function([x], at.cholesky(x + 9.0 * at.eye(3)))

@@ -26,6 +26,7 @@ from optimisation_programs import (
     product,
     sampled_model,
     scattered,
+    small_factors,
     small_product,
     sparse_model,
     sparse_times_dense,
@@ -257,6 +258,20 @@ NEST_ROWS: Final[Sequence[Row]] = (
         factor,
         "loops",
         lacks(r"memref\.view"),
+    ),
+    Row(
+        "small matrices are worked on without calls",
+        without_pass("small-matrices"),
+        small_factors,
+        "loops",
+        lacks("aot_lapack"),
+    ),
+    Row(
+        "a small matrix in each lane of vectors",
+        replaced("aotensor.passes.lapack.small_matrices:_bits", lambda op: 512),
+        small_factors,
+        "loops",
+        has(r"math\.sqrt %\w+.*vector<8xf64>"),
     ),
     Row(
         "checks fail together",

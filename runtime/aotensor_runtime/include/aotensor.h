@@ -201,6 +201,14 @@ typedef struct aotensor_bound_call {
   aotensor_array *outputs;          /* as the entry takes them                                    */
 } aotensor_bound_call;
 
+/* The same for aotensor_run_bound, with functions of the interpreter. For the Python runtime only. */
+typedef struct aotensor_bound_method {
+  void *(*save_thread)(void);       /* PyEval_SaveThread                                          */
+  void (*restore_thread)(void *);   /* PyEval_RestoreThread                                       */
+  void *(*as_number)(long);         /* PyLong_FromLong                                            */
+  aotensor_bound_call call;         /* what is called                                             */
+} aotensor_bound_method;
+
 #ifdef __cplusplus
 }
 #endif

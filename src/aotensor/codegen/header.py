@@ -175,6 +175,9 @@ def _common(prefix: str) -> str:
         "",
         _comment(["For the Python runtime only: calls an entry on arguments that stay the same."]),
         f"int32_t {prefix}aotensor_call_bound(const aotensor_bound_call *call);",
+        "",
+        _comment(["For the Python runtime only: the same for an object that holds an aotensor_bound_method."]),
+        f"void *{prefix}aotensor_run_bound(void *self, void *nothing);",
         "#endif",
     ])  # fmt: skip
 

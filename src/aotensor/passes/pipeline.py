@@ -24,6 +24,7 @@ from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.hint_vectors import hint_vectors
+from aotensor.passes.lapack.small_matrices import small_matrices
 from aotensor.passes.nest.assign_memory import assign_memory
 from aotensor.passes.nest.block import block_rows
 from aotensor.passes.nest.coalesce import coalesce
@@ -79,6 +80,7 @@ _FACTS: Final = {
     ("vectorize", "interleave"): "interleave",
     ("hint-vectors", "interleave"): "interleave",
     ("outline", "loops-together"): "loops_together",
+    ("small-matrices", "largest"): "largest_generated",
     ("parallelize", "chunk-work"): "chunk_work",
     ("parallelize", "most-chunks"): "most_chunks",
 }
@@ -102,9 +104,9 @@ def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
     most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
-    block, tile, sums, jams, lanes, chunks = (
+    block, tile, sums, jams, matrices, lanes, chunks = (
         _facts(target, pipeline, name)
-        for name in ("block-rows", "tile-columns", "row-vectors", "jam", "vectorize", "parallelize")
+        for name in ("block-rows", "tile-columns", "row-vectors", "jam", "small-matrices", "vectorize", "parallelize")
     )
     passes = (
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
@@ -120,6 +122,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("row-vectors", lambda module: row_vectors(module, sums), NEST_FORM, NEST_FORM),
         Pass("jam", lambda module: jam(module, jams), NEST_FORM, NEST_FORM),
         Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
+        Pass("small-matrices", lambda module: small_matrices(module, matrices), NEST_FORM, NEST_FORM),
         Pass("short-vectors", lambda module: short_vectors(module, target), NEST_FORM, NEST_FORM),
         Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
         Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
@@ -141,7 +144,7 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     return chosen_passes(passes, pipeline)
 
 
-VECTOR_PASSES: Final = ("tile-columns", "row-vectors", "short-vectors", "vectorize")
+VECTOR_PASSES: Final = ("tile-columns", "row-vectors", "small-matrices", "short-vectors", "vectorize")
 """Those that write loops as vectors."""
 _MOST: Final = Target()
 NEST_RECIPE: Final = nest_recipe(_MOST)

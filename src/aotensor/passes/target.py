@@ -27,6 +27,7 @@ class Target:
     product_side: bytes of a column of the blocks, which fit the last level cache.
     direct_work: multiply-adds of a matrix product up to which it does not pay to pack its operands.
     blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
+    largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
     """
 
@@ -49,6 +50,7 @@ class Target:
     product_side: int = 12288
     direct_work: int = 1 << 21
     blas_work: int = 1 << 33
+    largest_generated: int = 16
     chunk_group: int = 64
     row_group: int = 8
 

@@ -72,6 +72,7 @@ LIBRARY_SYMBOLS: Final = (
     "aotensor_call_python",
     "aotensor_extents_python",
     "aotensor_call_bound",
+    "aotensor_run_bound",
 )
 """Exported once per library, behind the prefix. They have the same names in every library: in a program that has
 several, the header keeps them apart with the help of `own_symbols`, and in static archives they are weak."""

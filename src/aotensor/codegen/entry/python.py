@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.tables import Constants
-from aotensor.codegen.llvm import Function, Value, i32, i64, ir, pointer
-from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Array, BoundCall, PythonCall, PythonLayout, Status
+from aotensor.codegen.llvm import Function, Value, i32, i64, ir, pointer, void
+from aotensor_runtime.abi import (
+    DTYPE_CODES,
+    DTYPE_SIZES,
+    METHOD_OFFSET,
+    Array,
+    BoundCall,
+    BoundMethod,
+    PythonCall,
+    PythonLayout,
+    Status,
+)
 
 
 def define_python_entries(constants: Constants, prefix: str) -> None:
-    """aotensor_call_python, aotensor_extents_python and aotensor_call_bound."""
+    """aotensor_call_python, aotensor_extents_python, aotensor_call_bound and aotensor_run_bound."""
     view = _define_view(constants)
     describe = _define_describe(constants, view)
     _define_call(constants, describe, f"{prefix}aotensor_call_python")
     _define_extents(constants, describe, f"{prefix}aotensor_extents_python")
     _define_bound(constants, f"{prefix}aotensor_call_bound")
+    _define_method(constants, f"{prefix}aotensor_run_bound")
 
 
 def _define_call(constants: Constants, describe: Function, name: str) -> None:
@@ -60,6 +71,23 @@ def _define_bound(constants: Constants, name: str) -> None:
     kind = ir.FunctionType(i32, [pointer, pointer, pointer])
     arguments = [c.field(call, BoundCall, field) for field in ("context", "inputs", "outputs")]
     c.give(c.call_field(call, BoundCall, "entry", kind, arguments))
+
+
+def _define_method(constants: Constants, name: str) -> None:
+    """void *aotensor_run_bound(self, nothing): the same as a method of Python without arguments; gives an int.
+
+    self: a `bytes` object with a BoundMethod in it. The interpreter's lock is free while the entry runs.
+    """
+    c = Code(constants.module, name, pointer, [pointer, pointer], exported=True)
+    method = c.at(c.arguments[0], number(METHOD_OFFSET), 1)
+    call = c.at(method, number(BoundMethod.call.offset), 1)
+    thread = c.call_field(method, BoundMethod, "save_thread", ir.FunctionType(pointer, []), [])
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer])
+    arguments = [c.field(call, BoundCall, field) for field in ("context", "inputs", "outputs")]
+    code = c.call_field(call, BoundCall, "entry", kind, arguments)
+    c.call_field(method, BoundMethod, "restore_thread", ir.FunctionType(void, [pointer]), [thread])
+    as_number = ir.FunctionType(pointer, [i64])
+    c.give(c.call_field(method, BoundMethod, "as_number", as_number, [c.builder.sext(code, i64)]))
 
 
 def _room(c: Code, call: Value) -> tuple[Value, Value, Value]:

@@ -63,6 +63,7 @@ STEPS: Final = (
     Step("row-vectors", "nest"),
     Step("jam", "nest", options={"by": (2, 16)}),
     Step("mark-parallel", "nest"),
+    Step("small-matrices", "nest", options={"largest": (0, 64)}),
     Step("short-vectors", "nest"),
     Step("vectorize", "nest", options={"interleave": (2, 16)}),
     Step("parallelize", "nest", options={"chunk-work": (1, 1 << 30), "most-chunks": (1, 64)}),

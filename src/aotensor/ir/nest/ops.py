@@ -341,5 +341,7 @@ class OverAttr(ParametrizedAttribute):
 Storage: TypeAlias = OwnAttr | OutputAttr | OverAttr
 ON_CORES: Final = "nest.cores"
 """The attribute of an operation other than a loop whose lines, or rows, several cores may take."""
+MATRICES: Final = "nest.matrices"
+"""The attribute of an `aot.lapack` that is generated: so many matrices of the batch at a time."""
 STORAGE: Final = "nest.storage"
 """The attribute of an operation that says of each result where it lies; without it all have buffers of their own."""

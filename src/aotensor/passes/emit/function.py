@@ -36,7 +36,6 @@ from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
 from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.nest.extents import ExtentKey, Extents
-from aotensor.passes.remarks import analysis
 from aotensor.passes.target import Target
 
 
@@ -310,8 +309,9 @@ class FunctionEmitter:
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
             case LapackOp():
-                analysis("{} is computed by LAPACK, kind " + op.kind.data, op)
-                self.bind(op.failure, lower_lapack(self.b, self, self.module, op, self.outside.context))
+                self.bind(
+                    op.failure, lower_lapack(self.b, self, op, self.module, self.outside.context, self.outside.target)
+                )
             case RecurOp():
                 lower_recur(self.b, self, op, self.outside.target)
             case SortOp():

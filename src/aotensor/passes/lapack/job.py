@@ -51,9 +51,14 @@ class Matrix:
 
 
 class Job:
-    """What the rules are written with. `entry` is the number of the matrix in its batch."""
+    """What the rules are written with. `entry` is the number of the matrix in its batch.
 
-    def __init__(self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, context: SSAValue) -> None:
+    calls: are library functions called, which take whole buffers?
+    """
+
+    def __init__(
+        self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, context: SSAValue, calls: bool
+    ) -> None:
         self.b, self.op = b, op
         self._module, self._context = module, context
         first = op.arguments[0].type
@@ -63,7 +68,7 @@ class Job:
         self.entry: Extent = 0
         self._flats: dict[SSAValue, SSAValue] = {}
         operands = [(buffers.buffer(x), buffers.shape(x)) for x in (*op.arguments, *op.tensors)]
-        homes = [b.own_buffer(home, shape) for home, shape in operands]
+        homes = [b.own_buffer(home, shape) if calls else home for home, shape in operands]
         self._rows = [(own, home, shape) for own, (home, shape) in zip(homes, operands, strict=True)]
         self._wholes = [self._whole(own, shape) for own, _, shape in self._rows]
         for own, home, shape in self._rows[: len(op.arguments)]:

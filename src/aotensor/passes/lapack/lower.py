@@ -15,13 +15,14 @@ from functools import reduce
 from typing import Final, TypeAlias
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import SSAValue
 
 from aotensor.core import dtypes
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.nest.ops import MATRICES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.adjoint import cholesky_pullback
@@ -30,9 +31,12 @@ from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import PREFIX, function_name
+from aotensor.passes.lapack.small.lower import small_matrices, small_matrix
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
 from aotensor.passes.outline import code_of
+from aotensor.passes.remarks import analysis
+from aotensor.passes.target import Target
 
 Rule: TypeAlias = "Callable[[Job], Scalar]"
 
@@ -61,12 +65,19 @@ WITH_EMPTY: Final = frozenset({"complete_qr", "full_svd"})
 """Kinds whose rule also runs where an operand or a result has no elements; LAPACK must not be called with those."""
 
 
-def lower_lapack(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, context: SSAValue) -> Scalar:
+def lower_lapack(
+    b: LoopBuilder, buffers: Buffers, op: LapackOp, module: ModuleOp, context: SSAValue, target: Target
+) -> Scalar:
     """Fill the results of the operation; gives the failure of the first matrix that has one (int64)."""
-    job = Job(b, buffers, module, op, context)
+    at_once = op.attributes.get(MATRICES)
+    job = Job(b, buffers, module, op, context, calls=at_once is None)
     count: Extent = 1
     for n in job.batch:
         count = b.imul(count, n)
+    if isinstance(at_once, IntegerAttr) and at_once.value.data > 1:
+        return small_matrices(job, count, target, at_once.value.data, lambda: _erase(job))
+    if at_once is None:
+        analysis("{} is computed by LAPACK, kind " + op.kind.data, op)
     none = b.constant(0, "int64")
 
     def step(entry: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
@@ -82,12 +93,13 @@ def lower_lapack(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackO
 def _one(job: Job) -> Scalar:
     """The work on one matrix."""
     b, kind = job.b, job.op.kind.data
+    rule = small_matrix if MATRICES in job.op.attributes else RULES[kind]
     extents = [n for x in _tensors(job) for n in x]
     if kind in WITH_EMPTY or all(isinstance(n, int) and n > 0 for n in extents):
-        return _run(job, RULES[kind])
+        return _run(job, rule)
     unknown = {b.index(n).ssa: b.index(n) for n in extents if not isinstance(n, int) or n == 0}
     has_elements = reduce(b.and_, (b.compare("gt", n, b.index(0)) for n in unknown.values()))
-    return b.branch(has_elements, lambda: [_run(job, RULES[kind])], lambda: [b.constant(0, "int64")])[0]
+    return b.branch(has_elements, lambda: [_run(job, rule)], lambda: [b.constant(0, "int64")])[0]
 
 
 def _tensors(job: Job) -> list[tuple[Extent, ...]]:

@@ -44,7 +44,7 @@ from aotensor.ir.extents import sources
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import ForOp, LoopOp
-from aotensor.ir.nest.ops import ON_CORES, DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.ir.nest.ops import MATRICES, ON_CORES, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, gathers, is_register, known_extent, statements
@@ -85,8 +85,9 @@ def _goes_by_lines(op: Operation) -> bool:
     """Does an operation work on lines, or on rows of a matrix, each by itself?"""
     if isinstance(op, PatternOp):
         return op.kind.data in _BY_ROWS
-    kind = op.results[0].type if isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp) else None
-    return isinstance(kind, TensorType) and kind.get_num_dims() > 1
+    least = 3 if MATRICES in op.attributes else 2
+    is_meant = least == 3 or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
+    return is_meant and isinstance(kind := op.operands[0].type, TensorType) and kind.get_num_dims() >= least
 
 
 def _cut(loop: ForOp, target: Target) -> None:

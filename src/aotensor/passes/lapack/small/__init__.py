@@ -1,0 +1,1 @@
+"""Factorisations and solves of small matrices, as loops in place of calls."""

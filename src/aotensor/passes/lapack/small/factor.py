@@ -1,0 +1,213 @@
+"""Cholesky and LU factors of small matrices, and what is computed from them, in place, without a call.
+
+The triangles, exchanges and failures are those of `lapack.factor`: A = L·Lᵀ; A = L·U·Pᵀ where U has ones on its
+diagonal and columns of A are exchanged, so that in each step the pivot is the largest element of a row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.lapack.small.cells import Cells, Line, Numbers, RegisterCells, each_line
+from aotensor.passes.lapack.small.triangle import Inverses, clear_above, first_zero, solve_lines
+
+_SCALE: Final = 2.0**64
+"""Times this, a number whose inverse overflows has one."""
+
+
+def cholesky(v: Numbers, a: Cells) -> Scalar:
+    """A → L in place of the lower triangle, column by column; zeros above.
+
+    Fails where a leading minor is not positive, which nan is not either.
+    """
+    b, n = v.b, a.rows
+    zero, one = v.constant(0.0), v.constant(1.0)
+    failure = v.constant(0, v.integer)
+
+    def column(j: int) -> None:
+        nonlocal failure
+        square = v.less(a.load(j, j), 0, j, lambda k: (a.load(j, k), a.load(j, k)))
+        failed = v.not_(v.compare("gt", square, zero))
+        root = b.math("sqrt", square)
+        inverse = b.div(one, root)
+        a.store(root, j, j)
+
+        def below(i: Extent) -> None:
+            rest = v.less(a.load(i, j), 0, j, lambda k: (a.load(i, k), a.load(j, k)))
+            a.store(b.mul(rest, inverse), i, j)
+
+        v.each(j + 1, n, below)
+        failure = v.is_first(failure, failed, v.position(j + 1))
+
+    v.each_outer(0, n, column)
+    clear_above(v, a)
+    return failure
+
+
+def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
+    """L, L̄ → Ā in place of L̄, from the last column to the first; zeros above.
+
+    Source: Murray, Differentiation of the Cholesky decomposition (2016), the algorithm of single columns.
+    """
+    b, n = v.b, factor.rows
+    one, half = v.constant(1.0), v.constant(0.5)
+
+    def column(k: int) -> None:
+        below = k + 1
+        inverse = b.div(one, factor.load(k, k))
+        v.each(below, n, lambda i: derivative.store(b.mul(derivative.load(i, k), inverse), i, k))
+        total = v.less(derivative.load(k, k), below, n, lambda i: (derivative.load(i, k), factor.load(i, k)))
+        total = b.mul(total, inverse)
+        derivative.store(b.mul(total, half), k, k)
+
+        def left(j: Extent) -> None:
+            beside = factor.load(k, j)
+
+            def row(i: Extent) -> None:
+                product = b.mul(derivative.load(i, k), beside)
+                derivative.store(b.sub(derivative.load(i, j), product), i, j)
+
+            v.each(below, n, row)
+            rest = v.less(derivative.load(k, j), below, n, lambda i: (derivative.load(i, k), factor.load(i, j)))
+            derivative.store(b.sub(rest, b.mul(total, beside)), k, j)
+
+        v.each(0, k, left)
+
+    v.each_outer(n, 0, column)
+    clear_above(v, derivative)
+    return v.constant(0, v.integer)
+
+
+def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
+    """A → L and U in place, and the exchanges of columns, counted from 1.   Fails where a pivot is zero."""
+    b = v.b
+    zero, one, scale = v.constant(0.0), v.constant(1.0), v.constant(_SCALE)
+    smallest = v.constant(float(np.finfo(v.dtype).tiny))
+    failure = v.constant(0, v.integer)
+
+    def step(k: int) -> None:
+        nonlocal failure
+        after = k + 1
+
+        def larger(j: Extent, found: list[Scalar]) -> Sequence[Scalar]:
+            size = b.abs(a.load(k, j))
+            is_larger = v.compare("gt", size, found[0])
+            return [b.select(is_larger, size, found[0]), b.select(is_larger, v.position(j), found[1])]
+
+        _, where = v.fold(after, a.columns, [b.abs(a.load(k, k)), v.position(k)], larger)
+        pivots.store(b.add(where, v.constant(1, v.integer)), k, 0)
+        v.each(0, a.rows, lambda i: _exchange(v, [Line(a, i, is_row=True)], k, a.columns, where))
+        pivot = a.load(k, k)
+        is_zero = v.compare("eq", pivot, zero)
+        factor = b.select(v.compare("lt", b.abs(pivot), smallest), scale, one)
+        inverse = b.select(is_zero, one, b.div(one, b.mul(pivot, factor)))
+
+        def along(j: Extent) -> None:
+            a.store(b.mul(b.mul(a.load(k, j), factor), inverse), k, j)
+
+        def below(i: Extent) -> None:
+            left = a.load(i, k)
+            v.each(after, a.columns, lambda j: a.store(b.sub(a.load(i, j), b.mul(left, a.load(k, j))), i, j))
+
+        v.each(after, a.columns, along)
+        v.each(after, a.rows, below)
+        failure = v.is_first(failure, is_zero, v.position(after))
+
+    v.each_outer(0, min(a.rows, a.columns), step)
+    return failure
+
+
+def _exchange(v: Numbers, lines: Sequence[Line], k: int, length: int, where: Scalar) -> None:
+    """Exchange element k of lines with element `where`, which is not in front of it and differs from lane to lane."""
+    b, mine = v.b, [x.load(k) for x in lines]
+    if v.lanes == 1 and not isinstance(lines[0].cells, RegisterCells):
+        other = b.cast(where, "index")
+        for x, value in zip(lines, mine, strict=True):
+            x.store(x.load(other), k)
+            x.store(value, other)
+        return
+
+    def look(j: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
+        is_meant = v.compare("eq", where, v.position(j))
+        here = [x.load(j) for x in lines]
+        for x, own, value in zip(lines, mine, here, strict=True):
+            x.store(b.select(is_meant, own, value), j)
+        return [b.select(is_meant, value, found) for value, found in zip(here, carried, strict=True)]
+
+    for x, found in zip(lines, v.fold(k + 1, length, mine, look), strict=True):
+        x.store(found, k)
+
+
+def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool) -> None:
+    """x ← Pᵀ·x, or P·x, of some x."""
+    one, n = v.constant(1, v.integer), pivots.rows
+
+    def exchange(k: int) -> None:
+        _exchange(v, lines, k, n, v.b.sub(pivots.load(k, 0), one))
+
+    v.each_outer(*(0, n) if is_forward else (n, 0), exchange)
+
+
+def lu_solve(v: Numbers, factors: Cells, pivots: Cells, x: Cells, is_transposed: bool) -> Scalar:
+    """op(A)·X = B; X in place of B."""
+    inverses = Inverses(v, factors)
+
+    def solve(lines: list[Line]) -> None:
+        if is_transposed:
+            _permute(v, lines, pivots, is_forward=True)
+            solve_lines(v, factors, lines, None, is_lower=False, is_transposed=True)
+            solve_lines(v, factors, lines, inverses, is_lower=True, is_transposed=True)
+        else:
+            solve_lines(v, factors, lines, inverses, is_lower=True, is_transposed=False)
+            solve_lines(v, factors, lines, None, is_lower=False, is_transposed=False)
+            _permute(v, lines, pivots, is_forward=False)
+
+    each_line(v, x, solve)
+    return v.constant(0, v.integer)
+
+
+def lu_inverse(v: Numbers, factors: Cells, pivots: Cells, inverse: Cells) -> Scalar:
+    """A⁻¹: the solution for the identity.   Fails at a zero pivot."""
+    zero, one = v.constant(0.0), v.constant(1.0)
+
+    def fill(i: int) -> None:
+        v.each(0, factors.rows, lambda j: inverse.store(zero, i, j))
+        inverse.store(one, i, i)
+
+    v.each_outer(0, factors.rows, fill)
+    lu_solve(v, factors, pivots, inverse, is_transposed=False)
+    return first_zero(v, factors)
+
+
+def lu_adjugate(v: Numbers, factors: Cells, pivots: Cells, adjugate: Cells) -> Scalar:
+    """det(A)·A⁻¹, also where A is singular; `lapack.factor.lu_adjugate` says how. The factors are written to."""
+    b, info = v.b, np.finfo(v.dtype)
+    n = factors.rows
+
+    def larger(i: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
+        return [b.maximum(carried[0], b.abs(factors.load(i, i)))]
+
+    (largest,) = v.fold(0, n, [v.constant(0.0)], larger)
+    least = b.maximum(b.mul(largest, v.constant(float(info.eps))), v.constant(math.sqrt(float(info.tiny))))
+
+    def product(i: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
+        pivot = factors.load(i, i)
+        pivot = b.select(v.compare("lt", b.abs(pivot), least), least, pivot)
+        factors.store(pivot, i, i)
+        is_exchanged = v.compare("ne", pivots.load(i, 0), v.position(b.iadd(i, 1)))
+        return [b.mul(carried[0], b.select(is_exchanged, b.neg(pivot), pivot))]
+
+    (determinant,) = v.fold(0, n, [v.constant(1.0)], product)
+    failure = lu_inverse(v, factors, pivots, adjugate)
+
+    def scale(i: Extent) -> None:
+        v.each(0, n, lambda j: adjugate.store(b.mul(adjugate.load(i, j), determinant), i, j))
+
+    v.each(0, n, scale)
+    return failure

@@ -1,0 +1,265 @@
+"""Loops of aot.lapack where `small-matrices` has found its matrices small: straight code, without a call.
+
+    %l, %f = aot.lapack "cholesky" %a … {lanes 8}   →   for group of 8 matrices, on several cores:
+                                                          copy them to memory where the same elements are neighbours
+                                                          factorise all at once, a matrix in each lane of vectors
+                                                          copy the factors to %l
+
+One matrix alone is worked on where it lies. The last group is filled with copies of the last matrix, so that all are
+computed alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.ir import SSAValue
+
+from aotensor.ir.dialect import IN_PLACE, LapackOp
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.emit.on_cores import each_row
+from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.small import factor, triangle
+from aotensor.passes.lapack.small.cells import (
+    Cells,
+    MatrixCells,
+    MemoryCells,
+    Numbers,
+    RegisterCells,
+    copy,
+)
+from aotensor.passes.target import Target
+
+Rule: TypeAlias = Callable[..., Scalar]
+
+RULES: Final[Mapping[str, Rule]] = {
+    "cholesky": factor.cholesky,
+    "cholesky_pullback": factor.cholesky_pullback,
+    "lu": factor.lu,
+    "lu_adjugate": factor.lu_adjugate,
+    "lu_inverse": factor.lu_inverse,
+    "lu_solve": factor.lu_solve,
+    "multiply_triangular": triangle.multiply_triangular,
+    "solve_triangular": triangle.solve_triangular,
+}
+"""Kind → its algorithm, of operands and results in order, without the operand that the first result begins as."""
+
+_UNROLLED: Final = 4
+"""Rows and columns of a matrix that is held in registers, every loop unrolled."""
+_MOVE: Final = 8
+"""Work of an element on its way into a lane and out of it, in the unit of `nest.work`."""
+_FRESH: Final = frozenset({"lu_adjugate", "lu_inverse"})
+"""Kinds whose result begins empty; the operand whose memory it may take is read from a copy."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What the matrices of an operation are to its algorithm.
+
+    inputs: operands that are given as they are. begins: the operand that the first result begins as a copy of.
+    """
+
+    job: Job
+    rule: Rule
+    options: Mapping[str, Any]
+    inputs: tuple[int, ...]
+    begins: int | None
+
+    @staticmethod
+    def of(job: Job) -> _Plan:
+        op = job.op
+        kind = op.kind.data
+        begins = None if kind in _FRESH else IN_PLACE[kind]
+        inputs = tuple(k for k in range(len(op.arguments)) if k != begins)
+        options = {name: op.option(name) for name in op.options.data if name != "nan_on_failure"}
+        if "is_left" in options and len(job.operand(1).extents) == 1:
+            options["is_left"] = True
+        return _Plan(job, RULES[kind], options, inputs, begins)
+
+
+def is_unrolled(op: LapackOp) -> bool:
+    """Is the matrix of an operation so small that it is held in registers?"""
+    return max(_shape(op.arguments[0])[-2:]) <= _UNROLLED
+
+
+# --- one matrix ------------------------------------------------------------------------------------------------------
+
+
+def small_matrix(job: Job) -> Scalar:
+    """The work on one matrix; gives its failure (int64)."""
+    plan, v = _Plan.of(job), Numbers(job.b, job.dtype, 1, is_unrolled(job.op))
+    results = [job.result(k) for k in range(len(job.op.tensors))]
+    cells: list[Cells] = []
+    for k in plan.inputs:
+        given = job.operand(k)
+        is_lost = any(job.is_same(given, x) for x in results)
+        is_written = k == 0 and job.op.kind.data == "lu_adjugate"
+        cells.append(_held(v, MatrixCells(job, given), is_copied=is_lost or is_written))
+    if plan.begins is not None:
+        job.copy(job.operand(plan.begins), results[0])
+    homes: list[Cells] = [MatrixCells(job, x) for x in results]
+    held = [_held(v, home, is_filled=plan.begins is not None and k == 0) for k, home in enumerate(homes)]
+    failure = plan.rule(v, *cells, *held, **plan.options)
+    _give_back(v, held, homes)
+    return job.b.cast(failure, "int64")
+
+
+def _held(v: Numbers, cells: Cells, is_filled: bool = True, is_copied: bool = False) -> Cells:
+    """A matrix where the algorithm takes it: a small one is read into registers.
+
+    is_filled: it holds something. is_copied: the algorithm must not work on it itself.
+    """
+    fits = all(isinstance(n, int) and n <= _UNROLLED for n in (cells.rows, cells.columns))
+    held: Cells = cells
+    if v.is_unrolled and fits:
+        held = RegisterCells(cells.rows, cells.columns)
+    elif is_copied:
+        held = v.memory(cells.rows, cells.columns)
+    if held is not cells and is_filled:
+        copy(v, cells, held)
+    return held
+
+
+def _give_back(v: Numbers, held: list[Cells], homes: list[Cells]) -> None:
+    for mine, home in zip(held, homes, strict=True):
+        if mine is not home:
+            copy(v, mine, home)
+
+
+# --- one in each lane ------------------------------------------------------------------------------------------------
+
+
+def small_matrices(
+    job: Job, count: Extent, target: Target, lanes: int, erase: Callable[[], Sequence[Scalar]]
+) -> Scalar:
+    """The work on `count` matrices, so many at a time; gives the failure of the first one that has one (int64).
+
+    erase: fills the results of the entry of the job with nan.
+    """
+    b, op = job.b, job.op
+    groups = b.ifloordiv(b.iadd(count, lanes - 1), lanes)
+    failures = b.allocate(i64, [groups])
+
+    def begin() -> Callable[[Scalar], None]:
+        v = Numbers(b, job.dtype, lanes, is_unrolled(op))
+        return partial(_group, job, v, _Memory.of(job, v), count, failures, erase)
+
+    each_row(b, op, target, groups, work_of_group(op, lanes), begin)
+    none = b.constant(0, "int64")
+
+    def first(group: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        found = b.fetch(failures, [group], "int64")
+        return [b.select(b.compare("eq", carried[0], none), found, carried[0])]
+
+    return b.loop(0, groups, [none], first)[0]
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What a chunk has for a group of matrices: its inputs and results, and a failure for each lane."""
+
+    plan: _Plan
+    inputs: list[MemoryCells]
+    results: list[MemoryCells]
+    failures: MemoryCells
+
+    @staticmethod
+    def of(job: Job, v: Numbers) -> _Memory:
+        plan = _Plan.of(job)
+
+        def room(x: Matrix) -> MemoryCells:
+            rows, columns = x.rows, x.columns
+            assert isinstance(rows, int) and isinstance(columns, int)
+            return v.memory(rows, columns, v.integer if x.dtype == "int32" else "")
+
+        results = [room(job.result(k)) for k in range(len(job.op.tensors))]
+        return _Memory(plan, [room(job.operand(k)) for k in plan.inputs], results, v.memory(1, 1, v.integer))
+
+
+def _group(
+    job: Job,
+    v: Numbers,
+    memory: _Memory,
+    count: Extent,
+    failures: Any,
+    erase: Callable[[], Sequence[Scalar]],
+    group: Scalar,
+) -> None:
+    """The work on the matrices of one group."""
+    b, plan = job.b, memory.plan
+    base = b.imul(group, v.lanes)
+    last = b.isub(count, 1)
+    entries = [b.imin(b.iadd(base, lane), last) for lane in range(v.lanes)]
+    for k, cells in zip(plan.inputs, memory.inputs, strict=True):
+        _gather(job, v, lambda k=k: job.operand(k), entries, cells)  # type: ignore[misc]
+    if plan.begins is not None:
+        _gather(job, v, lambda: job.operand(plan.begins), entries, memory.results[0])  # type: ignore[arg-type]
+    inputs = [_held(v, cells) for cells in memory.inputs]
+    held = [_held(v, cells, is_filled=plan.begins is not None and k == 0) for k, cells in enumerate(memory.results)]
+    failure = plan.rule(v, *inputs, *held, **plan.options)
+    _give_back(v, held, list(memory.results))
+    memory.failures.store(failure, 0, 0)
+    none = b.constant(0, "int64")
+
+    def put(lane: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        job.entry = b.iadd(base, lane)
+        for k, cells in enumerate(memory.results):
+            _scatter(job, v, cells, lane, job.result(k))
+        failed = b.cast(b.fetch(memory.failures.memory, [lane], v.integer), "int64")
+        if "nan_on_failure" in job.op.options.data and job.op.option("nan_on_failure"):
+            b.branch(b.compare("ne", failed, none), erase, lambda: ())
+        return [b.select(b.compare("eq", carried[0], none), failed, carried[0])]
+
+    filled = b.imin(b.isub(count, base), v.lanes)
+    (found,) = b.loop(0, filled, [none], put, is_vectorisable=False, is_unrolled=False)
+    b.store(found, failures, [group])
+
+
+def _gather(job: Job, v: Numbers, part: Callable[[], Matrix], entries: list[Extent], cells: MemoryCells) -> None:
+    """Copy a matrix of each entry into its lane."""
+    b = job.b
+    sources: list[Matrix] = []
+    for entry in entries:
+        job.entry = entry
+        sources.append(part())
+
+    def element(e: Scalar, _: list[Scalar]) -> tuple[()]:
+        wide = b.zero_vector(v.kind(cells.dtype))
+        for lane, source in enumerate(sources):
+            value = b.cast(b.fetch(source.buffer, [b.iadd(source.start, e)], source.dtype), cells.dtype)
+            wide = b.emit(vector.InsertOp(value.ssa, wide, [lane]), "raw").ssa
+        b.store_vector(wide, cells.memory, [b.imul(e, v.lanes)], None)
+        return ()
+
+    b.loop(0, b.imul(cells.rows, cells.columns), (), element, is_vectorisable=False)
+
+
+def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Matrix) -> None:
+    """Copy the matrix of a lane to where it belongs."""
+    b = job.b
+
+    def element(e: Scalar, _: list[Scalar]) -> tuple[()]:
+        value = b.fetch(cells.memory, [b.iadd(b.imul(e, v.lanes), lane)], cells.dtype)
+        b.store(b.cast(value, target.dtype), target.buffer, [b.iadd(target.start, e)])
+        return ()
+
+    b.loop(0, b.imul(cells.rows, cells.columns), (), element, is_vectorisable=False)
+
+
+def work_of_group(op: LapackOp, lanes: int) -> int:
+    """The work on so many matrices, in the unit of `nest.work`."""
+    rank = len(_shape(op.arguments[0])) - 2
+    elements = sum(math.prod(_shape(x)[rank:]) for x in (*op.arguments, *op.tensors))
+    return lanes * elements * (_MOVE + max(_shape(op.arguments[0])[rank:]))
+
+
+def _shape(x: SSAValue) -> tuple[int, ...]:
+    assert isinstance(x.type, TensorType)
+    return x.type.get_shape()

@@ -1,0 +1,56 @@
+"""Let factorisations and solves of small matrices be generated code, without calls of LAPACK.
+
+    aot.lapack "cholesky" %a : tensor<?x3x3xf64>   →   aot.lapack "cholesky" %a {nest.matrices = 8} : tensor<?x3x3xf64>
+
+A call costs as much as the arithmetic of a matrix of some ten rows. Of a batch as many matrices as a vector has lanes
+are worked on at a time, by several cores; one alone is straight code on numbers. Extents have to be known: of matrices
+that may be large nothing is generated.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import SSAValue
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import LapackOp
+from aotensor.ir.nest.ops import MATRICES
+from aotensor.ir.types import i64
+from aotensor.passes.lapack.small.lower import RULES
+from aotensor.passes.remarks import applied, missed
+from aotensor.passes.target import Target
+
+
+def small_matrices(module: ModuleOp, target: Target) -> None:
+    """Mark the operations that are generated with the number of matrices that they take at a time."""
+    for function in functions_of(module):
+        for op in function.walk():
+            if isinstance(op, LapackOp) and op.kind.data in RULES:
+                _mark(op, target)
+
+
+def _mark(op: LapackOp, target: Target) -> None:
+    rank = len(_shape(op.arguments[0])) - 2
+    batch = _shape(op.arguments[0])[:rank]
+    extents = [n for x in (*op.arguments, *op.tensors) for n in _shape(x)[rank:]]
+    if DYNAMIC_INDEX in extents or not all(0 < n <= target.largest_generated for n in extents):
+        what = "extents are not known" if DYNAMIC_INDEX in extents else "they are not small"
+        missed("the matrices of {} are worked on by LAPACK: " + what, op)
+        return
+    lanes = 1 if all(n == 1 for n in batch) else target.lanes(_bits(op))
+    op.attributes[MATRICES] = IntegerAttr(lanes, i64)
+    if lanes == 1:
+        applied("{} is generated code for one small matrix, without LAPACK", op)
+    else:
+        applied("{} takes {} small matrices at a time, one in each lane, without LAPACK", op, lanes)
+
+
+def _shape(x: SSAValue) -> tuple[int, ...]:
+    assert isinstance(x.type, TensorType)
+    return x.type.get_shape()
+
+
+def _bits(op: LapackOp) -> int:
+    kind = op.arguments[0].type
+    assert isinstance(kind, TensorType) and isinstance(kind.element_type, Float32Type | Float64Type)
+    return kind.element_type.bitwidth
