@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
 from native import prepared_call
 
 
@@ -33,6 +33,9 @@ class Chain(Model):
             lambda x: jax.nn.sigmoid(jnp.tanh(jnp.log1p(jnp.exp(x)))).sum()
         )
         return gradient
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return value_and_gradient(torch, lambda x: torch.sigmoid(torch.tanh(torch.log1p(torch.exp(x)))).sum(), by=[0])
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         x = pt.tensor.vector(dtype=self.dtype)
