@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from harness import RESULTS, Failed, revision, run_program
+from harness import RESULTS, Failed, revision, run_program, versions
 from native import SHARED
 from table import Table
 from targets import summary
@@ -96,7 +96,7 @@ def run(
                 longest = max(record["seconds"], key=lambda name: record["seconds"][name], default="nobody")
                 _say(f"    compiled longest: {longest}, {record['seconds'].get(longest, 0.0):.1f} s")
             else:
-                table.add(record | {"commit": commit})
+                table.add(record | {"commit": commit, "versions": versions()})
                 table.write(arguments.results)
                 _say(f"    {table.rows([record]).splitlines()[-1]}")
             for name, why in record["missing"].items():

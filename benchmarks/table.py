@@ -11,7 +11,7 @@ from typing import Any, Final
 from cases import Case
 from chart import Bar, chart
 from contenders import OURS
-from harness import machine, microseconds, versions
+from harness import machine, microseconds
 from targets import ENOUGH, Record, ours_beside, share_of_limit, shown_share, standing, summary
 
 COMPILERS: Final = ("aotensor", "JAX", "CasADi")  # not those that keep what they made in caches of their own
@@ -54,7 +54,7 @@ class Table:
         keys = sorted(self.records, key=lambda key: (key[0] != 1.0, key[0], key[1], order.index(key[2])))
         records = [self.records[key] for key in keys]
         folder.mkdir(parents=True, exist_ok=True)
-        found = {"machine": machine(), "versions": versions(), "cases": records}
+        found = {"machine": machine(), "cases": records}
         (folder / f"{self.name}.json").write_text(json.dumps(found, indent=1) + "\n")
         (folder / f"{self.name}.md").write_text(self._text(records))
         picture = chart(f"{self.name.capitalize()} cases on {machine()}", _bars(records), ENOUGH)
@@ -63,8 +63,9 @@ class Table:
     def _text(self, records: Sequence[Record]) -> str:
         parts = [self.header.format(machine=machine()) + ABOUT_LIMITS]
         made = {record["commit"] for record in records if record.get("commit")}
-        named = ", ".join(f"{name} {number}" for name, number in versions().items())
-        parts.append(f"With {named}." + (f" At commit {', '.join(sorted(made))}." if made else ""))
+        used = {f"{name} {number}" for record in records for name, number in record.get("versions", {}).items()}
+        if made and used:
+            parts.append(f"With {', '.join(sorted(used))}. Measured at commit {', '.join(sorted(made))}.")
         for scale in dict.fromkeys(record.get("scale", 1.0) for record in records):
             size = "" if scale == 1.0 else f", {scale:g} times the size"
             chosen = [record for record in records if record.get("scale", 1.0) == scale]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from contenders import OURS
+from harness import microseconds
 
 Record: TypeAlias = Mapping[str, Any]
 
@@ -82,14 +83,14 @@ def is_shared(one: Record) -> bool:
 
 
 def summary(records: Iterable[Record]) -> str:
-    """A table with a line for each row, and how many met what."""
+    """A table with a line for each row, microseconds and parts of the time of the best peer, and how many met what."""
     rows: dict[tuple[float, str], dict[int, Record]] = {}
     for record in records:
         rows.setdefault((record.get("scale", 1.0), record["case"]), {})[record.get("cores", 1)] = record
     numbers = sorted({cores for row in rows.values() for cores in row})
     head = ["case"]
     for cores in numbers:
-        head += [f"{_cores(cores)}: best peer", "ours / best", "of limit", "target"]
+        head += [f"{_cores(cores)}, bound", "beside the best peer", "of limit", "target"]
     both = [1, 2] if {1, 2} <= set(numbers) else []
     head += ["two cores / one", "target"] if both else []
     lines, counts = [], dict.fromkeys([*map(_cores, numbers), "twice the cores"], (0, 0))
@@ -106,8 +107,8 @@ def summary(records: Iterable[Record]) -> str:
             if found is None:
                 cells += ["-"] * 4
                 continue
-            cells += [found.peer, f"{found.ratio:.2f}", shown_share(found.share, found.limit)]
-            cells += [count(_cores(cores), found.is_met)]
+            cells += [microseconds(row[cores]["best"]["aotensor, bound"]), f"{found.ratio:.2f} {found.peer}"]
+            cells += [shown_share(found.share, found.limit), count(_cores(cores), found.is_met)]
         if both:
             pair = [row.get(cores) for cores in both]
             cells += [f"{speedup(pair[0], pair[1]):.2f}"] if pair[0] and pair[1] else ["-"]
