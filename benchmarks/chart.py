@@ -8,18 +8,18 @@ from math import log
 from typing import Final
 from xml.sax.saxutils import escape
 
-WIDTH: Final = 960
-LEFT: Final = 400
+WIDTH: Final = 1040
+LEFT: Final = 500
 """Where the bars begin: titles stand before."""
-RIGHT: Final = 800
+RIGHT: Final = 880
 """Where the scale ends: names of peers stand behind."""
 BAR: Final = 10
 TOP: Final = 74
-RANGE: Final = (1 / 32, 4.0)
+RANGE: Final = (1 / 32, 16.0)
 """Ratios that the scale shows; what is beyond ends there with an arrow."""
 COLOURS: Final = {1: "#3b5b8c", 2: "#a87b23"}
 STYLE: Final = """
-    .t { fill: #1d2733; font-size: 12px; text-anchor: end }
+    .t { fill: #1d2733; font-size: 11.5px; text-anchor: end }
     .h { fill: #1d2733; font-size: 14px; font-weight: 600 }
     .s { fill: #52606d; font-size: 11px }
     .m { fill: #52606d; font-size: 11px; text-anchor: middle }
@@ -76,7 +76,7 @@ def _bar(bar: Bar, y: float) -> list[str]:
 
 def _scale(bottom: float, goal: float) -> list[str]:
     lines = []
-    for ratio in (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0):
+    for ratio in (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0):
         x = _place(ratio)
         kind = "one" if ratio == 1.0 else "g"
         lines.append(f'  <line class="{kind}" x1="{x:.1f}" y1="{TOP - 6}" x2="{x:.1f}" y2="{bottom}"/>')

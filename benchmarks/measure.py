@@ -25,7 +25,9 @@ TURN: Final = 0.002
 SLOW: Final = 4.0
 """A contender whose turn takes so many times the shortest one has fewer turns, in inverse proportion."""
 FEWEST: Final = 3
-"""Turns that everybody has."""
+"""Turns that everybody has whose call is no longer than `LONG`, and one for the others."""
+LONG: Final = 0.5
+"""Seconds of a call."""
 QUICK: Final = 0.25
 """Of the seconds of a contender, which a limit of the machine is measured for: it varies less."""
 
@@ -39,17 +41,19 @@ def interleaved(contenders: Mapping[str, Contender], seconds: float, cores: int 
     clock, pause = (process_time, 0.0) if cores == 1 else (perf_counter, 0.0005)
     loops, every = {}, {}
     for name, call in contenders.items():
-        once = min(_turn(call, 1, clock) for _ in range(3))
+        once = _turn(call, 1, clock)
+        if once < LONG:
+            once = min(once, _turn(call, 1, clock), _turn(call, 1, clock))
         loops[name] = max(1, int(TURN / max(once, 1e-7)))
         every[name] = max(TURN, once)
     shortest = min(every.values())
     rounds = {name: max(1, int(length / (SLOW * shortest))) for name, length in every.items()}
+    fewest = {name: 1 if length > LONG else FEWEST for name, length in every.items()}
     times: dict[str, list[float]] = {name: [] for name in contenders}
     end, number = perf_counter() + seconds * len(contenders), 0
-    while perf_counter() < end or min(map(len, times.values())) < FEWEST:
-        is_late = perf_counter() >= end
+    while (is_early := perf_counter() < end) or any(len(turns) < fewest[name] for name, turns in times.items()):
         for name, call in contenders.items():
-            if number % rounds[name] == 0 or (is_late and len(times[name]) < FEWEST):
+            if (is_early and number % rounds[name] == 0) or len(times[name]) < fewest[name]:
                 sleep(pause)
                 times[name].append(_turn(call, loops[name], clock))
         number += 1
