@@ -14,7 +14,7 @@ from native import prepared_call
 class Chain(Model):
     def __init__(self, n: int, dtype: str) -> None:
         self.title = f"(b) chain {n:.0e} {dtype}".replace("e+0", "e")
-        self.tolerance = 1e-12 if dtype == "float64" else 1e-5
+        self.tolerance = 1e-12 if dtype == "float64" else 1e-5 * max(1.0, n / 1e6)  # a sum in lanes loses bits with n
         self.dtype = dtype
         self.values = {"x": np.random.default_rng(0).normal(size=n).astype(dtype)}
 
