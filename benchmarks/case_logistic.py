@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
 from native import prepared_call
 from scipy.special import expit
 
@@ -33,6 +33,9 @@ class Logistic(Model):
     def jax(self, jax: Any) -> Callable[..., Any]:
         gradient: Callable[..., Any] = jax.value_and_grad(_jax_loss(jax), argnums=2)
         return gradient
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return value_and_gradient(torch, _torch_loss(torch), by=[2])
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         X, y, w, loss = _pytensor_loss(pt)
@@ -74,6 +77,10 @@ class HessianVector(Model):
         gradient = jax.grad(_jax_loss(jax), argnums=2)
         return lambda X, y, w, v: (jax.jvp(lambda at: gradient(X, y, at), (w,), (v,))[1],)
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        gradient = torch.func.grad(_torch_loss(torch), argnums=2)
+        return lambda X, y, w, v: [torch.func.jvp(lambda at: gradient(X, y, at), (w,), (v,))[1]]
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         X, y, w, loss = _pytensor_loss(pt)
         v = pt.tensor.dvector()
@@ -107,6 +114,10 @@ def _aotensor_loss(aot: Any) -> tuple[Any, Any, Any, Any]:
 
 def _jax_loss(jax: Any) -> Callable[..., Any]:
     return lambda X, y, w: jax.nn.softplus(-y * (X @ w)).mean()
+
+
+def _torch_loss(torch: Any) -> Callable[..., Any]:
+    return lambda X, y, w: torch.nn.functional.softplus(-y * (X @ w)).mean()
 
 
 def _pytensor_loss(pt: Any) -> tuple[Any, Any, Any, Any]:

@@ -6,12 +6,14 @@ parameters of a component, and whose other entries are the remaining ones. With 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from math import lgamma, log, pi
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
+from native import prepared_call
 
 GAMMA, EXTRA = 1.0, 0  # of the prior: scale, and degrees of freedom beyond d + 1
 PARAMETERS = ("alphas", "means", "factors")
@@ -35,6 +37,7 @@ class Mixture(Model):
         self.place[self.rows, self.columns] = np.arange(len(self.rows))
         self.below = np.tri(d, k=-1)
         self.constant = -n * d * 0.5 * log(2 * pi) - self._prior_constant()
+        self.prior = np.array([self.constant, GAMMA, EXTRA])
 
     def _prior_constant(self) -> float:
         d, freedom = self.d, self.d + 1 + EXTRA
@@ -67,6 +70,20 @@ class Mixture(Model):
 
         return flat
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def whiten(Q: Any, offset: Any) -> Any:
+            return torch.einsum("kij,nkj->nki", Q, offset)
+
+        def logsumexp(x: Any, axis: int) -> Any:
+            return torch.logsumexp(x, dim=axis)
+
+        constants = torch.from_numpy(self.place), torch.from_numpy(self.below)
+
+        def loss(*inputs: Any) -> Any:
+            return self._likelihood(torch, *inputs, whiten, logsumexp, constants)
+
+        return value_and_gradient(torch, loss, by=range(3))
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         inputs = [pt.tensor.dvector(), pt.tensor.dmatrix(), pt.tensor.dmatrix(), pt.tensor.dmatrix()]
         loss = self._likelihood(pt.tensor, *inputs, _whiten_by_sum, pt.tensor.logsumexp)
@@ -75,12 +92,14 @@ class Mixture(Model):
     def _likelihood(
         self, np: Any, alphas: Any, means: Any, factors: Any, x: Any,
         whiten: Callable[[Any, Any], Any], logsumexp: Callable[..., Any],
+        constants: tuple[Any, Any] | None = None,
     ) -> Any:  # fmt: skip
-        """In the words that aotensor, JAX and PyTensor have in common."""
+        """In the words that aotensor, JAX, PyTorch and PyTensor have in common."""
         d = self.d
         diagonal, rest = factors[:, :d], factors[:, d:]
         scale = np.exp(diagonal)
-        Q = rest[:, self.place] * self.below + scale[:, :, None] * np.eye(d)
+        place, below = constants or (self.place, self.below)
+        Q = rest[:, place] * below + scale[:, :, None] * np.eye(d)
         offset = x[:, None, :] - means[None, :, :]
         whitened = whiten(Q, offset)
         log_density = alphas + diagonal.sum(axis=1) - 0.5 * (whitened**2).sum(axis=2)
@@ -90,6 +109,14 @@ class Mixture(Model):
 
     def numpy(self) -> Contender:
         return self._by_numpy
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]] | None:
+        """Written for ten features and 25 components."""
+        if (self.d, self.k) != (10, 25):
+            return None
+        alphas, means, factors, x = self.values.values()
+        results = [np.empty(()), np.empty(self.k), np.empty_like(means), np.empty_like(factors)]
+        return prepared_call(kernels.mixture, self.n, alphas, means, factors, x, self.prior, *results), results
 
     def _by_numpy(self) -> list[Any]:
         alphas, means, factors, x = self.values.values()

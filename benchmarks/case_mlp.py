@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
 
 PARAMETERS = ("W1", "b1", "W2", "b2")
 
@@ -21,6 +21,7 @@ class Mlp(Model):
         T = np.eye(classes, dtype="float32")[rng.integers(classes, size=batch)]
         W1 = (rng.normal(size=(pixels, hidden)) / pixels**0.5).astype("float32")
         W2 = (rng.normal(size=(hidden, classes)) / hidden**0.5).astype("float32")
+        self.products = 2.0 * batch * hidden * (2 * pixels + 3 * classes)
         b1, b2 = (0.1 * rng.normal(size=n).astype("float32") for n in (hidden, classes))
         self.values = {"X": X, "T": T, "W1": W1, "b1": b1, "W2": W2, "b2": b2}
 
@@ -46,6 +47,12 @@ class Mlp(Model):
             return (value, *derivatives)
 
         return flat
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def loss(X: Any, T: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
+            return -(T * torch.log_softmax(torch.relu(X @ W1 + b1) @ W2 + b2, dim=1)).sum(dim=1).mean()
+
+        return value_and_gradient(torch, loss, by=range(2, 6))
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         inputs = [pt.tensor.tensor(dtype="float32", shape=(None,) * x.ndim) for x in self.values.values()]

@@ -7,7 +7,7 @@ from math import log, pi
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
 from scipy.linalg import cho_solve, cholesky
 
 
@@ -50,6 +50,15 @@ class Process(Model):
 
         return lambda X, y, theta: jax.value_and_grad(loss)(theta, X, y)
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def solve(L: Any, b: Any) -> Any:
+            return torch.linalg.solve_triangular(L, b[:, None], upper=False)[:, 0]
+
+        def loss(X: Any, y: Any, theta: Any) -> Any:
+            return self._loss(torch, X, y, theta, torch.linalg.cholesky, solve)
+
+        return value_and_gradient(torch, loss, by=[2])
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         X, y, theta = pt.tensor.dmatrix(), pt.tensor.dvector(), pt.tensor.dvector()
 
@@ -62,7 +71,7 @@ class Process(Model):
     def _loss(
         self, np: Any, X: Any, y: Any, theta: Any, cholesky: Callable[[Any], Any], solve: Callable[[Any, Any], Any]
     ) -> Any:
-        """In the words that aotensor, JAX and PyTensor have in common."""
+        """In the words that aotensor, JAX, PyTorch and PyTensor have in common."""
         scaled = X / np.exp(theta[: self.d])
         squares = (scaled**2).sum(axis=1)
         distance = squares[:, None] + squares[None, :] - 2 * (scaled @ scaled.T)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
+from native import prepared_call
 
 
 class Radon(Model):
@@ -22,6 +24,7 @@ class Radon(Model):
             "a": rng.normal(size=groups), "b": rng.normal(size=groups), "mu": np.array([0.3, -0.2]),
             "tau": np.array([0.1, 0.2, 0.3]),
         }  # fmt: skip
+        self.gathered = np.stack([self.values["a"], self.values["b"]], axis=1), self.values["group"]
 
     def reference(self) -> list[Array]:
         y, x, group, a, b, mu, tau = self.values.values()
@@ -55,6 +58,9 @@ class Radon(Model):
 
         return call
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return value_and_gradient(torch, lambda *inputs: _log_density(torch, *inputs), by=range(3, 7))
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         y, x, a, b, mu, tau = (pt.tensor.dvector() for _ in range(6))
         group = pt.tensor.lvector()
@@ -63,6 +69,12 @@ class Radon(Model):
 
     def numpy(self) -> Contender:
         return self.reference
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]]:
+        results = [np.empty(()), np.empty(self.groups), np.empty(self.groups), np.empty(2), np.empty(3)]
+        return prepared_call(
+            kernels.radon, len(self.values["y"]), self.groups, *self.values.values(), *results
+        ), results
 
 
 def _log_density(np: Any, y: Any, x: Any, group: Any, a: Any, b: Any, mu: Any, tau: Any) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from contenders import Array, Model
+from contenders import Array, Model, value_and_gradient
 from scipy.special import expit
 
 
@@ -14,11 +14,13 @@ class Lstm(Model):
     """Mean square of (last state)·V - y. The inputs of all gates of all steps are one product in front of the loop."""
 
     tolerance = 5e-5
+    without: ClassVar = {"torch compiled": "its compiler takes neither its op for sequences nor loops"}
     parameters = ("W", "U", "b", "V")
 
     def __init__(self, steps: int = 100, batch: int = 16, features: int = 32, hidden: int = 64) -> None:
         self.title = f"(d) LSTM {steps} steps, batch {batch}, {features}-{hidden}, float32"
         self.steps, self.batch, self.features, self.hidden = steps, batch, features, hidden
+        self.products = 2.0 * steps * batch * 4 * hidden * (2 * features + 3 * hidden)
         rng = np.random.default_rng(0)
         shapes = {
             "X": (steps, batch, features), "y": (batch,),
@@ -69,6 +71,19 @@ class Lstm(Model):
         loss = self._loss(pt.tensor, pt.tensor.sigmoid, run, X, y, W, U, b, V)
         return inputs, [loss, *pt.grad(loss, [W, U, b, V])]
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        """By its own op for whole sequences, whose gates come in another order."""
+        n = self.hidden
+        order = torch.from_numpy(np.r_[n : 2 * n, :n, 2 * n : 4 * n])
+
+        def loss(X: Any, y: Any, W: Any, U: Any, b: Any, V: Any) -> Any:
+            start = torch.zeros((1, self.batch, n), dtype=X.dtype)
+            weights = [W.T[order], U.T[order], b[order], torch.zeros_like(b)]
+            _, h, _ = torch.lstm(X, (start, start), weights, True, 1, 0.0, True, False, False)
+            return ((h[0] @ V - y) ** 2).mean()
+
+        return value_and_gradient(torch, loss, by=range(2, 6))
+
     def _loss(
         self, np: Any, sigmoid: Callable[[Any], Any], run: Callable[..., Any],
         X: Any, y: Any, W: Any, U: Any, b: Any, V: Any,
@@ -112,6 +127,7 @@ class Rnn(Model):
     """loss = Σ_t (h_t·v - y_t)² for h_t = tanh(U·h_{t-1} + w·x_t + b), one sequence of numbers."""
 
     tolerance = 1e-10
+    without: ClassVar = {"torch compiled": "its compiler unrolls the loop, for two minutes"}
     parameters = ("w", "U", "b", "v")
 
     def __init__(self, steps: int = 100, hidden: int = 32) -> None:
@@ -160,6 +176,15 @@ class Rnn(Model):
         )  # fmt: skip
         loss = ((h @ v - y) ** 2).sum()
         return inputs, [loss, *pt.grad(loss, [w, U, b, v])]
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def loss(x: Any, y: Any, w: Any, U: Any, b: Any, v: Any) -> Any:
+            start, nothing = torch.zeros((1, 1, self.hidden), dtype=x.dtype), torch.zeros_like(b)
+            weights = [w[:, None], U, b, nothing]
+            h, _ = torch.rnn_tanh(x[:, None, None], start, weights, True, 1, 0.0, True, False, False)
+            return ((h[:, 0] @ v - y) ** 2).sum()
+
+        return value_and_gradient(torch, loss, by=range(2, 6))
 
     def casadi(self, ca: Any) -> Any:
         x, y, w, U, b, v = (ca.MX.sym(name, *a.shape) for name, a in self.values.items())

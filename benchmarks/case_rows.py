@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
+from native import prepared_call
 from scipy.special import logsumexp, softmax
 
 
@@ -29,12 +31,18 @@ class Softmax(Model):
     def jax(self, jax: Any) -> Callable[..., Any]:
         return lambda X: (jax.nn.softmax(X, axis=self.axis),)
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return lambda X: [torch.softmax(X, dim=self.axis)]
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         X = pt.tensor.dmatrix()
         return [X], [pt.tensor.special.softmax(X, axis=self.axis)]
 
     def numpy(self) -> Contender:
         return self.reference
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]]:
+        return _by_c(kernels[f"softmax_{self.axis}"], self.values["X"])
 
 
 class LogSumExpGradient(Model):
@@ -59,9 +67,21 @@ class LogSumExpGradient(Model):
         gradient = jax.grad(lambda X: (jax.nn.logsumexp(X, axis=self.axis) ** 2).sum())
         return lambda X: (gradient(X),)
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        program = value_and_gradient(torch, lambda X: (torch.logsumexp(X, dim=self.axis) ** 2).sum(), by=[0])
+        return lambda X: program(X)[1:]
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         X = pt.tensor.dmatrix()
         return [X], [pt.grad((pt.tensor.logsumexp(X, axis=self.axis) ** 2).sum(), X)]
 
     def numpy(self) -> Contender:
         return self.reference
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]]:
+        return _by_c(kernels[f"logsumexp_gradient_{self.axis}"], self.values["X"])
+
+
+def _by_c(kernel: Callable[..., object], X: Array) -> tuple[Contender, list[Array]]:
+    result = np.empty_like(X)
+    return prepared_call(kernel, *X.shape, X, result), [result]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model
+from contenders import Array, Contender, Model, value_and_gradient
+from native import prepared_call
 
 SWEEPS = 10
 
@@ -20,6 +22,7 @@ class Stencil(Model):
         self.title = f"(i) {'gradient of ' if is_gradient else ''}{SWEEPS} stencil sweeps, {n}x{n} float64"
         self.is_gradient = is_gradient
         self.values = {"u": np.random.default_rng(0).normal(size=(n, n))}
+        self.operations = 4.0 * SWEEPS * (n - 2) ** 2 * (2 if is_gradient else 1)
 
     def reference(self) -> list[Array]:
         u = self.values["u"].copy()
@@ -52,6 +55,16 @@ class Stencil(Model):
         gradient = jax.grad(lambda u: (sweeps(u) ** 2).sum())
         return (lambda u: (gradient(u),)) if self.is_gradient else (lambda u: (sweeps(u),))
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def sweeps(u: Any) -> Any:
+            for _ in range(SWEEPS):
+                rows = u[1:-1].slice_scatter(_mean(u), 1, 1, -1)
+                u = u.slice_scatter(rows, 0, 1, -1)
+            return u
+
+        program = value_and_gradient(torch, lambda u: (sweeps(u) ** 2).sum(), by=[0])
+        return (lambda u: program(u)[1:]) if self.is_gradient else (lambda u: [sweeps(u)])
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         u = pt.tensor.dmatrix()
         end = u
@@ -61,6 +74,12 @@ class Stencil(Model):
 
     def numpy(self) -> Contender:
         return self.reference
+
+    def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Array]]:
+        u = self.values["u"]
+        result, work = np.empty_like(u), np.empty_like(u)
+        kernel = kernels.stencil_gradient if self.is_gradient else kernels.stencil
+        return prepared_call(kernel, *u.shape, SWEEPS, u, result, work), [result]
 
 
 def _mean(u: Any) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
-from case_arm import Arm
+from case_arm import Arm, MappedArm
 from case_chain import Chain
 from case_logistic import HessianVector, Logistic
 from case_mixture import Mixture
@@ -19,56 +19,91 @@ from contenders import Model
 from sparse_cases.bundle import BundleAdjustment
 from sparse_cases.graph import GraphConvolution
 from sparse_cases.logistic import SparseLogistic
-from sparse_cases.matrices import poisson, random
+from sparse_cases.matrices import Csr, banded, poisson, power_law, random
 from sparse_cases.products import DenseProduct, SparseProduct
 from sparse_cases.sampled import Sampled, SampledGradient
 
-CASES: dict[str, Callable[[], Model]] = {
-    "logistic": Logistic,
-    "chain-1e6-float64": lambda: Chain(1_000_000, "float64"),
-    "chain-1e6-float32": lambda: Chain(1_000_000, "float32"),
-    "chain-1e3-float64": lambda: Chain(1_000, "float64"),
-    "chain-1e3-float32": lambda: Chain(1_000, "float32"),
-    "mlp": Mlp,
-    "lstm": Lstm,
-    "rnn": Rnn,
-    "hessian-vector": HessianVector,
-    "process": Process,
-    "mixture": Mixture,
-    "arm": Arm,
-    "softmax-0": lambda: Softmax(0),
-    "softmax-1": lambda: Softmax(1),
-    "logsumexp-gradient-0": lambda: LogSumExpGradient(0),
-    "logsumexp-gradient-1": lambda: LogSumExpGradient(1),
-    "stencil": lambda: Stencil(is_gradient=False),
-    "stencil-gradient": lambda: Stencil(is_gradient=True),
-    "radon": Radon,
+
+@dataclass(frozen=True)
+class Case:
+    """A model of a given scale: 1 is the size of the table, 10 ten times as much data.
+
+    has_sizes: whether other scales say something new.
+    """
+
+    make: Callable[[float], Model]
+    has_sizes: bool = True
+
+
+def _extent(size: int, scale: float, axes: int = 1) -> int:
+    """One of so many axes that share the scale; three at least."""
+    return max(3, round(size * scale ** (1 / axes)))
+
+
+CASES: dict[str, Case] = {
+    "logistic": Case(lambda s: Logistic(_extent(10_000, s))),
+    "chain-1e6-float64": Case(lambda s: Chain(_extent(1_000_000, s), "float64")),
+    "chain-1e6-float32": Case(lambda s: Chain(_extent(1_000_000, s), "float32")),
+    "chain-1e3-float64": Case(lambda s: Chain(_extent(1_000, s), "float64"), has_sizes=False),
+    "chain-1e3-float32": Case(lambda s: Chain(_extent(1_000, s), "float32"), has_sizes=False),
+    "mlp": Case(lambda s: Mlp(_extent(128, s))),
+    "lstm": Case(lambda s: Lstm(batch=_extent(16, s))),
+    "rnn": Case(lambda s: Rnn(_extent(100, s))),
+    "hessian-vector": Case(lambda s: HessianVector(_extent(10_000, s))),
+    "process": Case(lambda s: Process(_extent(300, s, axes=2))),
+    "mixture": Case(lambda s: Mixture(_extent(1000, s))),
+    "arm": Case(lambda _: Arm(), has_sizes=False),
+    "arm-mapped": Case(lambda s: MappedArm(_extent(1000, s))),
+    "softmax-0": Case(lambda s: Softmax(0, _extent(1000, s, axes=2), _extent(1000, s, axes=2))),
+    "softmax-1": Case(lambda s: Softmax(1, _extent(1000, s, axes=2), _extent(1000, s, axes=2))),
+    "logsumexp-gradient-0": Case(lambda s: LogSumExpGradient(0, *(_extent(1000, s, axes=2),) * 2)),
+    "logsumexp-gradient-1": Case(lambda s: LogSumExpGradient(1, *(_extent(1000, s, axes=2),) * 2)),
+    "stencil": Case(lambda s: Stencil(False, _extent(1000, s, axes=2))),
+    "stencil-gradient": Case(lambda s: Stencil(True, _extent(1000, s, axes=2))),
+    "radon": Case(lambda s: Radon(_extent(10_000, s))),
 }
 
 
-def _random() -> Any:
-    return random(100_000, 100_000, 1_000_000)
+def _random(scale: float) -> Csr:
+    n = _extent(100_000, scale)
+    return random(n, n, min(10 * n, n * n))
 
 
-def _poisson() -> Any:
-    return poisson(300)
+def _poisson(scale: float) -> Csr:
+    return poisson(_extent(300, scale, axes=2))
 
 
-SPARSE_CASES: dict[str, Callable[[], Model]] = {
-    "spmv-random": lambda: DenseProduct("random", _random(), 1, transposed=False),
-    "spmv-poisson": lambda: DenseProduct("Poisson", _poisson(), 1, transposed=False),
-    "spmv-random-transposed": lambda: DenseProduct("random", _random(), 1, transposed=True),
-    "spmv-poisson-transposed": lambda: DenseProduct("Poisson", _poisson(), 1, transposed=True),
-    "spmm-random": lambda: DenseProduct("random", _random(), 16, transposed=False),
-    "spmm-poisson": lambda: DenseProduct("Poisson", _poisson(), 16, transposed=False),
-    "spmm-random-transposed": lambda: DenseProduct("random", _random(), 16, transposed=True),
-    "spmm-poisson-transposed": lambda: DenseProduct("Poisson", _poisson(), 16, transposed=True),
-    "sparse-logistic": lambda: SparseLogistic(by_matrix=False),
-    "sparse-logistic-data": lambda: SparseLogistic(by_matrix=True),
-    "sparse-sparse-random": lambda: SparseProduct("random", random(20_000, 20_000, 200_000)),
-    "sparse-sparse-poisson": lambda: SparseProduct("Poisson", _poisson()),
-    "sddmm": Sampled,
-    "sddmm-gradient": SampledGradient,
-    "graph-convolution": GraphConvolution,
-    "bundle-adjustment": BundleAdjustment,
+def _power_law(scale: float) -> Csr:
+    return power_law(_extent(100_000, scale))
+
+
+def _banded(scale: float) -> Csr:
+    return banded(_extent(100_000, scale))
+
+
+def _product(kind: str, matrix: Callable[[float], Csr], columns: int, transposed: bool = False) -> Case:
+    return Case(lambda s: DenseProduct(kind, matrix(s), columns, transposed))
+
+
+SPARSE_CASES: dict[str, Case] = {
+    "spmv-random": _product("random", _random, 1),
+    "spmv-poisson": _product("Poisson", _poisson, 1),
+    "spmv-power-law": _product("power law", _power_law, 1),
+    "spmv-banded": _product("banded", _banded, 1),
+    "spmv-random-transposed": _product("random", _random, 1, transposed=True),
+    "spmv-poisson-transposed": _product("Poisson", _poisson, 1, transposed=True),
+    "spmv-power-law-transposed": _product("power law", _power_law, 1, transposed=True),
+    "spmv-banded-transposed": _product("banded", _banded, 1, transposed=True),
+    "spmm-random": _product("random", _random, 16),
+    "spmm-poisson": _product("Poisson", _poisson, 16),
+    "spmm-random-transposed": _product("random", _random, 16, transposed=True),
+    "spmm-poisson-transposed": _product("Poisson", _poisson, 16, transposed=True),
+    "sparse-logistic": Case(lambda s: SparseLogistic(False, _extent(50_000, s))),
+    "sparse-logistic-data": Case(lambda s: SparseLogistic(True, _extent(50_000, s))),
+    "sparse-sparse-random": Case(lambda s: SparseProduct("random", _random(s / 5))),
+    "sparse-sparse-poisson": Case(lambda s: SparseProduct("Poisson", _poisson(s))),
+    "sddmm": Case(lambda s: Sampled(_extent(5000, s), _extent(250_000, s))),
+    "sddmm-gradient": Case(lambda s: SampledGradient(_extent(5000, s), _extent(250_000, s))),
+    "graph-convolution": Case(lambda s: GraphConvolution(_extent(50_000, s), _extent(1_000_000, s))),
+    "bundle-adjustment": Case(lambda s: BundleAdjustment(_extent(5000, s))),
 }

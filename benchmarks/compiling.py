@@ -31,7 +31,7 @@ CONTENDERS: Final[dict[str, tuple[tuple[str, ...], Callable[[Any, Model], Any]]]
 def main() -> None:
     case, contender = sys.argv[1:]
     modules, make = CONTENDERS[contender]
-    model = CASES[case]()
+    model = CASES[case].make(1.0)
     first, *_ = [importlib.import_module(name) for name in modules]
     if contender == "JAX":
         first.devices()  # starts the backend

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -15,25 +15,34 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 Contender: TypeAlias = Callable[[], Any]
 
+OURS: Final = ("aotensor", "aotensor, bound")
+DENSE_PEERS: Final = ("JAX", "torch", "torch compiled", "PyTensor Numba", "PyTensor C", "CasADi")
+SPARSE_PEERS: Final = ("JAX", "torch", "PyTensor Numba", "PyTensor C", "MKL")
+
 
 class Model(ABC):
     """One computation, written once for each contender. A writer gets the contender's module as its argument.
 
     title: as tables show it. tolerance: greatest error of a value, as a part of the largest element.
     values: inputs by name, in the order in which everybody takes them; arrays and SciPy's sparse matrices.
-    kernels: the C file that has the hand-written kernel. moved: bytes that have to go through the processor at least,
-    every array once; None where memory is not the limit. plain: what `numpy` is written with.
-    peers: the other libraries that take part. pytensor_mode: the faster of its backends.
+    kernels: the C file that has the hand-written kernel. plain: what `numpy` is written with.
+    peers: the other libraries that take part. without: those among them that do not after all, and why.
+    products: floating point operations in products of matrices. operations: all of them, where the library cannot
+    know because loops depend on values. samples: how many the function of CasADi is mapped over, the leading axis of
+    all inputs and outputs; 0 if it is not. gathered: the array that is read at places, its rows, and those places.
     """
 
     title: str
     tolerance: float
     values: dict[str, Any]
     kernels: str = "kernels.c"
-    moved: int | None = None
     plain: str = "NumPy"
-    peers: tuple[str, ...] = ("JAX", "PyTensor", "CasADi")
-    pytensor_mode: str = "NUMBA"
+    peers: tuple[str, ...] = DENSE_PEERS
+    without: ClassVar[dict[str, str]] = {}
+    products: float = 0.0
+    operations: float | None = None
+    samples: int = 0
+    gathered: tuple[Array, Array] | None = None
 
     @abstractmethod
     def reference(self) -> list[Array]:
@@ -55,8 +64,15 @@ class Model(ABC):
         """What a contender gave, in the form of `reference`."""
         return values
 
+    def torch(self, torch: Any) -> Callable[..., Any] | None:
+        """A function of the inputs that gives all outputs, which runs eagerly and can be compiled."""
+        return None
+
     def casadi(self, ca: Any) -> Any:
-        """The casadi.Function; None where it is not natural: no long loops, factorisations or big matrices there."""
+        """The casadi.Function, of one sample if it is mapped.
+
+        None where it is not natural: no long loops, factorisations or big matrices there.
+        """
         return None
 
     def numpy(self) -> Contender | None:
@@ -79,11 +95,13 @@ class Comparison:
     contenders: name → a call without arguments that leaves nothing to be waited for.
     read: name → the values of the last call, the loss first, to be compared with those of `reference`.
     seconds: name → how long it took to make what is called, where that was not timed in a process of its own.
-    missing: name → why it does not take part.
+    missing: name → why it does not take part. compiled, bound: our library's function, and its call on fixed buffers.
     """
 
     model: Model
     reference: list[Array]
+    compiled: Any = None
+    bound: Any = None
     contenders: dict[str, Contender] = field(default_factory=dict)
     read: dict[str, Callable[[], list[Array]]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -95,20 +113,41 @@ class Comparison:
         self.read[name] = lambda: arrays_of(self.model.collect(values(call())))
 
     def check(self) -> None:
-        """Raises: ValueError if a contender computes something else."""
-        for name, values in self.read.items():
-            for position, (found, expected) in enumerate(zip(values(), self.reference, strict=True)):
-                scale = max(float(np.abs(expected).max()), 1e-30)
-                error = float(np.abs(found.reshape(expected.shape) - expected).max()) / scale
-                if not error <= self.model.tolerance:
-                    raise ValueError(
-                        f"{self.model.title}: value {position} of {name} is off by {error:.1e} of its scale"
-                    )
+        """Who computes something else takes no part.   Raises: ValueError if those are we, or the kernel in C."""
+        for name, values in [*self.read.items()]:
+            problem = self._problem(values())
+            if problem is not None and name in (*OURS, "C"):
+                raise ValueError(f"{self.model.title}: {problem} of {name}")
+            if problem is not None:
+                self.missing[name] = f"its values are wrong: {problem}"
+                del self.contenders[name], self.read[name]
+
+    def _problem(self, values: list[Array]) -> str | None:
+        for position, (found, expected) in enumerate(zip(values, self.reference, strict=True)):
+            scale = max(float(np.abs(expected).max(initial=0.0)), 1e-30)
+            error = float(np.abs(found.reshape(expected.shape) - expected).max(initial=0.0)) / scale
+            if not error <= self.model.tolerance:
+                return f"an error of {error:.1e} of the scale in value {position}"
+        return None
 
 
 def arrays_of(values: list[Any]) -> list[Array]:
     """The arrays of every value. A sparse matrix has three, with the entries of each row in order."""
     return [array for value in values for array in (_csr(value) if hasattr(value, "todense") else [np.asarray(value)])]
+
+
+def value_and_gradient(torch: Any, loss: Callable[..., Any], by: Sequence[int]) -> Callable[..., list[Any]]:
+    """(value, gradients...) of a loss in PyTorch: by its tape when run eagerly, by `torch.func` when compiled."""
+
+    def outputs(*inputs: Any) -> list[Any]:
+        if torch.compiler.is_compiling():
+            gradients, value = torch.func.grad_and_value(loss, argnums=tuple(by))(*inputs)
+            return [value, *gradients]
+        leaves = [x.detach().requires_grad_(i in by) for i, x in enumerate(inputs)]
+        value = loss(*leaves)
+        return [value.detach(), *torch.autograd.grad(value, [leaves[i] for i in by])]
+
+    return outputs
 
 
 def _csr(matrix: Any) -> list[Array]:

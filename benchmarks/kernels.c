@@ -2,6 +2,7 @@
  * gcc -O3 -march=native -ffast-math, so sums are reassociated and exp, log1p, tanh come from libmvec. */
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* loss = mean log(1 + exp(-y * Xw)) and its gradient: X is read from memory once, a block of rows at a time. */
 void logistic(int64_t n, int64_t p, const double *restrict X, const double *restrict y, const double *restrict w,
@@ -80,4 +81,208 @@ void logistic_hessian_vector(int64_t n, int64_t p, const double *restrict X, con
       for (int64_t j = 0; j < p; ++j) product[j] += residual[i] * row[j];
     }
   }
+}
+
+/* softmax and the gradient of the sum of squares of logsumexp, by rows: a row stays in cache. */
+#define ROWS(NAME, FACTOR)                                                                                            \
+  void NAME(int64_t n, int64_t m, const double *restrict X, double *restrict Y) {                                     \
+    _Pragma("omp parallel for") for (int64_t i = 0; i < n; ++i) {                                                     \
+      const double *row = X + i * m;                                                                                  \
+      double *to = Y + i * m, top = -INFINITY, total = 0.0;                                                           \
+      for (int64_t j = 0; j < m; ++j) top = fmax(top, row[j]);                                                        \
+      for (int64_t j = 0; j < m; ++j) total += to[j] = exp(row[j] - top);                                             \
+      const double factor = FACTOR / total;                                                                           \
+      for (int64_t j = 0; j < m; ++j) to[j] *= factor;                                                                \
+    }                                                                                                                 \
+  }
+
+/* The same by columns, a strip of them at a time. */
+#define COLUMNS(NAME, FACTOR)                                                                                         \
+  void NAME(int64_t n, int64_t m, const double *restrict X, double *restrict Y) {                                     \
+    enum { STRIP = 64 };                                                                                              \
+    _Pragma("omp parallel for") for (int64_t first = 0; first < m; first += STRIP) {                                  \
+      const int64_t width = m - first < STRIP ? m - first : STRIP;                                                    \
+      double tops[STRIP], totals[STRIP];                                                                              \
+      for (int64_t j = 0; j < width; ++j) tops[j] = -INFINITY, totals[j] = 0.0;                                       \
+      for (int64_t i = 0; i < n; ++i)                                                                                 \
+        for (int64_t j = 0; j < width; ++j) tops[j] = fmax(tops[j], X[i * m + first + j]);                            \
+      for (int64_t i = 0; i < n; ++i)                                                                                 \
+        for (int64_t j = 0; j < width; ++j)                                                                           \
+          totals[j] += Y[i * m + first + j] = exp(X[i * m + first + j] - tops[j]);                                    \
+      for (int64_t j = 0; j < width; ++j) {                                                                           \
+        const double top = tops[j], total = totals[j];                                                                \
+        (void)top;                                                                                                    \
+        totals[j] = FACTOR / total;                                                                                   \
+      }                                                                                                               \
+      for (int64_t i = 0; i < n; ++i)                                                                                 \
+        for (int64_t j = 0; j < width; ++j) Y[i * m + first + j] *= totals[j];                                        \
+    }                                                                                                                 \
+  }
+
+#define OF_SQUARES (2.0 * (top + log(total)))
+ROWS(softmax_1, 1.0)
+ROWS(logsumexp_gradient_1, OF_SQUARES)
+COLUMNS(softmax_0, 1.0)
+COLUMNS(logsumexp_gradient_0, OF_SQUARES)
+
+/* Inside, each is the mean of its four neighbours; the border stays as `edge` has it, or zero. */
+static void sweep(int64_t n, int64_t m, const double *restrict u, const double *restrict edge, double *restrict to) {
+#pragma omp parallel for
+  for (int64_t i = 0; i < n; ++i) {
+    const double *row = u + i * m;
+    double *out = to + i * m;
+    if (i == 0 || i == n - 1) {
+      for (int64_t j = 0; j < m; ++j) out[j] = edge ? edge[i * m + j] : 0.0;
+      continue;
+    }
+    out[0] = edge ? edge[i * m] : 0.0;
+    out[m - 1] = edge ? edge[i * m + m - 1] : 0.0;
+    for (int64_t j = 1; j < m - 1; ++j) out[j] = 0.25 * (row[j - m] + row[j + m] + row[j - 1] + row[j + 1]);
+  }
+}
+
+/* result: what u is after so many sweeps, an even number. */
+void stencil(int64_t n, int64_t m, int64_t sweeps, const double *restrict u, double *restrict result,
+             double *restrict work) {
+  sweep(n, m, u, u, work);
+  sweep(n, m, work, u, result);
+  for (int64_t s = 2; s < sweeps; s += 2) {
+    sweep(n, m, result, u, work);
+    sweep(n, m, work, u, result);
+  }
+}
+
+/* The cotangents that a sweep leaves on the border of g come from the elements next to it, a quarter each. */
+static void to_border(int64_t n, int64_t m, const double *restrict inside, double *restrict border) {
+  for (int64_t j = 1; j < m - 1; ++j) {
+    border[j] += 0.25 * inside[m + j];
+    border[m + j] += 0.25 * inside[(n - 2) * m + j];
+  }
+  for (int64_t i = 1; i < n - 1; ++i) {
+    border[2 * m + i] += 0.25 * inside[i * m + 1];
+    border[2 * m + n + i] += 0.25 * inside[i * m + m - 2];
+  }
+}
+
+/* result: gradient of the sum of squares of that. The inside goes through the same sweeps with a border of zeros. */
+void stencil_gradient(int64_t n, int64_t m, int64_t sweeps, const double *restrict u, double *restrict result,
+                      double *restrict work) {
+  double *border = malloc(2 * (n + m) * sizeof(double)); /* first and last row, first and last column */
+  stencil(n, m, sweeps, u, result, work);
+  for (int64_t j = 0; j < m; ++j) border[j] = 2.0 * result[j], border[m + j] = 2.0 * result[(n - 1) * m + j];
+  for (int64_t i = 0; i < n; ++i) border[2 * m + i] = 2.0 * result[i * m], border[2 * m + n + i] = 2.0 * result[i * m + m - 1];
+#pragma omp parallel for
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < m; ++j)
+      result[i * m + j] = i == 0 || i == n - 1 || j == 0 || j == m - 1 ? 0.0 : 2.0 * result[i * m + j];
+  for (int64_t s = 0; s < sweeps; s += 2) {
+    to_border(n, m, result, border);
+    sweep(n, m, result, 0, work);
+    to_border(n, m, work, border);
+    sweep(n, m, work, 0, result);
+  }
+  for (int64_t i = 1; i < n - 1; ++i) result[i * m] = border[2 * m + i], result[i * m + m - 1] = border[2 * m + n + i];
+  for (int64_t j = 0; j < m; ++j) result[j] = border[j], result[(n - 1) * m + j] = border[m + j];
+  free(border);
+}
+
+/* log p(y | a[group] + b[group] x, tau) + log p(a, b | mu, tau) and its gradient by a, b, mu, tau. */
+void radon(int64_t n, int64_t k, const double *restrict y, const double *restrict x, const int64_t *restrict group,
+           const double *restrict a, const double *restrict b, const double *restrict mu, const double *restrict tau,
+           double *restrict value, double *restrict by_a, double *restrict by_b, double *restrict by_mu,
+           double *restrict by_tau) {
+  const double weights[3] = {exp(-2.0 * tau[0]), exp(-2.0 * tau[1]), exp(-2.0 * tau[2])};
+  double squares = 0.0;
+  for (int64_t g = 0; g < k; ++g) by_a[g] = by_b[g] = 0.0;
+#pragma omp parallel for reduction(+ : squares, by_a[ : k], by_b[ : k]) if (n > 5000)
+  for (int64_t i = 0; i < n; ++i) {
+    const double r = y[i] - a[group[i]] - b[group[i]] * x[i];
+    squares += r * r;
+    by_a[group[i]] += r;
+    by_b[group[i]] += r * x[i];
+  }
+  double sums[2] = {0.0, 0.0}, both[2] = {0.0, 0.0};
+  for (int64_t g = 0; g < k; ++g) {
+    const double u = a[g] - mu[0], v = b[g] - mu[1];
+    by_a[g] = weights[0] * by_a[g] - weights[1] * u;
+    by_b[g] = weights[0] * by_b[g] - weights[2] * v;
+    sums[0] += u, sums[1] += v;
+    both[0] += u * u, both[1] += v * v;
+  }
+  *value = -0.5 * weights[0] * squares - n * tau[0];
+  by_tau[0] = weights[0] * squares - n;
+  for (int i = 0; i < 2; ++i) {
+    *value -= 0.5 * weights[i + 1] * both[i] + k * tau[i + 1];
+    by_mu[i] = weights[i + 1] * sums[i];
+    by_tau[i + 1] = weights[i + 1] * both[i] - k;
+  }
+}
+
+/* Log-likelihood of a Gaussian mixture and its gradient; a vector of samples at a time, a sample in each lane. */
+enum { D = 10, K = 25, BELOW = D * (D - 1) / 2, F = D + BELOW, LANES = 8 };
+#define LANE (int l = 0; l < LANES; ++l)
+
+void mixture(int64_t n, const double *restrict alphas, const double *restrict means, const double *restrict factors,
+             const double *restrict x, const double *restrict prior, double *restrict loss,
+             double *restrict by_alphas, double *restrict by_means, double *restrict by_factors) {
+  double Q[K][F], base[K], total = 0.0, counts[K] = {0}, pulls[K * D] = {0}, products[K * F] = {0};
+  for (int k = 0; k < K; ++k) {
+    base[k] = alphas[k];
+    for (int i = 0; i < D; ++i) base[k] += factors[k * F + i], Q[k][i] = exp(factors[k * F + i]);
+    for (int p = D; p < F; ++p) Q[k][p] = factors[k * F + p];
+  }
+#pragma omp parallel for reduction(+ : total, counts[ : K], pulls[ : K * D], products[ : K * F])
+  for (int64_t first = 0; first < n; first += LANES) {
+    double at[D][LANES], whitened[K][D][LANES], density[K][LANES], top[LANES], sum[LANES], used[LANES];
+    for LANE used[l] = first + l < n;
+    for (int j = 0; j < D; ++j)
+      for LANE at[j][l] = first + l < n ? x[(first + l) * D + j] : 0.0;
+    for (int k = 0; k < K; ++k) {
+      for LANE density[k][l] = base[k];
+      for (int i = 0; i < D; ++i) {
+        double w[LANES];
+        for LANE w[l] = Q[k][i] * (at[i][l] - means[k * D + i]);
+        for (int j = 0; j < i; ++j)
+          for LANE w[l] += Q[k][D + i * (i - 1) / 2 + j] * (at[j][l] - means[k * D + j]);
+        for LANE whitened[k][i][l] = w[l], density[k][l] -= 0.5 * w[l] * w[l];
+      }
+    }
+    for LANE top[l] = -INFINITY, sum[l] = 0.0;
+    for (int k = 0; k < K; ++k)
+      for LANE top[l] = fmax(top[l], density[k][l]);
+    for (int k = 0; k < K; ++k)
+      for LANE sum[l] += density[k][l] = exp(density[k][l] - top[l]);
+    for LANE total += used[l] * (top[l] + log(sum[l]));
+    for LANE sum[l] = used[l] / sum[l];
+    for (int k = 0; k < K; ++k) {
+      for LANE density[k][l] *= sum[l], counts[k] += density[k][l];
+      for (int i = 0; i < D; ++i) {
+        double pull[LANES];
+        for LANE pull[l] = -density[k][l] * whitened[k][i][l];
+        for LANE pulls[k * D + i] += pull[l];
+        for LANE products[k * F + i] += pull[l] * (at[i][l] - means[k * D + i]);
+        for (int j = 0; j < i; ++j)
+          for LANE products[k * F + D + i * (i - 1) / 2 + j] += pull[l] * (at[j][l] - means[k * D + j]);
+      }
+    }
+  }
+  const double gamma = prior[1], extra = prior[2];
+  double largest = -INFINITY, shares = 0.0, norms = 0.0;
+  for (int k = 0; k < K; ++k) largest = fmax(largest, alphas[k]);
+  for (int k = 0; k < K; ++k) shares += exp(alphas[k] - largest);
+  for (int k = 0; k < K; ++k) {
+    by_alphas[k] = counts[k] - n * exp(alphas[k] - largest) / shares;
+    for (int i = 0; i < D; ++i) {
+      double by_mean = -Q[k][i] * pulls[k * D + i];
+      for (int below = i + 1; below < D; ++below) by_mean -= Q[k][D + below * (below - 1) / 2 + i] * pulls[k * D + below];
+      by_means[k * D + i] = by_mean;
+      norms += 0.5 * gamma * gamma * Q[k][i] * Q[k][i] - extra * factors[k * F + i];
+      by_factors[k * F + i] = counts[k] - extra + products[k * F + i] * Q[k][i] + gamma * gamma * Q[k][i] * Q[k][i];
+    }
+    for (int p = D; p < F; ++p) {
+      norms += 0.5 * gamma * gamma * Q[k][p] * Q[k][p];
+      by_factors[k * F + p] = products[k * F + p] + gamma * gamma * Q[k][p];
+    }
+  }
+  *loss = prior[0] + total - n * (largest + log(shares)) + norms;
 }

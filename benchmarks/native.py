@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 import tempfile
@@ -12,14 +13,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+SHARED = "AOTENSOR_BENCHMARKS_FOLDER"
+"""Environment variable: a folder for what processes share."""
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
 
 
 def load_kernels(name: str) -> ctypes.CDLL | None:
-    """A C file of this folder as a library; None without gcc."""
+    """A C file of this folder as a library, shared by processes that are given a folder for it; None without gcc."""
     if find_compiler() is None:
         return None
-    return ctypes.CDLL(str(compile_c(Path(__file__).with_name(name))))
+    folder = os.environ.get(SHARED)
+    library = Path(folder, name).with_suffix(".so") if folder else None
+    if library is None or not library.exists():
+        made = compile_c(Path(__file__).with_name(name))
+        library = shutil.copy(made, library) if library else made
+    return ctypes.CDLL(str(library))
 
 
 def find_compiler() -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as ss
-from contenders import Array, Contender
+from contenders import DENSE_PEERS, Array, Contender, value_and_gradient
 from native import prepared_call
 
 from sparse_cases.model import SparseModel
@@ -21,7 +21,7 @@ class BundleAdjustment(SparseModel):
     a point in space (3), a weight; r = weight·(projection - seen).
     """
 
-    peers = ("JAX", "PyTensor")
+    peers = DENSE_PEERS
 
     def __init__(self, n: int = 5000) -> None:
         self.title = f"bundle adjustment, {n} observations: Jacobian, 2 residuals by 15 inputs each"
@@ -30,6 +30,7 @@ class BundleAdjustment(SparseModel):
                             rng.normal(size=(n, 2)), 1e-2 * rng.normal(size=(n, 2))])  # fmt: skip
         ahead = _rotated(np, -camera[:, :3].T, [*rng.normal(size=(2, n)), 4 + rng.random(n)])
         point = camera[:, 3:6] + np.stack(ahead, axis=1)
+        self.samples = n
         self.values = {
             "p": np.hstack([camera, point, 0.5 + rng.random((n, 1))]).ravel(),
             "seen": rng.normal(size=(n, 2)),
@@ -66,6 +67,24 @@ class BundleAdjustment(SparseModel):
             return jnp.stack(_residuals(jnp, [p[i] for i in range(15)], [seen[0], seen[1]]))
 
         return lambda p, seen: (jax.vmap(jax.jacrev(one))(p.reshape(-1, 15), seen),)
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        """Two sweeps for all observations at once."""
+
+        def sweep(which: int) -> Callable[..., Any]:
+            def total(p: Any, seen: Any) -> Any:
+                inputs = list(p.reshape(-1, 15).T)
+                return _residuals(torch, inputs, list(seen.T))[which].sum()
+
+            return value_and_gradient(torch, total, by=[0])
+
+        return lambda p, seen: [torch.stack([sweep(i)(p, seen)[1].reshape(-1, 15) for i in range(2)], dim=1)]
+
+    def casadi(self, ca: Any) -> Any:
+        """A function of one observation, its Jacobian row by row."""
+        p, seen = ca.SX.sym("p", 15), ca.SX.sym("seen", 2)
+        pair = ca.vertcat(*_residuals(ca, ca.vertsplit(p), ca.vertsplit(seen)))
+        return ca.Function("bundle", [p, seen], [ca.vec(ca.densify(ca.jacobian(pair, p)).T)])
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         p, seen = pt.tensor.dvector(), pt.tensor.dmatrix()

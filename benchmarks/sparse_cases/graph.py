@@ -22,8 +22,11 @@ class GraphConvolution(SparseModel):
         rng = np.random.default_rng(4)
         A = random(nodes, nodes, edges)
         A.data = abs(A.data) / np.repeat(np.maximum(1, np.diff(A.indptr)), np.diff(A.indptr))
+        self.products = 2.0 * 3 * nodes * features * hidden
+        self.operations = self.products + 2.0 * 2 * edges * hidden
         H, W, cotangent = (normal(rng, *s) for s in ((nodes, features), (features, hidden), (nodes, hidden)))
         self.values = {"A": A, "H": H, "W": W, "cotangent": cotangent}
+        self.gathered = cotangent, A.indices
 
     def reference(self) -> list[Any]:
         return self._values(lambda a, b: a @ b)
@@ -43,6 +46,14 @@ class GraphConvolution(SparseModel):
         def outputs(A: Any, H: Any, W: Any, cotangent: Any) -> list[Any]:
             Y, pullback = jax.vjp(lambda h, w: jax.numpy.maximum(A @ (h @ w), 0.0), H, W)
             return [Y, *pullback(cotangent)]
+
+        return outputs
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def outputs(A: Any, H: Any, W: Any, cotangent: Any) -> list[Any]:
+            H, W = H.detach().requires_grad_(), W.detach().requires_grad_()
+            Y = torch.relu(A @ (H @ W))
+            return [Y, *torch.autograd.grad(Y, [H, W], cotangent)]
 
         return outputs
 

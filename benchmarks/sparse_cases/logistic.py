@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Contender
+from contenders import Array, Contender, value_and_gradient
 from native import prepared_call
 from scipy.special import expit
 
 from sparse_cases.matrices import random_rows
-from sparse_cases.model import SparseModel, bytes_of, csr_arrays, workspace
+from sparse_cases.model import SparseModel, csr_arrays, workspace
 
 
 class SparseLogistic(SparseModel):
@@ -24,7 +24,7 @@ class SparseLogistic(SparseModel):
         rng = np.random.default_rng(2)
         X, y, w = random_rows(n, p, per_row), np.sign(rng.normal(size=n)), rng.normal(size=p) / per_row**0.5
         self.values = {"X": X, "y": y, "w": w}
-        self.moved = bytes_of(X, y, w, w) + (X.data.nbytes if by_matrix else 0)
+        self.operations, self.gathered = 4.0 * X.nnz + (X.nnz if by_matrix else 0), (w, X.indices)
 
     def reference(self) -> list[Any]:
         return self._values(lambda matrix, vector: matrix @ vector)
@@ -51,6 +51,20 @@ class SparseLogistic(SparseModel):
 
         return outputs
 
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        """Sparse by dense is known to its tape; by entries of a matrix in CSR the derivatives are written out."""
+        softplus = torch.nn.functional.softplus
+        if not self.by_matrix:
+            return value_and_gradient(torch, lambda X, y, w: softplus(-y * (X @ w)).mean(), by=[2])
+        rows = torch.repeat_interleave(torch.arange(len(self.values["y"])), torch.from_numpy(self._lengths()))
+
+        def outputs(X: Any, y: Any, w: Any) -> list[Any]:
+            margin = -y * (X @ w)
+            derivative = -y * torch.sigmoid(margin) / len(y)
+            return [softplus(margin).mean(), X.t() @ derivative, derivative[rows] * w[X.col_indices()]]
+
+        return outputs
+
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         X = pt.sparse.csr_matrix("X", dtype="float64")
         y, w = pt.tensor.dvector(), pt.tensor.dvector()
@@ -71,11 +85,15 @@ class SparseLogistic(SparseModel):
         kernel = kernels.logistic_by_data if self.by_matrix else kernels.logistic
         return prepared_call(kernel, *X.shape, *csr_arrays(X), y, w, *results, workspace(len(w))), results
 
+    def _lengths(self) -> Array:
+        lengths: Array = np.diff(self.values["X"].indptr)
+        return lengths
+
     def _values(self, multiply: Callable[[Any, Any], Any]) -> list[Any]:
         X, y, w = self.values.values()
         margin = -y * multiply(X, w)
         derivative = -y * expit(margin) / len(y)
         gradients = [multiply(X.T, derivative)]
         if self.by_matrix:
-            gradients.append(np.repeat(derivative, np.diff(X.indptr)) * w[X.indices])
+            gradients.append(np.repeat(derivative, self._lengths()) * w[X.indices])
         return [np.logaddexp(0.0, margin).mean(), *gradients]

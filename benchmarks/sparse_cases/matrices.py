@@ -34,6 +34,26 @@ def poisson(side: int) -> Csr:
     return _csr(laplacian.data, *laplacian.coords, laplacian.shape)
 
 
+def banded(n: int, each_side: int = 5) -> Csr:
+    """The diagonal and so many beside it on each side, normal values."""
+    rng = np.random.default_rng(0)
+    offsets = [k for k in range(-each_side, each_side + 1) if abs(k) < n]
+    band = ss.coo_array(ss.diags_array([rng.normal(size=n - abs(k)) for k in offsets], offsets=offsets))
+    return _csr(band.data, *band.coords, (n, n))
+
+
+def power_law(n: int, per_row: int = 10, exponent: float = 2.2) -> Csr:
+    """A graph whose degrees follow a power law, as links on the web do: few rows and columns have many entries.
+
+    Both ends of an entry are drawn by the degrees of nodes, in an order of their own for rows and columns.
+    """
+    rng = np.random.default_rng(0)
+    degrees = (1.0 + np.arange(n)) ** (-1 / (exponent - 1))
+    rows, columns = (rng.permutation(n)[rng.choice(n, per_row * n, p=degrees / degrees.sum())] for _ in range(2))
+    places = np.unique(rows * np.int64(n) + columns)
+    return _csr(rng.normal(size=len(places)), places // n, places % n, (n, n))
+
+
 def _csr(data: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> Csr:
     matrix = ss.csr_matrix((data, (rows.astype("int32"), columns.astype("int32"))), shape)
     matrix.sum_duplicates()

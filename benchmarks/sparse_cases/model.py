@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
-from contenders import Array, Model
+from contenders import SPARSE_PEERS, Array, Model
 from numpy.typing import NDArray
 
 
@@ -16,13 +16,7 @@ class SparseModel(Model):
     tolerance = 1e-10
     kernels = "kernels_sparse.c"
     plain = "SciPy"
-    pytensor_mode = "FAST_RUN"  # C and SciPy, two to twenty times as fast as Numba
-    peers = ("JAX", "PyTensor", "MKL")
-
-
-def bytes_of(*arrays: Any) -> int:
-    """Of all of them once; a sparse matrix has three."""
-    return sum(sum(map(bytes_of, (x.data, x.indices, x.indptr))) if hasattr(x, "indptr") else x.nbytes for x in arrays)
+    peers = SPARSE_PEERS
 
 
 def aligned(*shape: int) -> NDArray[np.float64]:

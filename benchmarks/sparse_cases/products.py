@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as ss
@@ -12,7 +12,7 @@ from contenders import Contender
 from native import prepared_call
 
 from sparse_cases.matrices import Csr
-from sparse_cases.model import SparseModel, aligned, bytes_of, csr_arrays, normal, workspace
+from sparse_cases.model import SparseModel, aligned, csr_arrays, normal, workspace
 
 
 class DenseProduct(SparseModel):
@@ -23,9 +23,10 @@ class DenseProduct(SparseModel):
         self.k, self.transposed = k, transposed
         self.title = f"{kind} {A.shape[0]}x{A.shape[1]}, {A.nnz} stored: {'Aᵀ' if transposed else 'A'}·{'Xx'[k == 1]}"
         self.title += f", k={k}" if k > 1 else ""
-        x = normal(np.random.default_rng(1), *((m, k) if k > 1 else (m,)))
+        rng, shape = np.random.default_rng(1), (n, k)[: 1 if k == 1 else 2]
+        x = normal(rng, *(m, k)[: len(shape)])
         self.values = {"A": A, "x": x}
-        self.moved = bytes_of(A, x) + n * k * 8
+        self.operations, self.gathered = 2.0 * A.nnz * k, (x if not transposed else normal(rng, *shape), A.indices)
 
     def reference(self) -> list[Any]:
         return self._by_scipy()
@@ -41,6 +42,9 @@ class DenseProduct(SparseModel):
 
     def jax(self, jax: Any) -> Callable[..., Any]:
         return lambda A, x: ((A.T if self.transposed else A) @ x,)
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return lambda A, x: [(A.t() if self.transposed else A) @ x]
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         A = pt.sparse.csr_matrix("A", dtype="float64")
@@ -69,13 +73,14 @@ class DenseProduct(SparseModel):
 
 
 class SparseProduct(SparseModel):
-    """C = A·B of CSR matrices, with B = A in values of its own. JAX pairs every entry with every other: left out."""
+    """C = A·B of CSR matrices, with B = A in values of its own."""
 
-    peers = ("PyTensor", "MKL")
+    without: ClassVar = {"JAX": "its BCOO pairs every entry with every other"}
 
     def __init__(self, kind: str, A: Csr) -> None:
         self.title = f"{kind} {A.shape[0]}x{A.shape[1]}, {A.nnz} stored: A·A, sparse"
         self.values = {"A": A, "B": A.copy()}
+        self.operations = 2.0 * float(np.diff(A.indptr)[A.indices].sum())
 
     def reference(self) -> list[Any]:
         return self._by_scipy()
@@ -87,6 +92,9 @@ class SparseProduct(SparseModel):
 
     def jax(self, jax: Any) -> Callable[..., Any]:
         return lambda A, B: (A @ B,)
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return lambda A, B: [A @ B]
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
         A, B = (pt.sparse.csr_matrix(name, dtype="float64") for name in "AB")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as ss
@@ -18,12 +18,13 @@ from sparse_cases.model import SparseModel, aligned, csr_arrays, normal, workspa
 class Sampled(SparseModel):
     """S = P∘(D·Eᵀ), computed at the stored entries of P."""
 
-    peers = ("JAX", "PyTensor")  # MKL has no such product
+    without: ClassVar = {"MKL": "it has no such product"}
 
     def __init__(self, n: int = 5000, stored: int = 250_000, k: int = 64) -> None:
         self.title = f"SDDMM {n}x{n}, {stored} stored, k={k}"
         rng = np.random.default_rng(3)
         self.values = {"D": normal(rng, n, k), "E": normal(rng, n, k), "P": random(n, n, stored)}
+        self.operations, self.gathered = 2.0 * stored * k, (self.values["E"], self.values["P"].indices)
 
     def reference(self) -> list[Any]:
         return [self._sampled()]
@@ -35,6 +36,14 @@ class Sampled(SparseModel):
     def jax(self, jax: Any) -> Callable[..., Any]:
         def sampled(D: Any, E: Any, P: Any) -> list[Any]:
             return [type(P)((_jax_entries(D, E, P), P.indices), shape=P.shape)]
+
+        return sampled
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        def sampled(D: Any, E: Any, P: Any) -> list[Any]:
+            dots = torch.sparse.sampled_addmm(P, D, E.T, beta=0.0)
+            parts = P.crow_indices(), P.col_indices(), P.values() * dots.values()
+            return [torch.sparse_csr_tensor(*parts, P.shape, check_invariants=False)]
 
         return sampled
 
@@ -59,10 +68,11 @@ class Sampled(SparseModel):
 class SampledGradient(Sampled):
     """loss = ½·Σ S² for S = P∘(D·Eᵀ), and its gradient by D and E."""
 
-    peers = ("JAX", "PyTensor", "MKL")
+    without: ClassVar = {}
 
     def __init__(self, n: int = 5000, stored: int = 250_000, k: int = 64) -> None:
         super().__init__(n, stored, k)
+        self.operations = 6.0 * stored * k
         self.title += ": loss ½·ΣS², gradient by D and E"
 
     def reference(self) -> list[Any]:
@@ -82,6 +92,18 @@ class SampledGradient(Sampled):
         def outputs(D: Any, E: Any, P: Any) -> list[Any]:
             value, gradients = jax.value_and_grad(loss, argnums=(0, 1))(D, E, P)
             return [value, *gradients]
+
+        return outputs
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        """Derivatives of entries in CSR are not known to its tape: they are written out."""
+        sampled = super().torch(torch)
+
+        def outputs(D: Any, E: Any, P: Any) -> list[Any]:
+            (S,) = sampled(D, E, P)
+            parts = P.crow_indices(), P.col_indices(), S.values() * P.values()
+            pull = torch.sparse_csr_tensor(*parts, P.shape, check_invariants=False)
+            return [0.5 * (S.values() ** 2).sum(), pull @ E, pull.t() @ D]
 
         return outputs
 

@@ -40,6 +40,7 @@ class Row:
     bytes: int
     flops: float | None
     is_exact: bool
+    calls_blas: bool
     limits: Limits | None
     other: Timing | None = None
 
@@ -48,10 +49,13 @@ class Row:
         """Of the machine's limit: how much of the time is needed at least."""
         if self.limits is None:
             return None
-        return self.limits.least_seconds(self.bytes, self.flops or 0.0) / self.time.median
+        return self.limits.least_seconds(self.bytes, self.flops or 0.0, self.calls_blas) / self.time.median
 
     def to_json(self) -> dict[str, Any]:
-        limits = self.limits and {"bytes_per_second": self.limits.bandwidth, "flops_per_second": self.limits.flops}
+        limits = self.limits and {
+            "bytes_per_second": self.limits.bandwidth, "flops_per_second": self.limits.flops,
+            "product_flops_per_second": self.limits.products, "gathers_per_second": self.limits.gathers,
+        }  # fmt: skip
         found = {
             "function": self.function, "sizes": dict(self.dims), "threads": self.threads, "seconds": vars(self.time),
             "bytes": self.bytes, "flops": self.flops, "flops_are_all": self.is_exact, "limits": limits,
@@ -87,8 +91,10 @@ def command(
 
     Each function of a model or a library is called on inputs of given sizes, on bound arrays, as in a loop. GB/s counts
     every input and output once, GFLOP/s the operations of the formula that the library carries. The limit is that of
-    the roofline model, by a stream and by multiply-adds that are measured here. Inputs are random: floats from 0.1 to
-    0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is 1 if outputs differ.
+    the roofline model, by a stream and by multiply-adds that are measured here, or by a product of BLAS if that is
+    faster and the function calls it; how fast elements are read at random places is told beside these. Inputs are
+    random: floats from 0.1 to 0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is
+    1 if outputs differ.
     """
     library = _library(subject)
     counts = _threads(threads)
@@ -174,9 +180,12 @@ def _measured(
     first = bound["ours", counts[0]]
     total = bytes_of([*first.inputs.values(), *first.outputs.values()])
     flops, is_exact = flops_of(library, f.spec.name, dims)
+    calls_blas = f.spec.calls_blas or bool(f.spec.lapack)
     return [
-        Row(f.spec.name, dims, count, times["ours", count], total, flops, is_exact, limits.get(count),
-            times.get(("other", count)))
+        Row(
+            f.spec.name, dims, count, times["ours", count], total, flops, is_exact, calls_blas, limits.get(count),
+            times.get(("other", count)),
+        )
         for count in counts
     ]  # fmt: skip
 
@@ -207,7 +216,8 @@ def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:
     show_table([*headers, "compared"] if is_compared else headers, table, wrap=sys.stdout.isatty())
     for count, found in limits.items():
         rates = f"{found.bandwidth / 1e9:.1f} GB/s, {found.flops / 1e9:.1f} GFLOP/s"
-        show(f"limit, {count} thread{'s' * (count > 1)}: {rates}")
+        others = f"{found.products / 1e9:.1f} GFLOP/s in matrix products, {found.gathers / 1e6:.0f} million gathers/s"
+        show(f"limit, {count} thread{'s' * (count > 1)}: {rates}; {others}")
 
 
 def _cells(row: Row) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from command_line import Call
 
 from aotensor_cli.benching.inputs import dims_of, make_inputs, parse_sizes
+from aotensor_cli.benching.limits import Limits
 from aotensor_cli.benching.work import flops_of
 from aotensor_cli.options import Refusal
 from aotensor_runtime import load
@@ -42,7 +44,10 @@ def test_a_row_for_each_size_and_number_of_threads(spawn: Call, library: Path) -
         assert row["bytes"] == 8 * (3 * n + n + 3 + 1 + 3)
         assert row["flops"] > 4 * 3 * n
         assert 0 < row["seconds"]["best"] <= row["seconds"]["low"] <= row["seconds"]["median"] <= row["seconds"]["high"]
-        assert row["limits"]["bytes_per_second"] > 1e8
+        assert row["limits"].keys() == {
+            "bytes_per_second", "flops_per_second", "product_flops_per_second", "gathers_per_second"
+        }  # fmt: skip
+        assert all(1e6 < rate < 1e14 for rate in row["limits"].values())
         assert row["share_of_limit"] > 0
 
 
@@ -60,6 +65,22 @@ def test_a_model_and_its_table(call: Call, small: Path) -> None:
         "of",
         "limit",
     ]
+
+
+def test_what_the_machine_can_do(call: Call, small: Path) -> None:
+    answer = call("bench", small, "--seconds", "0.01", "--threads", "1")
+    assert answer.code == 0, answer.err
+    last = answer.out.splitlines()[-1]
+    assert re.fullmatch(
+        r"limit, 1 thread: [\d.]+ GB/s, [\d.]+ GFLOP/s; [\d.]+ GFLOP/s in matrix products, \d+ million gathers/s", last
+    )
+
+
+def test_the_least_time_is_that_of_the_slower_limit() -> None:
+    limits = Limits(bandwidth=1e9, flops=2e9, products=4e9, gathers=1e8)
+    assert limits.least_seconds(bytes=1e9, flops=0.0, calls_blas=False) == 1.0
+    assert limits.least_seconds(bytes=1e9, flops=8e9, calls_blas=False) == 4.0
+    assert limits.least_seconds(bytes=1e9, flops=8e9, calls_blas=True) == 2.0
 
 
 def test_inputs_that_functions_take(call: Call, tmp_path: Path) -> None:

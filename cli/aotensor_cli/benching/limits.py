@@ -1,4 +1,4 @@
-"""What the machine can do, measured by kernels of our own: bytes from memory, and multiply-adds, per second.
+"""What the machine can do, measured by kernels of our own: bytes, elements from anywhere, and operations per second.
 
 The roofline model: a call takes at least the time for its bytes, and at least that for its operations (Williams,
 Waterman & Patterson 2009).
@@ -19,42 +19,65 @@ from aotensor_cli.benching.clock import timed
 
 _STREAM: Final = 1 << 22
 """Elements of each of the three arrays: 96 MB together, more than caches hold."""
-_RESIDENT: Final = 1 << 17
+_GATHERED: Final = 1 << 20
+"""Places that are read in an array of `_STREAM` elements."""
+RESIDENT: Final = 1 << 17
 """Elements that stay in cache."""
-_DEGREE: Final = 32
-"""Multiply-adds per element of a chain; four chains stand side by side."""
+EDGE: Final = 512
+"""Rows and columns of the matrices that are multiplied."""
+_DEGREE: Final = 16
+"""Multiply-adds per element of a chain."""
+_CHAINS: Final = 8
+"""Of them, side by side: they hide the latency of a multiply-add."""
+CHAIN_FLOPS: Final = 2 * _CHAINS * _DEGREE
+"""Per element."""
+PRODUCT_FLOPS: Final = 2 * EDGE**3
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes per second of a stream through memory, and operations on float64 per second, on so many threads."""
+    """Of float64, on so many threads: bytes per second of a stream through memory, operations per second of
+    multiply-adds and of a matrix product, and elements per second that are read at random places of memory.
+
+    The product is that of BLAS, which has threads of its own and keeps to no number of ours.
+    """
 
     bandwidth: float
     flops: float
+    products: float
+    gathers: float
 
-    def least_seconds(self, bytes: float, flops: float) -> float:
+    def least_seconds(self, bytes: float, flops: float, calls_blas: bool) -> float:
         """What a call of so much work takes at least."""
-        return max(bytes / self.bandwidth, flops / self.flops)
+        return max(bytes / self.bandwidth, flops / (max(self.flops, self.products) if calls_blas else self.flops))
 
 
 def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]:
     """The limits for each number of threads."""
-    stream, chains = _stream(), _chains()
+    stream, chains, product, gather = _stream(), chains_of(), product_of(), gather_of()
+    places = np.random.default_rng(0).integers(0, _STREAM, _GATHERED).astype("int32")
     calls: dict[Any, Any] = {}
     for count in threads:
         x, y = np.ones(_STREAM), np.ones(_STREAM)
-        calls["stream", count] = _bound(stream, count, x=x, y=y)
-        calls["chains", count] = _bound(chains, count, x=np.full(_RESIDENT, 0.5))
-    times = timed(calls, seconds)
+        A = np.full((EDGE, EDGE), 0.5)
+        calls["stream", count] = bound(stream, count, x=x, y=y)
+        calls["chains", count] = bound(chains, count, x=np.full(RESIDENT, 0.5))
+        calls["product", count] = bound(product, count, x=A, y=A.copy())
+        calls["gather", count] = bound(gather, count, x=x, places=places)
+    times = {key: timing.best for key, timing in timed(calls, seconds).items()}
     return {
         count: Limits(
-            24.0 * _STREAM / times["stream", count].best, 8.0 * _DEGREE * _RESIDENT / times["chains", count].best
+            bandwidth=24.0 * _STREAM / times["stream", count],
+            flops=CHAIN_FLOPS * RESIDENT / times["chains", count],
+            products=PRODUCT_FLOPS / times["product", count],
+            gathers=_GATHERED / times["gather", count],
         )
         for count in threads
     }
 
 
-def _bound(f: aot.Function, threads: int, **arrays: Any) -> Any:
+def bound(f: aot.Function, threads: int | None, **arrays: Any) -> Any:
+    """The compiled function on these arrays.   threads: None for as many as calls have"""
     return load_compiled(f).bind(**arrays, num_threads=threads)
 
 
@@ -63,10 +86,26 @@ def _stream() -> aot.Function:
     return aot.function([x, y], 3.0 * x + y, name="stream")
 
 
-def _chains() -> aot.Function:
-    """Four polynomials, side by side to hide the latency of a multiply-add."""
-    x = at.vector("x", shape=("n",))
-    chains = [x + 0.1 * k for k in range(4)]
+def chains_of(dtype: str = "float64") -> aot.Function:
+    """Polynomials of each element, side by side."""
+    x = at.vector("x", dtype=dtype, shape=("n",))
+    chains = [x + np.dtype(dtype).type(0.1 * k) for k in range(_CHAINS)]
     for _ in range(_DEGREE):
-        chains = [chain * x + 0.25 for chain in chains]
-    return aot.function([x], chains[0] + chains[1] + chains[2] + chains[3], name="chains")
+        chains = [chain * x + np.dtype(dtype).type(0.25) for chain in chains]
+    total = chains[0]
+    for chain in chains[1:]:
+        total = total + chain
+    return aot.function([x], total, name="chains")
+
+
+def product_of(dtype: str = "float64") -> aot.Function:
+    """The product of two matrices."""
+    x, y = at.matrix("x", dtype=dtype, shape=("n", "k")), at.matrix("y", dtype=dtype, shape=("k", "m"))
+    return aot.function([x, y], x @ y, name="product")
+
+
+def gather_of(rank: int = 1, integers: str = "int32") -> aot.Function:
+    """The sum of the rows of an array at given places."""
+    x = at.tensor("x", dtype="float64", shape=("n", *("k",) * (rank - 1)))
+    places = at.vector("places", dtype=integers, shape=("m",))
+    return aot.function([x, places], x[places].sum(axis=0), name="gather")

@@ -1,0 +1,105 @@
+"""What the machine takes at least for a row's work, measured beside it on as many cores, by kernels of ours.
+
+stream: every input read once, every output written once, arrays of these sizes. gather: the row's own places, read in
+an array of the row's own size. FMA: its floating point operations as multiply-adds in registers, apart from those in
+products of matrices, which GEMM stands for: those at the speed of a big product by BLAS, if that is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from contenders import Comparison, Contender, Model
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor_cli.benching.limits import (
+    CHAIN_FLOPS,
+    EDGE,
+    PRODUCT_FLOPS,
+    RESIDENT,
+    bound,
+    chains_of,
+    gather_of,
+    product_of,
+)
+from aotensor_cli.benching.work import bytes_of, flops_of
+from aotensor_runtime.manifest import SparseValue
+
+LEAST: Final = 1 << 15
+"""Elements of a stream at least: below, the call itself would be measured. Smaller rows take their part of it."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A call, and how many times as much work the row has."""
+
+    call: Contender
+    factor: float
+
+
+def work_of(c: Comparison) -> dict[str, float]:
+    """Bytes that go in and out, and floating point operations, as far as they are known."""
+    spec, model = c.compiled.spec, c.model
+    known, is_all = flops_of(c.compiled.library, spec.name, _extents(spec, c.bound.inputs))
+    operations = known if known is not None and is_all else max(known or 0.0, model.operations or model.products)
+    return {
+        "read": float(bytes_of(list(c.bound.inputs.values()))),
+        "written": float(bytes_of(list(c.bound.outputs.values()))),
+        "operations": operations,
+    }
+
+
+def _extents(spec: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    """Name of a dim → its extent."""
+    found: dict[Any, int] = {}
+    for value in spec.arguments:
+        x = inputs[value.name]
+        if isinstance(value, SparseValue):
+            pattern, entries = spec.inputs[value.first : value.first + 2]
+            found |= dict(zip((*pattern.shape, *entries.shape), (*x.shape, x.nnz), strict=True))
+        else:
+            found |= dict(zip(value.shape, np.shape(x), strict=True))
+    return {name: n for name, n in found.items() if isinstance(name, str)}
+
+
+def limits_of(model: Model, work: Mapping[str, float]) -> dict[str, Limit]:
+    """The limits that a row has."""
+    dtype = "float32" if any(getattr(x, "dtype", None) == np.float32 for x in model.values.values()) else "float64"
+    read, written = (int(work[name]) // 8 for name in ("read", "written"))
+    scale = max(1.0, LEAST / max(1, read + written))
+    sizes = {"x": max(1, int(read * scale)), "y": max(1, int(written * scale))}
+    limits = {"stream": Limit(bound(_moved(), None, x=np.ones(sizes["x"]), like=np.ones(sizes["y"])), 1 / scale)}
+    rest = max(0.0, work["operations"] - model.products)
+    if work["operations"]:
+        x = np.full(RESIDENT, 0.5, dtype)
+        limits["FMA"] = Limit(bound(chains_of(dtype), None, x=x), rest / (CHAIN_FLOPS * RESIDENT))
+    if model.products:
+        A = np.full((EDGE, EDGE), 0.5, dtype)
+        limits["GEMM"] = Limit(bound(product_of(dtype), None, x=A, y=A.copy()), model.products / PRODUCT_FLOPS)
+    if model.gathered is not None:
+        table, places = model.gathered
+        f = gather_of(table.ndim, str(places.dtype))
+        limits["gather"] = Limit(bound(f, None, x=table, places=places), 1.0)
+    return limits
+
+
+def least_seconds(model: Model, limits: Mapping[str, Limit], times: Mapping[str, float]) -> dict[str, float]:
+    """What the row takes at least by each limit.   times: of the calls
+
+    A product is no slower than multiply-adds let it be: where BLAS is, that is no limit of the machine.
+    """
+    least = {name: limit.factor * times[name] for name, limit in limits.items()}
+    if "GEMM" in least:
+        least["GEMM"] = min(least["GEMM"], times["FMA"] * model.products / (CHAIN_FLOPS * RESIDENT))
+    return least
+
+
+def _moved() -> aot.Function:
+    """Reads an array and writes another."""
+    x, like = at.vector("x", shape=("n",)), at.vector("like", shape=("m",))
+    total = x.sum()
+    return aot.function([x, like], {"total": total, "written": at.zeros((like.shape[0],)) + total}, name="moved")
