@@ -27,12 +27,12 @@ the other. The values of all were compared first. float64, int32 indices.
 
 In brackets: how many times as long as aotensor. MKL (through `sparse_dot_mkl`), SciPy, PyTensor and JAX (BCOO) make new
 outputs at each call and are compared with `lib.f(...)`, which does too, and looks at every index first: nobody else
-checks that a matrix is one. C is called on fixed buffers, with arguments converted beforehand, and compared with
-`bound`, which is checked once; it is compiled by `gcc -O3 -march=native -ffast-math -fopenmp`, with the obvious
-fusions (`benchmarks/kernels_sparse.c`). PyTensor runs with its C backend. *memory* is how long the sum of as many bytes
-takes as must move at least, every array once; in brackets, how many times as long as that `bound` takes. SciPy
-uses one core, the others all that they are given. One core: time that the processor spends on the process; two:
-time on the clock.
+checks that a matrix is one. C is called on fixed buffers, with arguments converted beforehand and a copy of the pattern
+of its own, and compared with `bound`, which is checked once and has such a copy, too; it is compiled by `gcc -O3
+-march=native -ffast-math -fopenmp`, with the obvious fusions (`benchmarks/kernels_sparse.c`). PyTensor runs with its C
+backend. *memory* is how long the sum of as many bytes takes as must move at least, every array once; in brackets, how
+many times as long as that `bound` takes. SciPy uses one core, the others all that they are given. One core: time that
+the processor spends on the process; two: time on the clock.
 
 """
 

@@ -176,8 +176,15 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "short rows under a mask",
         without_pass("row-vectors"),
         of_sparse(lambda A, D, v, E, s, B: A @ v),
-        "loops",
-        has(r"vector\.create_mask"),
+        "nest",
+        has(" rows 8 {"),
+    ),
+    Row(
+        "rows of equal length go entry by entry",
+        replaced(f"{NEST}.row_vectors:_may_be_regular", never),
+        of_sparse(lambda A, D, v, E, s, B: A @ v),
+        "nest",
+        has(" regular {"),
     ),
     Row(
         "long bodies go by vectors",

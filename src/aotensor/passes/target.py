@@ -10,6 +10,7 @@ class Target:
     """Facts of a machine that decide between loops that compute the same. The defaults are those of current x86-64.
 
     has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered addresses.
+    has_slow_gathers: such a read takes as long as one for each lane.
     vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
     jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
     interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
@@ -26,6 +27,7 @@ class Target:
     """
 
     has_masks: bool = True
+    has_slow_gathers: bool = True
     vector_bytes: int = 64
     jam: int = 4
     interleave: int = 4

@@ -31,7 +31,7 @@ from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 _NUMBERS: Final = ("jam", "lanes", "interleave", "rows")
-_FLAGS: Final = ("parallel", "masked", "short", "cores")
+_FLAGS: Final = ("parallel", "masked", "short", "regular", "cores")
 
 
 class LoopOp(IRDLOperation):
@@ -43,6 +43,7 @@ class LoopOp(IRDLOperation):
     masked: the iterations that are left are one vector under a mask, otherwise they go one by one.
     rows: the sums over the entries of so many slices become the lanes of a vector.
     short: few iterations are likely.
+    regular: slices of a vector that have as many entries each go entry by entry.
     cores: they may run on several cores at once.
     """
 
@@ -54,6 +55,7 @@ class LoopOp(IRDLOperation):
     parallel = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
     short = opt_prop_def(UnitAttr)
+    regular = opt_prop_def(UnitAttr)
     cores = opt_prop_def(UnitAttr)
     traits = traits_def(NoTerminator())
 

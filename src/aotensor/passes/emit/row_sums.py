@@ -1,6 +1,7 @@
 """Sums over the entries of several slices at once: a vector for each slice, whose lanes are added in pairs at the end.
 
-for each of the 8 slices: a vector of its sums, under a mask
+if the slices are `regular` and have as many entries each: for each of the 8 slices, entry by entry
+else, for each of them: a vector of its sums, under a mask
   p = indptr[i]:  v = data[p …]·x[indices[p …]]
   while (p += 8) < indptr[i + 1]: v += …                             (rare)
 y[i …] = lanes of the 8 vectors, added in pairs:
@@ -35,13 +36,69 @@ def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequen
     first, indptr = Scalar(frame.value(loop.slice), "index"), tree.memory.buffer(loop.indptr)
     ends = [b.position(indptr, b.add(first, b.index(r)) if r else first) for r in range(count + 1)]
     kind = VectorType(f64, [count])
-    rows = [_row(tree, loop, frame, sums, pair, kind) for pair in pairwise(ends)]
-    for x, vectors in zip(sums, zip(*rows, strict=True), strict=True):
+
+    def by_vectors() -> list[Scalar]:
+        rows = [_row(tree, loop, frame, sums, pair, kind) for pair in pairwise(ends)]
+        return [Scalar(_add_lanes(b, list(vectors), count), "raw") for vectors in zip(*rows, strict=True)]
+
+    def one_by_one() -> list[Scalar]:
+        slices = [b.add(first, b.index(r)) if r else first for r in range(count)]
+        rows = [_entries(tree, loop, frame, sums, at, pair) for at, pair in zip(slices, pairwise(ends), strict=True)]
+        return [_vector_of(b, numbers, kind) for numbers in zip(*rows, strict=True)]
+
+    if loop.regular is None:
+        totals = by_vectors()
+    else:
+        totals = b.branch(_have_equal_lengths(b, indptr, first, count), one_by_one, by_vectors)
+    for x, total in zip(sums, totals, strict=True):
         holder = frame.holder(x)
         start = holder.registers[x]
         assert start is not None
-        begin, total = b.emit(vector.BroadcastOp(start, kind), "raw").ssa, _add_lanes(b, list(vectors), count)
-        holder.registers[x] = b.emit(arith.AddfOp(begin, total, NO_FAST_MATH), "raw").ssa
+        begin = b.emit(vector.BroadcastOp(start, kind), "raw").ssa
+        holder.registers[x] = b.emit(arith.AddfOp(begin, total.ssa, NO_FAST_MATH), "raw").ssa
+
+
+def _have_equal_lengths(b: LoopBuilder, indptr: SSAValue, first: Scalar, count: int) -> Scalar:
+    """Have so many slices as many entries each?"""
+    starts, ends = (b.load_vector(indptr, [at], count, None).ssa for at in (first, b.add(first, b.index(1))))
+    lengths = b.emit(arith.SubiOp(ends, starts), "raw").ssa
+    assert isinstance(lengths.type, VectorType)
+    element = lengths.type.element_type
+    one = b.emit(vector.ExtractOp(lengths, [0], element), "raw").ssa
+    equal = b.emit(vector.BroadcastOp(one, lengths.type), "raw").ssa
+    differences = b.emit(arith.XOrIOp(lengths, equal), "raw").ssa
+    properties: dict[str, Attribute] = {"kind": vector.CombiningKindAttr(vector.CombiningKindFlag.OR)}
+    found = b.emit(
+        vector.ReductionOp.create(operands=[differences], result_types=[element], properties=properties), "raw"
+    )
+    return b.emit(arith.CmpiOp(found.ssa, b.zero(element).ssa, "eq"), "bool")
+
+
+def _entries(
+    tree: TreeEmitter,
+    loop: EntriesOp,
+    frame: Frame,
+    sums: Sequence[SSAValue],
+    slice: Scalar,
+    ends: tuple[Scalar, Scalar],
+) -> list[Scalar]:
+    """The sums of one slice, entry by entry."""
+
+    def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        inner = Frame(frame, {loop.slice: slice.ssa, loop.counter: p.ssa})
+        inner.registers.update((x, value.ssa) for x, value in zip(sums, carried, strict=True))
+        tree.emit(loop.body.block.ops, [inner])
+        return [Scalar(inner.registers[x], "raw") for x in sums]  # type: ignore[arg-type]
+
+    return tree.b.loop(*ends, [tree.b.zero(f64)] * len(sums), step, is_vectorisable=False, is_unrolled=False)
+
+
+def _vector_of(b: LoopBuilder, numbers: Sequence[Scalar], kind: VectorType[Attribute]) -> Scalar:
+    """The vector that has these numbers in its lanes."""
+    made = b.zero_vector(kind)
+    for lane, x in enumerate(numbers):
+        made = b.emit(vector.InsertOp(x.ssa, made, [lane]), "raw").ssa
+    return Scalar(made, "raw")
 
 
 def _row(

@@ -1,7 +1,7 @@
 """Take sums over the entries of several slices at once, one slice for each lane of a vector.
 
     nest.for %i in %n {                                     nest.for %i in %n rows 8 {
-      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr {
+      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr regular {
         nest.do(%a = %data[%p], …) -> (%s = %y[]) … }   →       … }
       …                                                       …
 
@@ -9,6 +9,10 @@ Rows of sparse matrices are short. One by one, each would pay for a test whether
 a step under an empty mask reads nothing, and three rounds of shuffles give eight sums at once. What is read is 0 where
 the mask is off, and so must be what is added: terms are made of entries by ·, + and − only. What stands beside the sums
 runs on vectors of slices.
+
+Where the rows of a vector have as many entries each, a processor foretells where each of them ends, and reads elements
+here and there as fast one by one as by a gather, if its gathers are slow: such rows are `regular`, and go that way. All
+is decided by the lengths of the eight rows.
 """
 
 from __future__ import annotations
@@ -41,28 +45,39 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
     rows = target.lanes(64)
     for function in functions_of(module):
         for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
-            if loop.is_whole and _fits(loop, rows):
-                applied("the sums of {} are taken for {} rows at a time, one in each lane", loop, rows)
+            entries = _sums(loop, rows) if loop.step is None else None
+            if entries is not None:
+                regular = _may_be_regular(target)
+                what = "; rows of equal length go entry by entry" if regular else ""
+                applied("the sums of {} are taken for {} rows at a time, one in each lane" + what, loop, rows)
                 loop.schedule(rows=rows)
+                entries.schedule(regular=regular)
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
                 missed("{} goes row by row: it is more than sums of products in float64", loop)
 
 
-def _fits(loop: ForOp, rows: int) -> bool:
-    """Does a loop over slices have one loop inside, over entries, that only takes sums, and plain arithmetic beside?"""
+def _may_be_regular(target: Target) -> bool:
+    """Are rows whose ends are foretold read as fast entry by entry?"""
+    return target.has_slow_gathers
+
+
+def _sums(loop: ForOp, rows: int) -> EntriesOp | None:
+    """The one loop in a loop over slices, over entries, if it only takes sums, with plain arithmetic beside it."""
     extent, held = known_extent(loop), list(loop.body.block.ops)
     entries = [op for op in held if isinstance(op, LoopOp)]
     if (extent is not None and extent < rows) or len(entries) != 1:
-        return False
+        return None
     (inner,) = entries
     if not isinstance(inner, EntriesOp) or inner.slice is not loop.counter:
-        return False
+        return None
     beside = [op for op in held if isinstance(op, DoOp)]
     registers = [op for op in held if isinstance(op, ValueOp) and is_register(op.result)]
+    positions = [op for op in held if isinstance(op, (arith.AddiOp, arith.SubiOp))]
     size = sum(len(list(op.body.block.ops)) for op in beside)
-    if len(beside) + len(registers) + 1 != len(held) or size > LARGEST_BODY:
-        return False
-    return all(_is_plain(op, loop) for op in beside) and _Terms(inner, loop).are_zero_outside()
+    if len(beside) + len(registers) + len(positions) + 1 != len(held) or size > LARGEST_BODY:
+        return None
+    fits = all(_is_plain(op, loop) for op in beside) and _Terms(inner, loop).are_zero_outside()
+    return inner if fits else None
 
 
 def _is_plain(statement: DoOp, loop: ForOp) -> bool:
