@@ -35,7 +35,7 @@ from optimisation_programs import (
     two_products,
 )
 from optimisations_of_graphs import GRAPH_ROWS
-from switches import Row, has, lacks, never, nothing, replaced, without_pass
+from switches import Row, has, lacks, never, nothing, one, replaced, without_pass
 
 import aotensor as aot
 import aotensor.sparse as sp
@@ -180,11 +180,11 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(" rows 8 {"),
     ),
     Row(
-        "rows of equal length go entry by entry",
-        replaced(f"{NEST}.row_vectors:_may_be_regular", never),
+        "short rows go entry by entry, or by terms that are made before",
+        replaced(f"{NEST}.row_vectors:_most_terms", one),
         of_sparse(lambda A, D, v, E, s, B: A @ v),
         "nest",
-        has(" regular {"),
+        has(" terms 1024 "),
     ),
     Row(
         "long bodies go by vectors",

@@ -24,6 +24,7 @@ class Target:
     most_chunks: of a loop.
     fewest_iterations: of a loop that is cut into chunks.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
+    row_terms: terms of sums over the entries of a vector of rows that are kept in memory before they are added.
     """
 
     has_masks: bool = True
@@ -43,6 +44,7 @@ class Target:
     fewest_iterations: int = 16
     chunk_group: int = 64
     row_group: int = 8
+    row_terms: int = 1024
 
     def lanes(self, bits: int) -> int:
         """Elements of a vector."""

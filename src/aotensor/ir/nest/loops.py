@@ -30,8 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-_NUMBERS: Final = ("jam", "lanes", "interleave", "rows")
-_FLAGS: Final = ("parallel", "masked", "short", "regular", "cores")
+_NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms")
+_FLAGS: Final = ("parallel", "masked", "short", "cores")
 
 
 class LoopOp(IRDLOperation):
@@ -42,8 +42,9 @@ class LoopOp(IRDLOperation):
     lanes: so many iterations are one vector. interleave: so many vectors advance together.
     masked: the iterations that are left are one vector under a mask, otherwise they go one by one.
     rows: the sums over the entries of so many slices become the lanes of a vector.
+    terms: slices of a vector that have no more entries than that in all go entry by entry, if they have as many each,
+        or all their terms are made before these are added.
     short: few iterations are likely.
-    regular: slices of a vector that have as many entries each go entry by entry.
     cores: they may run on several cores at once.
     """
 
@@ -52,10 +53,10 @@ class LoopOp(IRDLOperation):
     lanes = opt_prop_def(IntegerAttr[I64])
     interleave = opt_prop_def(IntegerAttr[I64])
     rows = opt_prop_def(IntegerAttr[I64])
+    terms = opt_prop_def(IntegerAttr[I64])
     parallel = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
     short = opt_prop_def(UnitAttr)
-    regular = opt_prop_def(UnitAttr)
     cores = opt_prop_def(UnitAttr)
     traits = traits_def(NoTerminator())
 

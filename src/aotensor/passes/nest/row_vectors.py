@@ -1,7 +1,7 @@
 """Take sums over the entries of several slices at once, one slice for each lane of a vector.
 
     nest.for %i in %n {                                     nest.for %i in %n rows 8 {
-      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr regular {
+      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr terms 1024 {
         nest.do(%a = %data[%p], …) -> (%s = %y[]) … }   →       … }
       …                                                       …
 
@@ -10,9 +10,9 @@ a step under an empty mask reads nothing, and three rounds of shuffles give eigh
 the mask is off, and so must be what is added: terms are made of entries by ·, + and − only. What stands beside the sums
 runs on vectors of slices.
 
-Where the rows of a vector have as many entries each, a processor foretells where each of them ends, and reads elements
-here and there as fast one by one as by a gather, if its gathers are slow: such rows are `regular`, and go that way. All
-is decided by the lengths of the eight rows.
+Where gathers are slow, short rows do without those that are not full (`emit/row_sums.py` has the ways): rows of equal
+length go entry by entry, as a processor foretells where each of them ends, and of others all terms are made before they
+are added, as if the rows were one. All is decided by the lengths of the eight.
 """
 
 from __future__ import annotations
@@ -47,18 +47,20 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
         for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
             entries = _sums(loop, rows) if loop.step is None else None
             if entries is not None:
-                regular = _may_be_regular(target)
-                what = "; rows of equal length go entry by entry" if regular else ""
-                applied("the sums of {} are taken for {} rows at a time, one in each lane" + what, loop, rows)
+                applied("the sums of {} are taken for {} rows at a time, one in each lane" + _how(target), loop, rows)
                 loop.schedule(rows=rows)
-                entries.schedule(regular=regular)
+                entries.schedule(terms=_most_terms(target))
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
                 missed("{} goes row by row: it is more than sums of products in float64", loop)
 
 
-def _may_be_regular(target: Target) -> bool:
-    """Are rows whose ends are foretold read as fast entry by entry?"""
-    return target.has_slow_gathers
+def _how(target: Target) -> str:
+    return "; short ones entry by entry, or by terms that are all made before" if target.has_slow_gathers else ""
+
+
+def _most_terms(target: Target) -> int:
+    """How many terms may wait in memory until all are there; 1 for none."""
+    return target.row_terms if target.has_slow_gathers else 1
 
 
 def _sums(loop: ForOp, rows: int) -> EntriesOp | None:
