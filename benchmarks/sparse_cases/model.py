@@ -39,5 +39,5 @@ def workspace(elements: int, dtype: str = "float64") -> NDArray[Any]:
 
 
 def csr_arrays(matrix: Any) -> tuple[Array, Array, Array]:
-    """(data, indices, indptr), as kernels take them."""
-    return matrix.data, matrix.indices, matrix.indptr
+    """(data, indices, indptr), as kernels take them: with a pattern of their own, as what is bound has."""
+    return matrix.data, matrix.indices.copy(), matrix.indptr.copy()

@@ -112,14 +112,14 @@ class SparseProduct(SparseModel):
         A, B = self.values.values()
         n, m = A.shape[0], B.shape[1]
         indptr, marks, result = np.empty(n + 1, "int32"), workspace(m, "int32"), ss.csr_matrix((n, m))
-        pattern = A.indices, A.indptr, B.indices, B.indptr
+        matrices = csr_arrays(A) + csr_arrays(B)
+        pattern = matrices[1:3] + matrices[4:]
         count = prepared_call(kernels.count_products, n, m, *pattern, indptr, marks)
 
         def call() -> None:
             count()
             data, indices = np.empty(indptr[-1]), np.empty(indptr[-1], "int32")
-            arrays = csr_arrays(A) + csr_arrays(B) + (data, indices, indptr, marks)
-            prepared_call(kernels.fill_products, n, m, *arrays)()
+            prepared_call(kernels.fill_products, n, m, *matrices, data, indices, indptr, marks)()
             result.data, result.indices, result.indptr = data, indices, indptr
 
         return call, [result]

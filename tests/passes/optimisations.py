@@ -36,7 +36,7 @@ from optimisation_programs import (
     two_products,
 )
 from optimisations_of_graphs import GRAPH_ROWS
-from switches import Row, has, lacks, never, nothing, replaced, without_pass
+from switches import Row, has, lacks, never, nothing, one, replaced, without_pass
 
 import aotensor as aot
 import aotensor.sparse as sp
@@ -184,8 +184,15 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "short rows under a mask",
         without_pass("row-vectors"),
         of_sparse(lambda A, D, v, E, s, B: A @ v),
-        "loops",
-        has(r"vector\.create_mask"),
+        "nest",
+        has(" rows 8 {"),
+    ),
+    Row(
+        "short rows go entry by entry, or by terms that are made before",
+        replaced(f"{NEST}.row_vectors:_most_terms", one),
+        of_sparse(lambda A, D, v, E, s, B: A @ v),
+        "nest",
+        has(" terms 1024 "),
     ),
     Row(
         "long bodies go by vectors",

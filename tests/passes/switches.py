@@ -113,6 +113,11 @@ def never(*_: object, **__: object) -> bool:
     return False
 
 
+def one(*_: object, **__: object) -> int:
+    """In place of a number of things that are done together."""
+    return 1
+
+
 def nothing(*_: object, **__: object) -> None:
     """In place of what would do something."""
 

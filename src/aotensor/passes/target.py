@@ -10,6 +10,7 @@ class Target:
     """Facts of a machine that decide between loops that compute the same. The defaults are those of current x86-64.
 
     has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered addresses.
+    has_slow_gathers: such a read takes as long as one for each lane.
     vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
     jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
     interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
@@ -29,9 +30,11 @@ class Target:
     blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
     largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
+    row_terms: terms of sums over the entries of a vector of rows that are kept in memory before they are added.
     """
 
     has_masks: bool = True
+    has_slow_gathers: bool = True
     vector_bytes: int = 64
     jam: int = 4
     interleave: int = 4
@@ -50,9 +53,10 @@ class Target:
     product_side: int = 12288
     direct_work: int = 1 << 21
     blas_work: int = 1 << 33
-    largest_generated: int = 16
+    largest_generated: int = 12
     chunk_group: int = 64
     row_group: int = 8
+    row_terms: int = 1024
 
     def lanes(self, bits: int) -> int:
         """Elements of a vector."""

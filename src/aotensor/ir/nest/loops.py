@@ -30,7 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-_NUMBERS: Final = ("jam", "lanes", "interleave", "rows")
+_NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms")
 _FLAGS: Final = ("parallel", "masked", "short", "cores")
 
 
@@ -42,6 +42,8 @@ class LoopOp(IRDLOperation):
     lanes: so many iterations are one vector. interleave: so many vectors advance together.
     masked: the iterations that are left are one vector under a mask, otherwise they go one by one.
     rows: the sums over the entries of so many slices become the lanes of a vector.
+    terms: slices of a vector that have no more entries than that in all go entry by entry, if they have as many each,
+        or all their terms are made before these are added.
     short: few iterations are likely.
     cores: they may run on several cores at once.
     """
@@ -51,6 +53,7 @@ class LoopOp(IRDLOperation):
     lanes = opt_prop_def(IntegerAttr[I64])
     interleave = opt_prop_def(IntegerAttr[I64])
     rows = opt_prop_def(IntegerAttr[I64])
+    terms = opt_prop_def(IntegerAttr[I64])
     parallel = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
     short = opt_prop_def(UnitAttr)

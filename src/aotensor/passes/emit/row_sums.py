@@ -1,24 +1,35 @@
-"""Sums over the entries of several slices at once: a vector for each slice, whose lanes are added in pairs at the end.
+"""Sums over the entries of several slices at once, one in each lane of a vector. There are three ways to take them.
 
-for each of the 8 slices: a vector of its sums, under a mask
+no more than `terms` entries, as many in each slice: slice by slice and entry by entry
+
+no more than `terms` entries: all terms first, as of one slice; then a vector for each
+  for p = indptr[i] … indptr[i + 8] by 8:  t[p …] = data[p …]·x[indices[p …]]
+  v = t[indptr[i] …] + t[indptr[i] + 8 …]                                   under masks
+  while (p += 8) < indptr[i + 1]: v += …                                    (rare)
+
+else, for each slice: a vector of its sums, under a mask
   p = indptr[i]:  v = data[p …]·x[indices[p …]]
-  while (p += 8) < indptr[i + 1]: v += …                             (rare)
-y[i …] = lanes of the 8 vectors, added in pairs:
+  while (p += 8) < indptr[i + 1]: v += …                                    (rare)
+
+At the end the lanes of the vectors are added in pairs: y[i …] = …
 
 a0 a1 a2 a3     a0+a1 b0+b1 a2+a3 b2+b3     a b
 b0 b1 b2 b3  →                           →           (here for two slices of four lanes)
+
+No branch in the second way depends on the length of a single slice, so nothing is foretold wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
+from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import EntriesOp
 from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar
@@ -28,44 +39,157 @@ from aotensor.passes.emit.frame import Frame, Lanes
 if TYPE_CHECKING:
     from aotensor.passes.emit.tree import TreeEmitter
 
+_VECTORS: Final = 2
+"""Of terms of a slice that are added up in any case."""
+
 
 def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequence[SSAValue], count: int) -> None:
     """The loops over the entries of `count` slices; the registers `sums` hold a vector of their sums afterwards."""
-    b = tree.b
-    first, indptr = Scalar(frame.value(loop.slice), "index"), tree.memory.buffer(loop.indptr)
-    ends = [b.position(indptr, b.add(first, b.index(r)) if r else first) for r in range(count + 1)]
-    kind = VectorType(f64, [count])
-    rows = [_row(tree, loop, frame, sums, pair, kind) for pair in pairwise(ends)]
-    for x, vectors in zip(sums, zip(*rows, strict=True), strict=True):
+    b, rows = tree.b, _RowSums(tree, loop, frame, sums, count)
+    for x, total in zip(sums, rows.totals(), strict=True):
         holder = frame.holder(x)
         start = holder.registers[x]
         assert start is not None
-        begin, total = b.emit(vector.BroadcastOp(start, kind), "raw").ssa, _add_lanes(b, list(vectors), count)
-        holder.registers[x] = b.emit(arith.AddfOp(begin, total, NO_FAST_MATH), "raw").ssa
+        begin = b.emit(vector.BroadcastOp(start, rows.kind), "raw").ssa
+        holder.registers[x] = b.emit(arith.AddfOp(begin, total.ssa, NO_FAST_MATH), "raw").ssa
 
 
-def _row(
-    tree: TreeEmitter,
-    loop: EntriesOp,
-    frame: Frame,
-    sums: Sequence[SSAValue],
-    ends: tuple[Scalar, Scalar],
-    kind: VectorType[Attribute],
-) -> list[SSAValue]:
-    """A vector for each sum of one slice, whose lanes are still to be added."""
-    b, (low, high) = tree.b, ends
-    (count,) = kind.get_shape()
+class _RowSums:
+    """The sums of `count` slices.   ends: where each one begins, and where the last one ends"""
 
-    def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        mask = b.emit(vector.CreateMaskOp([b.sub(high, p).ssa], VectorType(i1, [count])), "raw").ssa
-        inner = frame.inside({loop.counter: p.ssa}, Lanes(loop.counter, count, mask))
-        inner.registers.update((x, value.ssa) for x, value in zip(sums, carried, strict=True))
-        tree.emit(loop.body.block.ops, [inner])
-        return [Scalar(inner.registers[x], "raw") for x in sums]  # type: ignore[arg-type]
+    def __init__(self, tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequence[SSAValue], count: int) -> None:
+        self.tree, self.loop, self.frame, self.sums, self.count = tree, loop, frame, sums, count
+        self.b = b = tree.b
+        self.first, self.indptr = Scalar(frame.value(loop.slice), "index"), tree.memory.buffer(loop.indptr)
+        self.slices = [b.add(self.first, b.index(r)) if r else self.first for r in range(count)]
+        last = b.add(self.first, b.index(count))
+        self.ends = [b.position(self.indptr, at) for at in (*self.slices, last)]
+        self.kind: VectorType[Attribute] = VectorType(f64, [count])
+        self.nothing = [Scalar(b.zero_vector(self.kind), "raw")] * len(sums)
 
-    begun = step(low, [Scalar(b.zero_vector(kind), "raw")] * len(sums))
-    found = b.loop(b.iadd(low, count), high, begun, step, count, is_vectorisable=False, is_unrolled=False)
-    return [x.ssa for x in found]
+    def totals(self) -> list[Scalar]:
+        """A vector of the sums of all slices, for each sum."""
+        b, most = self.b, self.loop.number("terms")
+        if most == 1:
+            return self._by_slices()
+        entries = b.sub(self.ends[-1], self.ends[0])
+
+        def few() -> list[Scalar]:
+            return b.branch(self._have_equal_lengths(), self._one_by_one, lambda: self._terms_first(entries, most))
+
+        return b.branch(b.compare("le", entries, b.index(most)), few, self._by_slices)
+
+    def _have_equal_lengths(self) -> Scalar:
+        """Have all slices as many entries each?"""
+        b = self.b
+        starts, ends = (b.load_vector(self.indptr, [at], self.count, None).ssa for at in self.slices[:2])
+        lengths = b.emit(arith.SubiOp(ends, starts), "raw").ssa
+        assert isinstance(lengths.type, VectorType)
+        element = lengths.type.element_type
+        one = b.emit(vector.ExtractOp(lengths, [0], element), "raw").ssa
+        equal = b.emit(vector.BroadcastOp(one, lengths.type), "raw").ssa
+        differences = b.emit(arith.XOrIOp(lengths, equal), "raw").ssa
+        properties: dict[str, Attribute] = {"kind": vector.CombiningKindAttr(vector.CombiningKindFlag.OR)}
+        found = vector.ReductionOp.create(operands=[differences], result_types=[element], properties=properties)
+        return b.emit(arith.CmpiOp(b.emit(found, "raw").ssa, b.zero(element).ssa, "eq"), "bool")
+
+    # --- the three ways ----------------------------------------------------------------------------------------------
+
+    def _one_by_one(self) -> list[Scalar]:
+        """Entry by entry."""
+
+        def of(slice: Scalar, ends: tuple[Scalar, Scalar]) -> list[Scalar]:
+            def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
+                inner = Frame(self.frame, {self.loop.slice: slice.ssa, self.loop.counter: p.ssa})
+                return self._body(inner, carried)
+
+            start = [self.b.zero(f64)] * len(self.sums)
+            return self.b.loop(*ends, start, step, is_vectorisable=False, is_unrolled=False)
+
+        rows = [of(slice, ends) for slice, ends in zip(self.slices, pairwise(self.ends), strict=True)]
+        return [self._vector_of(numbers) for numbers in zip(*rows, strict=True)]
+
+    def _by_slices(self) -> list[Scalar]:
+        """A vector of entries of one slice at a time."""
+
+        def of(low: Scalar, high: Scalar) -> list[Scalar]:
+            def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
+                return self._entries(p, carried, self._mask(self.b.sub(high, p)))
+
+            return self._rest(self.b.iadd(low, self.count), high, step(low, self.nothing), step)
+
+        return self._added([of(low, high) for low, high in pairwise(self.ends)])
+
+    def _terms_first(self, entries: Scalar, most: int) -> list[Scalar]:
+        """All terms, a vector of entries at a time, in memory of their own; then the slices of that memory."""
+        b, low, high = self.b, self.ends[0], self.ends[-1]
+        terms = [b.allocate(f64, [most + self.count]) for _ in self.sums]
+
+        def make(p: Scalar, mask: SSAValue | None) -> None:
+            for buffer, x in zip(terms, self._entries(p, self.nothing, mask), strict=True):
+                b.store_vector(x.ssa, buffer, [b.sub(p, low)], None)
+
+        def whole(p: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            make(p, None)
+            return ()
+
+        vectors = b.imul(b.ifloordiv(entries, self.count), self.count)
+        b.loop(low, b.iadd(low, vectors), (), whole, self.count, is_vectorisable=False, is_unrolled=False)
+        rest = b.index(b.iadd(low, vectors))
+        make(rest, self._mask(b.sub(high, rest)))
+
+        def of(start: Scalar, end: Scalar) -> list[Scalar]:
+            def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
+                mask, at = self._mask(b.sub(end, p)), b.sub(p, low)
+                found = (b.load_vector(buffer, [at], self.count, mask).ssa for buffer in terms)
+                added = (arith.AddfOp(old.ssa, x, NO_FAST_MATH) for old, x in zip(carried, found, strict=True))
+                return [b.emit(op, "raw") for op in added]
+
+            total = self.nothing
+            for k in range(_VECTORS):
+                total = step(b.index(b.iadd(start, k * self.count)), total)
+            return self._rest(b.iadd(start, _VECTORS * self.count), end, total, step)
+
+        return self._added([of(start, end) for start, end in pairwise(self.ends)])
+
+    # --- parts of them -----------------------------------------------------------------------------------------------
+
+    def _body(self, inner: Frame, carried: Sequence[Scalar]) -> list[Scalar]:
+        """The statements of the loop, which add to what is carried."""
+        inner.registers.update((x, value.ssa) for x, value in zip(self.sums, carried, strict=True))
+        self.tree.emit(self.loop.body.block.ops, [inner])
+        return [Scalar(inner.registers[x], "raw") for x in self.sums]  # type: ignore[arg-type]
+
+    def _entries(self, p: Scalar, carried: Sequence[Scalar], mask: SSAValue | None) -> list[Scalar]:
+        """Vectors of sums, and the terms of the entries from p on."""
+        counter = self.loop.counter
+        return self._body(self.frame.inside({counter: p.ssa}, Lanes(counter, self.count, mask)), carried)
+
+    def _rest(
+        self,
+        start: Extent,
+        end: Scalar,
+        begun: Sequence[Scalar],
+        step: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """What few slices have: entries behind their first vectors."""
+        return self.b.loop(start, end, begun, step, self.count, is_vectorisable=False, is_unrolled=False)
+
+    def _mask(self, n: Scalar) -> SSAValue:
+        """The first n lanes."""
+        return self.b.emit(vector.CreateMaskOp([n.ssa], VectorType(i1, [self.count])), "raw").ssa
+
+    def _added(self, rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+        """For each sum the vectors of all slices as one vector of numbers."""
+        found = (_add_lanes(self.b, [x.ssa for x in vectors], self.count) for vectors in zip(*rows, strict=True))
+        return [Scalar(x, "raw") for x in found]
+
+    def _vector_of(self, numbers: Sequence[Scalar]) -> Scalar:
+        """The vector that has these numbers in its lanes."""
+        made = self.b.zero_vector(self.kind)
+        for lane, x in enumerate(numbers):
+            made = self.b.emit(vector.InsertOp(x.ssa, made, [lane]), "raw").ssa
+        return Scalar(made, "raw")
 
 
 def _add_lanes(b: LoopBuilder, rows: list[SSAValue], n: int) -> SSAValue:

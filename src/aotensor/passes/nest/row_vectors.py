@@ -1,7 +1,7 @@
 """Take sums over the entries of several slices at once, one slice for each lane of a vector.
 
     nest.for %i in %n {                                     nest.for %i in %n rows 8 {
-      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr {
+      nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr terms 1024 {
         nest.do(%a = %data[%p], …) -> (%s = %y[]) … }   →       … }
       …                                                       …
 
@@ -9,6 +9,10 @@ Rows of sparse matrices are short. One by one, each would pay for a test whether
 a step under an empty mask reads nothing, and three rounds of shuffles give eight sums at once. What is read is 0 where
 the mask is off, and so must be what is added: terms are made of entries by ·, + and − only. What stands beside the sums
 runs on vectors of slices.
+
+Where gathers are slow, short rows do without those that are not full (`emit/row_sums.py` has the ways): rows of equal
+length go entry by entry, as a processor foretells where each of them ends, and of others all terms are made before they
+are added, as if the rows were one. All is decided by the lengths of the eight.
 """
 
 from __future__ import annotations
@@ -41,28 +45,41 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
     rows = target.lanes(64)
     for function in functions_of(module):
         for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
-            if loop.is_whole and _fits(loop, rows):
-                applied("the sums of {} are taken for {} rows at a time, one in each lane", loop, rows)
+            entries = _sums(loop, rows) if loop.step is None else None
+            if entries is not None:
+                applied("the sums of {} are taken for {} rows at a time, one in each lane" + _how(target), loop, rows)
                 loop.schedule(rows=rows)
+                entries.schedule(terms=_most_terms(target))
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
                 missed("{} goes row by row: it is more than sums of products in float64", loop)
 
 
-def _fits(loop: ForOp, rows: int) -> bool:
-    """Does a loop over slices have one loop inside, over entries, that only takes sums, and plain arithmetic beside?"""
+def _how(target: Target) -> str:
+    return "; short ones entry by entry, or by terms that are all made before" if target.has_slow_gathers else ""
+
+
+def _most_terms(target: Target) -> int:
+    """How many terms may wait in memory until all are there; 1 for none."""
+    return target.row_terms if target.has_slow_gathers else 1
+
+
+def _sums(loop: ForOp, rows: int) -> EntriesOp | None:
+    """The one loop in a loop over slices, over entries, if it only takes sums, with plain arithmetic beside it."""
     extent, held = known_extent(loop), list(loop.body.block.ops)
     entries = [op for op in held if isinstance(op, LoopOp)]
     if (extent is not None and extent < rows) or len(entries) != 1:
-        return False
+        return None
     (inner,) = entries
     if not isinstance(inner, EntriesOp) or inner.slice is not loop.counter:
-        return False
+        return None
     beside = [op for op in held if isinstance(op, DoOp)]
     registers = [op for op in held if isinstance(op, ValueOp) and is_register(op.result)]
+    positions = [op for op in held if isinstance(op, (arith.AddiOp, arith.SubiOp))]
     size = sum(len(list(op.body.block.ops)) for op in beside)
-    if len(beside) + len(registers) + 1 != len(held) or size > LARGEST_BODY:
-        return False
-    return all(_is_plain(op, loop) for op in beside) and _Terms(inner, loop).are_zero_outside()
+    if len(beside) + len(registers) + len(positions) + 1 != len(held) or size > LARGEST_BODY:
+        return None
+    fits = all(_is_plain(op, loop) for op in beside) and _Terms(inner, loop).are_zero_outside()
+    return inner if fits else None
 
 
 def _is_plain(statement: DoOp, loop: ForOp) -> bool:
