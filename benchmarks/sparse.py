@@ -23,9 +23,9 @@ In brackets: how many times as long as aotensor. MKL (through `sparse_dot_mkl`),
 make new outputs at each call and are compared with `lib.f(...)`, which does too, and looks at every index first: nobody
 else checks that a matrix is one. C is called on fixed buffers, with arguments converted beforehand and a copy of the
 pattern of its own, and compared with `bound`, which is checked once and has such a copy, too; it is compiled by
-`gcc -O3 -march=native -ffast-math -fopenmp`, with the obvious fusions (`benchmarks/kernels_sparse.c`). CasADi's generated
-code is compiled and compared so, too. SciPy uses one core, the others all that they are given. One core: time that the
-processor spends on the process; two: time on the clock.
+`gcc -O3 -march=native -ffast-math -fopenmp`, with the obvious fusions (`benchmarks/kernels_sparse.c`). CasADi's
+generated code is compiled and compared so, too. SciPy uses one core, the others all that they are given. One core: time
+that the processor spends on the process; two: time on the clock.
 
 """
 
