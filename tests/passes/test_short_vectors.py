@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from switches import OPTIONS
+from xdsl.utils.exceptions import VerifyException
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.recipe import stage_text
+from aotensor.ir.context import parse_module
+from aotensor.ir.nest.verify import verify_nests
 
 EXTENTS = (4, 5, 7, 8, 9, 10, 15, 16, 17, 23, 31, 32)
 PROGRAMS: dict[str, Callable[[Any, Any], list[Any]]] = {
@@ -69,3 +72,37 @@ def test_checking_builds_look_at_one_element_at_a_time(tmp_path: Path) -> None:
     X, W = np.arange(30.0).reshape(3, 10), np.ones((9, 10))
     np.testing.assert_allclose(library.f(X, W)[0], (X[:, None, :] - W) ** 2)
     assert "lanes" not in stage_text([program("elementwise", 10)], "nest", replace(OPTIONS, check=True))
+
+
+PARTS = """
+func.func @f(%x: tensor<6xf64>) -> tensor<6xf64> attributes {{dims = [[""]], results = ["out0"]}} {{
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c6 = arith.constant 6 : index
+  %a = nest.value : tensor<6xf64>
+  nest.for %i in %c6 {{
+    nest.do(%v = %x[%i] : tensor<6xf64>) -> (%o = %a[%i] : tensor<6xf64>) {{
+      %e = math.exp %v : f64
+      nest.yield %e : f64
+    }}
+  }}
+  %b = nest.value over %a : tensor<6xf64> : tensor<6xf64>
+  nest.for %i in %c4 {{
+    nest.do(%v = %a[%i] : tensor<6xf64>) -> (%o = %b[%i] : tensor<6xf64>) {{
+      nest.yield %v : f64
+    }}
+  }}
+  nest.for %i = %{start} to %c6 {{
+    nest.do(%v = %a[%i] : tensor<6xf64>) -> (%o = %b[%i] : tensor<6xf64>) {{
+      nest.yield %v : f64
+    }}
+  }}
+  func.return %b : tensor<6xf64>
+}}
+"""
+
+
+def test_parts_of_a_loop_may_write_over_what_they_read() -> None:
+    verify_nests(parse_module(PARTS.format(start="c4"), "parts.mlir"))
+    with pytest.raises(VerifyException, match="overwritten before it is read for the last time"):
+        verify_nests(parse_module(PARTS.format(start="c2"), "parts.mlir"))

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
-from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
@@ -103,9 +103,21 @@ class _Verification:
             if not access.is_write or self.order[access.op] > last:
                 continue
             same = [a for a in self.accesses[old] if a.op is access.op]
-            later = [a for a in self.accesses[old] if self.order[a.op] > self.order[access.op]]
+            behind = [a for a in self.accesses[old] if self.order[a.op] > self.order[access.op]]
+            later = [a for a in behind if not _are_apart(access, a)]
             if later or any(a.subscripts != access.subscripts for a in same):
                 raise _broken(old, access.op, "is overwritten before it is read for the last time")
+
+
+def _are_apart(one: _Access, other: _Access) -> bool:
+    """Do two accesses go over different iterations along an axis, in loops one of which begins where the other ends?"""
+    for axis, (i, j) in enumerate(zip(one.subscripts or (), other.subscripts or (), strict=False)):
+        loops = [x.block.parent_op() for x in (i, j) if isinstance(x, BlockArgument)]
+        match loops:
+            case [ForOp() as before, ForOp() as behind] if before.upper is behind.lower:
+                if _has_same_axes(one.view, other.view, axis):
+                    return True
+    return False
 
 
 def _is_loop(op: Operation) -> bool:

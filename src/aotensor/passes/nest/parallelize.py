@@ -61,7 +61,7 @@ _NOTHING: Final[Mapping[type[Operation], float]] = {
 }  # fmt: skip
 """What changes nothing, by the operation that combines; of comparisons of integers it depends on their width."""
 _ORDERS: Final = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
-_BY_ROWS: Final = ("product_rows", "product_values", "product_left")  # patterns that are written row by row
+_BY_ROWS: Final = ("product_rows", "product_values", "product_left")  # kinds of `aot.pattern` that write row by row
 CHUNKS: Final = "chunks"
 """Attribute of the operation that counts the chunks of a loop."""
 CHUNK_SIZE: Final = "chunk_size"
@@ -83,11 +83,10 @@ def parallelize(module: ModuleOp, target: Target) -> None:
 
 def _goes_by_lines(op: Operation) -> bool:
     """Does an operation work on lines, or on rows of a matrix, each by itself?"""
-    if isinstance(op, PatternOp):
-        return op.kind.data in _BY_ROWS
-    least = 3 if MATRICES in op.attributes else 2
-    is_meant = least == 3 or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
-    return is_meant and isinstance(kind := op.operands[0].type, TensorType) and kind.get_num_dims() >= least
+    has_lines = MATRICES in op.attributes or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
+    kind = op.operands[0].type if has_lines else None
+    is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
+    return is_deep or (isinstance(op, PatternOp) and op.kind.data in _BY_ROWS)
 
 
 def _cut(loop: ForOp, target: Target) -> None:
