@@ -8,19 +8,19 @@
 // What is large or may be, and what is no Cholesky or LU factorisation, stays with LAPACK.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT: nest.matrices
-func.func @small(%a: tensor<?x3x3xf64>, %b: tensor<4x16x16xf32>, %c: tensor<1x6x6xf64>, %p: tensor<1x6xi32>) -> (tensor<?x3x3xf64>, tensor<4x16x16xf32>, tensor<1x6x6xf64>) attributes {dims = [["n", "", ""], ["", "", ""], ["", "", ""], ["", ""]], results = ["out0", "out1", "out2"]} {
+func.func @small(%a: tensor<?x3x3xf64>, %b: tensor<4x12x12xf32>, %c: tensor<1x6x6xf64>, %p: tensor<1x6xi32>) -> (tensor<?x3x3xf64>, tensor<4x12x12xf32>, tensor<1x6x6xf64>) attributes {dims = [["n", "", ""], ["", "", ""], ["", "", ""], ["", ""]], results = ["out0", "out1", "out2"]} {
   %axis = arith.constant 0 : index
   %n = tensor.dim %a, %axis : tensor<?x3x3xf64>
   %l, %e = aot.lapack "cholesky" %a[%n] {options = {nan_on_failure = true}} : tensor<?x3x3xf64> -> tensor<?x3x3xf64>
-  %u, %q, %f = aot.lapack "lu" %b[] {options = {}} : tensor<4x16x16xf32> -> tensor<4x16x16xf32>, tensor<4x16xi32>
+  %u, %q, %f = aot.lapack "lu" %b[] {options = {}} : tensor<4x12x12xf32> -> tensor<4x12x12xf32>, tensor<4x12xi32>
   %i, %g = aot.lapack "lu_inverse" %c, %p[] {options = {}} : tensor<1x6x6xf64>, tensor<1x6xi32> -> tensor<1x6x6xf64>
-  func.return %l, %u, %i : tensor<?x3x3xf64>, tensor<4x16x16xf32>, tensor<1x6x6xf64>
+  func.return %l, %u, %i : tensor<?x3x3xf64>, tensor<4x12x12xf32>, tensor<1x6x6xf64>
 }
-func.func @others(%a: tensor<?x?xf64>, %b: tensor<4x17x17xf32>, %c: tensor<3x3xf64>) -> (tensor<?x?xf64>, tensor<4x17x17xf32>, tensor<3xf64>) attributes {dims = [["n", "n"], ["", "", ""], ["", ""]], results = ["out0", "out1", "out2"]} {
+func.func @others(%a: tensor<?x?xf64>, %b: tensor<4x13x13xf32>, %c: tensor<3x3xf64>) -> (tensor<?x?xf64>, tensor<4x13x13xf32>, tensor<3xf64>) attributes {dims = [["n", "n"], ["", "", ""], ["", ""]], results = ["out0", "out1", "out2"]} {
   %axis = arith.constant 0 : index
   %n = tensor.dim %a, %axis : tensor<?x?xf64>
   %l, %e = aot.lapack "cholesky" %a[%n, %n] {options = {nan_on_failure = true}} : tensor<?x?xf64> -> tensor<?x?xf64>
-  %m, %f = aot.lapack "cholesky" %b[] {options = {nan_on_failure = true}} : tensor<4x17x17xf32> -> tensor<4x17x17xf32>
+  %m, %f = aot.lapack "cholesky" %b[] {options = {nan_on_failure = true}} : tensor<4x13x13xf32> -> tensor<4x13x13xf32>
   %w, %g = aot.lapack "eigvalsh" %c[] {options = {is_lower = true}} : tensor<3x3xf64> -> tensor<3xf64>
-  func.return %l, %m, %w : tensor<?x?xf64>, tensor<4x17x17xf32>, tensor<3xf64>
+  func.return %l, %m, %w : tensor<?x?xf64>, tensor<4x13x13xf32>, tensor<3xf64>
 }
