@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from aotensor_cli.reading.library import is_library, naming, read_library, split
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
 from aotensor_runtime import Library, LibraryFunction
-from aotensor_runtime.threads import MOST
+from aotensor_runtime.threads import MOST, default_threads
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def _chosen(library: Library, subject: str) -> list[LibraryFunction]:
 
 def _threads(text: str | None) -> list[int]:
     if text is None:
-        return sorted({1, len(os.sched_getaffinity(0))})
+        return sorted({1, default_threads()})
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and 1 <= int(part[:10]) <= MOST for part in parts):
         raise Refusal(f"--threads {text!r:.100} is not understood", f"write numbers from 1 to {MOST}, such as 1,2")

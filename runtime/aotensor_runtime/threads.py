@@ -6,11 +6,17 @@ import operator
 import os
 from typing import Final, SupportsIndex
 
+from aotensor_runtime.abi import MAX_THREADS
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 
 VARIABLE: Final = "AOTENSOR_NUM_THREADS"
 MOST: Final = 1024
 """The largest number that is no mistake."""
+_SHARES: Final = (
+    ("/sys/fs/cgroup/cpu.max",),
+    ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+)
+"""Files with a container's quota and period in microseconds: cgroup v2, v1."""
 
 
 def checked_threads(function: str, value: object) -> int:
@@ -23,6 +29,32 @@ def checked_threads(function: str, value: object) -> int:
             f"{function}: num_threads is {str(count)[:30]}", hint=f"give 1 to {MOST}, or None for the default"
         )
     return count
+
+
+def default_threads() -> int:
+    """How many threads a library uses if nothing else is said: AOTENSOR_NUM_THREADS, else the processors that the
+    process may use by its affinity and its container; as many as a loop uses at most.
+
+    Raises: ArgumentValueError for a wrong value of the variable.
+    """
+    check_environment()
+    wanted = os.environ.get(VARIABLE)
+    if wanted is not None:
+        return min(int(wanted), MAX_THREADS)
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1  # threads are those of Linux
+    for paths in _SHARES:
+        words = [word for path in paths for word in _words(path)]
+        if len(words) == 2 and all(word.isdecimal() and int(word) > 0 for word in words):
+            count = min(count, -(-int(words[0]) // int(words[1])))
+    return max(min(count, MAX_THREADS), 1)
+
+
+def _words(path: str) -> list[str]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read(100).split()
+    except (OSError, UnicodeDecodeError):
+        return []
 
 
 def check_environment() -> None:
