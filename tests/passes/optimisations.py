@@ -224,6 +224,14 @@ NEST_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
+        "a long line is sorted in chunks, which several cores merge",
+        without_pass("parallelize"),
+        of_vector(at.sort),
+        "loops",
+        has(r"scf\.parallel", 3),
+        cores=True,
+    ),
+    Row(
         "chunks are functions that threads call",
         without_pass("outline-chunks"),
         chain,

@@ -24,13 +24,13 @@ from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
+from aotensor.passes.emit.lower_sort import lower_sort
 from aotensor.passes.emit.lower_window import (
     lower_cumulate,
     lower_insert,
     lower_nonzero,
     lower_recur,
     lower_scatter,
-    lower_sort,
 )
 from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
 from aotensor.passes.emit.tree import TreeEmitter

@@ -1,8 +1,8 @@
-"""Loops of the operations that are no linalg.generic: windows of a tensor, scatters, masks, running sums, sorting."""
+"""Loops of the operations that are no linalg.generic: windows of a tensor, scatters, masks, running sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from xdsl.dialects import tensor
@@ -17,17 +17,16 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.on_cores import each_element, each_line
 from aotensor.passes.target import Target
 
-_STEP: Final = 8  # work of a step along a line, in the unit of `nest.work`
-LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
+STEP: Final = 8
+"""The work of a step along a line, in the unit of `nest.work`."""
 
 
 def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, target: Target) -> None:
@@ -149,7 +148,7 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Tar
 
         b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)
 
-    each_line(b, op, target, others, b.imul(shape[axis], _STEP), lambda: run)
+    each_line(b, op, target, others, b.imul(shape[axis], STEP), lambda: run)
 
 
 def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -> None:
@@ -170,98 +169,7 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -
 
         b.loop(0, shape[axis], [b.constant(0, dtype)], step)
 
-    each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], b.imul(shape[axis], _STEP), lambda: run)
-
-
-def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> None:
-    """Bottom-up merge sort of each line along the axis, stable, nan last.   O(n log n) moves, two lines of scratch."""
-    axis = op.axis.value.data
-    shape = buffers.shape(op.source)
-    length = shape[axis]
-    source, values, permutation = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
-    assert isinstance(op.source.type, TensorType)
-    kind = op.source.type.element_type
-    dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
-
-    def sort_line(where: list[Scalar], scratch: tuple[SSAValue, SSAValue]) -> None:
-        def at(k: Extent) -> list[Extent]:
-            return [*where[:axis], k, *where[axis:]]
-
-        def start(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            b.store(b.fetch(source, at(k), dtype), values, at(k))
-            b.store(b.cast(k, "int64"), permutation, at(k))
-            return ()
-
-        b.loop(0, length, (), start)
-        line = _Line(b, at, values, permutation, dtype)
-        b.loop(0, LARGEST_SORT, (), lambda p, _: _merge_pass(b, line, scratch, length, p), is_vectorisable=False)
-
-    def begin() -> Callable[[list[Scalar]], None]:
-        scratch = b.allocate(kind, [length]), b.allocate(i64, [length])
-        return lambda where: sort_line(where, scratch)
-
-    work = b.imul(length, _STEP * LARGEST_SORT // 2)
-    each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], work, begin)
-
-
-class _Line:
-    """One line of the two results of a sort."""
-
-    def __init__(self, b: LoopBuilder, at: object, values: SSAValue, permutation: SSAValue, dtype: str) -> None:
-        self.b, self.at, self.values, self.permutation, self.dtype = b, at, values, permutation, dtype
-
-    def value(self, k: Extent) -> Scalar:
-        return self.b.fetch(self.values, self.at(k), self.dtype)  # type: ignore[operator]
-
-    def position(self, k: Extent) -> Scalar:
-        return self.b.fetch(self.permutation, self.at(k), "int64")  # type: ignore[operator]
-
-
-def _merge_pass(
-    b: LoopBuilder, line: _Line, scratch: tuple[SSAValue, SSAValue], length: Extent, number: Scalar
-) -> Sequence[Scalar]:
-    """Merge neighbouring runs of 2^number elements into runs twice as long."""
-    width = b.shift_left(b.index(1), number)
-    n = b.index(length)
-
-    def merge_all() -> Sequence[Scalar]:
-        def element(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            left, right = carried
-            double = b.add(width, width)
-            base = b.mul(b.div(k, double), double)
-            is_start = b.compare("eq", k, base)
-            left = b.select(is_start, base, left)
-            right = b.select(is_start, b.minimum(b.add(base, width), n), right)
-            middle, end = b.minimum(b.add(base, width), n), b.minimum(b.add(base, double), n)
-            last = b.sub(n, b.index(1))
-            a, c = line.value(b.minimum(left, last)), line.value(b.minimum(right, last))
-            has_left, has_right = b.compare("lt", left, middle), b.compare("lt", right, end)
-            take_left = b.and_(has_left, b.or_(b.not_(has_right), b.not_(_less(b, c, a))))
-            chosen = b.select(take_left, left, right)
-            b.store(b.select(take_left, a, c), scratch[0], [k])
-            b.store(line.position(chosen), scratch[1], [k])
-            one = b.index(1)
-            return [b.select(take_left, b.add(left, one), left), b.select(take_left, right, b.add(right, one))]
-
-        def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            b.store(b.fetch(scratch[0], [k], line.dtype), line.values, line.at(k))  # type: ignore[operator]
-            b.store(b.fetch(scratch[1], [k], "int64"), line.permutation, line.at(k))  # type: ignore[operator]
-            return ()
-
-        zero = b.index(0)
-        b.loop(0, n, [zero, zero], element, is_vectorisable=False)
-        b.loop(0, n, (), back)
-        return ()
-
-    b.branch(b.compare("lt", width, n), merge_all, lambda: ())
-    return ()
-
-
-def _less(b: LoopBuilder, x: Scalar, y: Scalar) -> Scalar:
-    """x < y in an order where nan is larger than every number."""
-    if x.dtype in ("float32", "float64"):
-        return b.or_(b.compare("lt", x, y), b.and_(b.is_nan(y), b.not_(b.is_nan(x))))
-    return b.compare("lt", x, y)
+    each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], b.imul(shape[axis], STEP), lambda: run)
 
 
 def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:

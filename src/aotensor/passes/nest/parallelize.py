@@ -78,15 +78,15 @@ def parallelize(module: ModuleOp, target: Target) -> None:
                     _cut(op, target)
                 elif _goes_by_lines(op):
                     op.attributes[ON_CORES] = UnitAttr()
-                    applied("several cores may take the lines, or rows, of {}", op)
+                    applied("several cores may take the lines, rows or parts of {}", op)
 
 
 def _goes_by_lines(op: Operation) -> bool:
-    """Does an operation work on lines, or on rows of a matrix, each by itself?"""
+    """Does an operation work on lines, or on rows of a matrix, each by itself? A sort does on parts of one line."""
     has_lines = MATRICES in op.attributes or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
     kind = op.operands[0].type if has_lines else None
     is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
-    return is_deep or (isinstance(op, PatternOp) and op.kind.data in _BY_ROWS)
+    return is_deep or isinstance(op, SortOp) or (isinstance(op, PatternOp) and op.kind.data in _BY_ROWS)
 
 
 def _cut(loop: ForOp, target: Target) -> None:
