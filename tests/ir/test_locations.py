@@ -61,8 +61,7 @@ def test_no_pass_loses_a_location(make: Callable[[], Program]) -> None:
         assert lost(module) == [], step.name
 
 
-# No program with an scf.while: xDSL prints its location in front of the regions, where it does not read it.
-@pytest.mark.parametrize("name", ["logistic", "two_layers", "running_sum", "sparse_products", "one_of_two"])
+@pytest.mark.parametrize("name", ["logistic", "two_layers", "running_sum", "sparse_products", "one_of_two", "sorting"])
 def test_texts_with_locations_are_read_back(name: str) -> None:
     module, _ = build([CORPUS[name]()])
     for recipe in (TENSOR_RECIPE, NEST_RECIPE, LOOP_RECIPE):
@@ -75,7 +74,7 @@ def test_texts_with_locations_are_read_back(name: str) -> None:
 
 
 @pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is missing: Debian has it in mlir-22-tools")
-@pytest.mark.parametrize("name", ["logistic", "running_sum", "sparse_products"])
+@pytest.mark.parametrize("name", ["logistic", "running_sum", "sparse_products", "sorting"])
 def test_mlir_opt_reads_locations(name: str) -> None:
     module, _ = build([CORPUS[name]()])
     PassRunner().run(module, (*TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE))

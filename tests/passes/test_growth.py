@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from xdsl.ir import SSAValue
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.driver.recipe import Options, lower
+from aotensor.driver.recipe import Options, lower, stage_text
 from aotensor.ir.nest.ops import DoOp
+from aotensor.passes.windows.read_windows import _Windows
 
 
 def _kept(count: int) -> aot.Function:
@@ -36,3 +38,22 @@ def test_a_statement_is_not_rewritten_for_each_value_that_it_reads(monkeypatch: 
         text = lower([_kept(size)], Options(), texts=("nest",)).texts["nest"]
         assert text.count("nest.value[") >= size
     assert counts[1] < 5 * counts[0]
+
+
+def test_sizes_of_windows_of_windows_are_estimated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each window is clipped by the one before, whose extent it names twice: there are 2 to the power of 40 paths."""
+    counts: list[int] = []
+    compute = _Windows._compute
+
+    def counted(self: _Windows, n: SSAValue) -> int:
+        counts[-1] += 1
+        return compute(self, n)
+
+    monkeypatch.setattr(_Windows, "_compute", counted)
+    for size in (10, 40):
+        x = y = at.dvector("x")
+        for _ in range(size):
+            y = y[1:] * 0.5 + y[:-1]
+        counts.append(0)
+        stage_text([aot.function([x], aot.grad((y * y).sum(), x), name="f")], "tensor-opt", Options())
+    assert 0 < counts[1] < 5 * counts[0]

@@ -53,6 +53,13 @@ class _Printer(Printer):
         known = list(values)
         self.print_string("".join(x if isinstance(x, str) else self._name(known[x]) for x in template))
 
+    def print_operation_type(self, op: Operation) -> None:
+        """The location of an operation with regions stands behind these, where it is read."""
+        if op.regions and Operation.print is not type(op).print:
+            self.print_function_type(op.operand_types, op.result_types)
+        else:
+            super().print_operation_type(op)
+
     def print_attribute(self, attribute: Attribute) -> None:
         if type(attribute) not in _LONG:
             super().print_attribute(attribute)

@@ -84,9 +84,9 @@ def _share_exponentials(module: ModuleOp) -> None:
     beside = {(op.parent, _read(op.arguments[0])) for op, name in named if name.startswith("softplus.")}
     for op, name in named:
         if name.startswith("sigmoid.") and (op.parent, _read(op.arguments[0])) in beside:
+            applied("softplus and sigmoid of {} share one exponential", op)
             symbol = f"{_PREFIX}sigmoid_shared.{name.removeprefix('sigmoid.')}"
             Rewriter.replace_op(op, func.CallOp(symbol, op.arguments, [op.results[0].type]))
-            applied("softplus and sigmoid of {} share one exponential", op)
 
 
 def _read(x: SSAValue) -> object:

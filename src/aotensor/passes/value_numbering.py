@@ -31,7 +31,8 @@ _LIKE_NUMBERS = (tensor.DimOp, tensor.ExtractOp, tensor.EmptyOp, tensor.SplatOp,
 def value_numbering(module: ModuleOp) -> None:
     """Do so in every function."""
     for function in functions_of(module):
-        _number(function.body.block)
+        if sum(map(_is_shared, function.body.block.ops)) > 1:
+            _number(function.body.block)
 
 
 def _number(block: Block) -> None:
@@ -43,11 +44,16 @@ def _number(block: Block) -> None:
         first = known.setdefault(_key(op, same), op)
         if first is op:
             continue
-        if isinstance(op, linalg.GenericOp) and op.inputs:
+        if _is_shared(op):
             applied("{} is what {} is, and is not computed again", op, first, size=op.results)
             Rewriter.replace_op(op, [], first.results)
         else:
             same.update(zip(op.results, first.results, strict=True))
+
+
+def _is_shared(op: Operation) -> bool:
+    """Is it a loop over something, and no fill?"""
+    return isinstance(op, linalg.GenericOp) and bool(op.inputs)
 
 
 def _key(op: Operation, same: Mapping[SSAValue, SSAValue]) -> Key:

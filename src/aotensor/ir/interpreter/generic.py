@@ -61,7 +61,7 @@ def gather(x: Array, indices: Sequence[Array], shape: Sequence[int]) -> Array:
 
 
 def gather_if(condition: Array, x: Array, *rest: Array, shape: Sequence[int]) -> Array:
-    """x[indices] where the condition holds, the last of `rest` elsewhere; indices count there no more than elements do.
+    """x[indices] where the condition holds, elsewhere the last of `rest`, whatever the indices are there.
 
     Raises: InternalError for an index outside of x where the condition holds.
     """

@@ -251,6 +251,7 @@ class TreeEmitter:
 
     def _read_if(self, op: ExtractIfOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
         """An element where a condition holds."""
+        assert frame.lanes is None, "a read under a condition has no vectors"
         buffer = self.memory.buffer(op.tensor)
         condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
         (found,) = self.b.branch(

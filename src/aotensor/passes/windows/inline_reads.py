@@ -100,6 +100,8 @@ def _is_once_in_each(read: Read) -> bool:
 
 def _counter(x: SSAValue, generic: linalg.GenericOp) -> int | None:
     """The dim whose counter an index is, but for something that is the same in all iterations."""
+    if not generic.is_ancestor(x.owner):
+        return None
     match x.owner:
         case linalg.IndexOp():
             return int(x.owner.dim.value.data)

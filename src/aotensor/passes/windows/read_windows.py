@@ -12,7 +12,7 @@ window is small, or holds what has to be in memory anyway.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from xdsl.builder import Builder
@@ -34,6 +34,9 @@ from aotensor.passes.windows.inline_reads import can_be_inlined
 
 _TYPICAL: Final = 1 << 12
 """What an extent is taken to be where it is not known."""
+_PROBED: Final[Mapping[type[Operation], Callable[..., int]]] = {
+    arith.AddiOp: int.__add__, arith.SubiOp: int.__sub__, arith.MaxSIOp: max, arith.MinSIOp: min,
+}  # fmt: skip
 _LARGE: Final = 0.5
 """Part of a tensor from which on a window is large."""
 
@@ -65,6 +68,7 @@ class _Windows:
         assert first is not None
         self.top = Builder(InsertPoint.before(first))
         self.known: dict[ExtentKey, SSAValue] = {}
+        self.probed: dict[SSAValue, int] = {}
 
     def visit(self, op: tensor.InsertSliceOp) -> None:
         """Replace an insertion, or leave it."""
@@ -88,8 +92,27 @@ class _Windows:
         sizes = zip(self.extents.shape(op.source), self.extents.shape(op.dest), strict=True)
         for inner, outer in sizes:
             if inner != outer:
-                part *= _probe(inner) / max(_probe(outer), 1)
+                part *= self._probe(inner) / max(self._probe(outer), 1)
         return part
+
+    def _probe(self, n: ExtentKey) -> int:
+        """An extent, for dims of typical sizes; 0 for one that depends on values."""
+        if not isinstance(n, SSAValue):
+            return n if isinstance(n, int) else _TYPICAL
+        if n not in self.probed:
+            self.probed[n] = self._compute(n)
+        return self.probed[n]
+
+    def _compute(self, n: SSAValue) -> int:
+        match n.owner:
+            case arith.ConstantOp(value=IntegerAttr() as literal):
+                return int(literal.value.data)
+            case tensor.DimOp():
+                return _TYPICAL
+            case arith.AddiOp() | arith.SubiOp() | arith.MaxSIOp() | arith.MinSIOp() as op:
+                return _PROBED[type(op)](*map(self._probe, op.operands))
+            case _:
+                return 0
 
     # --- the generic ---------------------------------------------------------------------------------------------
 
@@ -188,25 +211,3 @@ def _dies(x: SSAValue) -> bool:
 def _is_computed_there(op: tensor.InsertSliceOp) -> bool:
     """Can what a window holds be computed where it is put, and needs no memory?"""
     return _fill_of(op.source) is not None or (op.source.has_one_use() and can_be_inlined(op.source))
-
-
-def _probe(n: ExtentKey) -> int:
-    """An extent, for dims of typical sizes."""
-    if isinstance(n, int):
-        return n
-    op = n.owner if isinstance(n, SSAValue) else None
-    match op:
-        case arith.ConstantOp(value=IntegerAttr() as literal):
-            return int(literal.value.data)
-        case arith.AddiOp():
-            return _probe(op.lhs) + _probe(op.rhs)
-        case arith.SubiOp():
-            return _probe(op.lhs) - _probe(op.rhs)
-        case arith.MaxSIOp():
-            return max(_probe(op.lhs), _probe(op.rhs))
-        case arith.MinSIOp():
-            return min(_probe(op.lhs), _probe(op.rhs))
-        case tensor.DimOp() | None:
-            return _TYPICAL
-        case _:  # that depends on values
-            return 0

@@ -126,6 +126,8 @@ def _moved(x: SSAValue, loop: ForOp) -> tuple[tuple[SSAValue, ...], tuple[SSAVal
     """What is added to the counter of a loop in an index, and what is subtracted."""
     if x is loop.counter:
         return (), ()
+    if _is_fixed(x, loop):
+        return None
     op = x.owner
     if isinstance(op, arith.SubiOp) and _is_fixed(op.rhs, loop):
         found = _moved(op.lhs, loop)
