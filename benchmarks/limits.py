@@ -2,7 +2,7 @@
 
 stream: every input read once, every output written once, arrays of these sizes. gather: the row's own places, read in
 an array of the row's own size. FMA: its floating point operations as multiply-adds in registers, apart from those in
-products of matrices, which GEMM stands for: those at the speed of a big product by BLAS, if that is faster.
+products of matrices, which GEMM stands for: those at the speed of a product of 512 rows, if that is faster.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def limits_of(model: Model, work: Mapping[str, float]) -> dict[str, Limit]:
 def least_seconds(model: Model, limits: Mapping[str, Limit], times: Mapping[str, float]) -> dict[str, float]:
     """What the row takes at least by each limit.   times: of the calls
 
-    A product is no slower than multiply-adds let it be: where BLAS is, that is no limit of the machine.
+    A product is no slower than multiply-adds let it be: where a kernel is, that is no limit of the machine.
     """
     least = {name: limit.factor * times[name] for name, limit in limits.items()}
     if "GEMM" in least:

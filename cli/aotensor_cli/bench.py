@@ -39,7 +39,7 @@ class Row:
     bytes: int
     flops: float | None
     is_exact: bool
-    calls_blas: bool
+    has_products: bool
     limits: Limits | None
     other: Timing | None = None
 
@@ -48,7 +48,7 @@ class Row:
         """Of the machine's limit: how much of the time is needed at least."""
         if self.limits is None:
             return None
-        return self.limits.least_seconds(self.bytes, self.flops or 0.0, self.calls_blas) / self.time.median
+        return self.limits.least_seconds(self.bytes, self.flops or 0.0, self.has_products) / self.time.median
 
     def to_json(self) -> dict[str, Any]:
         limits = self.limits and {
@@ -90,8 +90,8 @@ def command(
 
     Each function of a model or a library is called on inputs of given sizes, on bound arrays, as in a loop. GB/s counts
     every input and output once, GFLOP/s the operations of the formula that the library carries. The limit is that of
-    the roofline model, by a stream and by multiply-adds that are measured here, or by a product of BLAS if that is
-    faster and the function calls it; how fast elements are read at random places is told beside these. Inputs are
+    the roofline model, by a stream and by multiply-adds that are measured here, or by a matrix product if that is
+    faster and the function has one; how fast elements are read at random places is told beside these. Inputs are
     random: floats from 0.1 to 0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is
     1 if outputs differ.
     """
@@ -179,10 +179,10 @@ def _measured(
     first = bound["ours", counts[0]]
     total = bytes_of([*first.inputs.values(), *first.outputs.values()])
     flops, is_exact = flops_of(library, f.spec.name, dims)
-    calls_blas = f.spec.calls_blas or bool(f.spec.lapack)
+    has_products = f.spec.calls_blas or bool(f.spec.lapack)
     return [
         Row(
-            f.spec.name, dims, count, times["ours", count], total, flops, is_exact, calls_blas, limits.get(count),
+            f.spec.name, dims, count, times["ours", count], total, flops, is_exact, has_products, limits.get(count),
             times.get(("other", count)),
         )
         for count in counts

@@ -78,9 +78,9 @@ def test_what_the_machine_can_do(call: Call, small: Path) -> None:
 
 def test_the_least_time_is_that_of_the_slower_limit() -> None:
     limits = Limits(bandwidth=1e9, flops=2e9, products=4e9, gathers=1e8)
-    assert limits.least_seconds(bytes=1e9, flops=0.0, calls_blas=False) == 1.0
-    assert limits.least_seconds(bytes=1e9, flops=8e9, calls_blas=False) == 4.0
-    assert limits.least_seconds(bytes=1e9, flops=8e9, calls_blas=True) == 2.0
+    assert limits.least_seconds(bytes=1e9, flops=0.0, has_products=False) == 1.0
+    assert limits.least_seconds(bytes=1e9, flops=8e9, has_products=False) == 4.0
+    assert limits.least_seconds(bytes=1e9, flops=8e9, has_products=True) == 2.0
 
 
 def test_inputs_that_functions_take(call: Call, tmp_path: Path) -> None:

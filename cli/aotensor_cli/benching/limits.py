@@ -39,7 +39,7 @@ class Limits:
     """Of float64, on so many threads: bytes per second of a stream through memory, operations per second of
     multiply-adds and of a matrix product, and elements per second that are read at random places of memory.
 
-    The product is that of BLAS, which has threads of its own and keeps to no number of ours.
+    The product is one of `EDGE` rows, by our own kernel; BLAS takes over at larger ones.
     """
 
     bandwidth: float
@@ -47,9 +47,9 @@ class Limits:
     products: float
     gathers: float
 
-    def least_seconds(self, bytes: float, flops: float, calls_blas: bool) -> float:
+    def least_seconds(self, bytes: float, flops: float, has_products: bool) -> float:
         """What a call of so much work takes at least."""
-        return max(bytes / self.bandwidth, flops / (max(self.flops, self.products) if calls_blas else self.flops))
+        return max(bytes / self.bandwidth, flops / (max(self.flops, self.products) if has_products else self.flops))
 
 
 def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]:
