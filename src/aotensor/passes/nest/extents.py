@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, StringAttr, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
@@ -125,6 +127,31 @@ class Extents:
         assert isinstance(x.type, TensorType)
         dynamic = iter(sizes)
         return tuple(next(dynamic) if n == DYNAMIC_INDEX else n for n in x.type.get_shape())
+
+
+class ExtentValues:
+    """The one value that stands for an extent: numbers, and dims of arguments, stand at the top of the function."""
+
+    def __init__(self, function: func.FuncOp, extents: Extents) -> None:
+        self.block, self.extents = function.body.block, extents
+        first = self.block.first_op
+        assert first is not None
+        self._top = Builder(InsertPoint.before(first))
+        self._known: dict[ExtentKey, SSAValue] = {}
+
+    def of(self, key: ExtentKey) -> SSAValue:
+        """The value of an extent."""
+        key = self.extents.key(key)
+        if isinstance(key, SSAValue):
+            return key
+        if key not in self._known:
+            if isinstance(key, int):
+                op: Operation = arith.ConstantOp(IntegerAttr(key, IndexType()))
+            else:
+                number, axis = key
+                op = tensor.DimOp(self.block.args[number], self.of(axis))
+            self._known[key] = self._top.insert(op).results[0]
+        return self._known[key]
 
 
 def _dim_name(names: object, number: int, axis: int) -> str:

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import AnyFloat, IndexType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
@@ -30,7 +29,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.contraction import is_library_product, matrix_product
-from aotensor.passes.nest.extents import ExtentKey, Extents
+from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.remarks import applied, is_heard, missed
 
 LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
@@ -50,10 +49,7 @@ class _Lowering:
         self.block = function.body.block
         self.extents = Extents(function)
         self.pinned = _pin_rounding(function, self.extents)
-        self.known: dict[ExtentKey, SSAValue] = {}
-        first = self.block.first_op
-        assert first is not None
-        self.top = Builder(InsertPoint.before(first))
+        self.index = ExtentValues(function, self.extents).of
 
     def run(self) -> None:
         for op in list(self.block.ops):
@@ -72,22 +68,6 @@ class _Lowering:
         for op in reversed(list(self.block.ops)):
             if isinstance(op, tensor.EmptyOp | tensor.SplatOp):
                 self._declare(op)
-
-    # --- extents -------------------------------------------------------------------------------------------------
-
-    def index(self, key: ExtentKey) -> SSAValue:
-        """The one value that stands for an extent, at the top of the function unless it is computed."""
-        key = self.extents.key(key)
-        if isinstance(key, SSAValue):
-            return key
-        if key not in self.known:
-            if isinstance(key, int):
-                op: Operation = arith.ConstantOp(IntegerAttr(key, IndexType()))
-            else:
-                number, axis = key
-                op = tensor.DimOp(self.block.args[number], self.index(axis))
-            self.known[key] = self.top.insert(op).results[0]
-        return self.known[key]
 
     def value(self, x: SSAValue, init: SSAValue | None, before: Operation) -> SSAValue:
         """The declaration of a result, in front of an operation."""

@@ -27,8 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import builder_before
-from aotensor.ir.types import index
-from aotensor.passes.nest.extents import ExtentKey, Extents
+from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.windows.inline_reads import can_be_inlined
 
@@ -64,10 +63,7 @@ class _Windows:
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
         self.extents = Extents(function)
-        first = function.body.block.first_op
-        assert first is not None
-        self.top = Builder(InsertPoint.before(first))
-        self.known: dict[ExtentKey, SSAValue] = {}
+        self.index = ExtentValues(function, self.extents).of
         self.probed: dict[SSAValue, int] = {}
 
     def visit(self, op: tensor.InsertSliceOp) -> None:
@@ -122,7 +118,7 @@ class _Windows:
         assert isinstance(kind, TensorType)
         rank = len(kind.get_shape())
         shape = self.extents.shape(op.dest)
-        sizes = [self._index(n) for n, known in zip(shape, kind.get_shape(), strict=True) if known == DYNAMIC_INDEX]
+        sizes = [self.index(n) for n, known in zip(shape, kind.get_shape(), strict=True) if known == DYNAMIC_INDEX]
         axes = [self._axis(op, axis) for axis in range(rank)]
         inputs = [] if fill is not None else [op.dest]
         body = Block(arg_types=[kind.element_type] * (len(inputs) + 1))
@@ -155,19 +151,7 @@ class _Windows:
         found = [next(starts) if n == DYNAMIC_INDEX else n for n in op.static_offsets.get_values()]
         if extents[axis] == self.extents.shape(op.dest)[axis]:  # it lies inside, so it begins at 0
             return _Axis(None, None)
-        return _Axis(self._index(found[axis]), self._index(extents[axis]))
-
-    def _index(self, key: ExtentKey) -> SSAValue:
-        """An extent; numbers, and those of arguments, stand at the top of the function."""
-        if isinstance(key, SSAValue):
-            return key
-        if key not in self.known:
-            if isinstance(key, int):
-                op: Operation = arith.ConstantOp(IntegerAttr(key, index))
-            else:
-                op = tensor.DimOp(self.function.body.block.args[key[0]], self._index(key[1]))
-            self.known[key] = self.top.insert(op).results[0]
-        return self.known[key]
+        return _Axis(self.index(found[axis]), self.index(extents[axis]))
 
 
 def _position(b: Builder, axes: Sequence[_Axis]) -> tuple[list[SSAValue], SSAValue | None]:

@@ -15,21 +15,24 @@ inner loop; what lies outside keeps its conditions, and runs few times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Final, NamedTuple
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from aotensor.core import dtypes
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
-from aotensor.ir.location import LocatedBuilder, builder_before
+from aotensor.ir.index_builder import Extent, IndexBuilder
+from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import ValueOp
 from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
+from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.passes.remarks import applied, missed
 
 _BELOW: Final = 6  # arith.cmpi's number of "unsigned and less than"
@@ -60,13 +63,14 @@ def _split(loop: ForOp) -> None:
     found = list(_conditions(loop))
     reason = _reason_against(loop)
     if found and reason is None:
-        b = builder_before(loop)
-        start = _constant(b, 0) if loop.lower is None else loop.lower
-        low, high = _range(b, found, start, loop.upper)
-        if low is not start:
-            before = loop.clone()
-            before.set_bounds(low, start)
-            b.insert(before)
+        before = builder_before(loop)
+        b = IndexBuilder(before, CONTRACT)
+        start = b.index(0 if loop.lower is None else _extent(loop.lower))
+        low, high = (b.index(x).ssa for x in _range(b, found, start, _extent(loop.upper)))
+        if low is not start.ssa:
+            part = loop.clone()
+            part.set_bounds(low, start.ssa)
+            before.insert(part)
         behind = loop.clone()
         behind.set_bounds(loop.upper, high)
         loop.set_bounds(high, low)
@@ -145,37 +149,26 @@ def _is_fixed(x: SSAValue, loop: ForOp) -> bool:
     return not loop.is_ancestor(x.owner)
 
 
-def _range(
-    b: LocatedBuilder, conditions: list[_Condition], start: SSAValue, end: SSAValue
-) -> tuple[SSAValue, SSAValue]:
+def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Extent) -> tuple[Extent, Extent]:
     """Where all conditions begin to hold, and where the first one ends, inside of start … end."""
-    lows, highs = dict[SSAValue, None](), dict[SSAValue, None]()
-    known: dict[tuple[object, ...], tuple[SSAValue, SSAValue]] = {}
-    for one in conditions:
-        key = one.op.rhs, one.added, one.subtracted
-        if key not in known:
-            known[key] = start, one.op.rhs  # a counter is not negative
-            if one.added or one.subtracted:
-                low = reduce(lambda x, y: b.insert(arith.SubiOp(x, y)).result, one.added, _sum(b, one.subtracted))
-                known[key] = low, b.insert(arith.AddiOp(low, one.op.rhs)).result
-        low, high = known[key]
-        lows[low], highs[high] = None, None
-    low = reduce(lambda x, y: b.insert(arith.MaxSIOp(x, y)).result, lows)
-    high = reduce(lambda x, y: b.insert(arith.MinSIOp(x, y)).result, highs)
-    first = start
-    if low is not start:
-        first = b.insert(arith.MaxSIOp(b.insert(arith.MinSIOp(low, end)).result, start)).result
-    return first, b.insert(arith.MaxSIOp(b.insert(arith.MinSIOp(high, end)).result, first)).result
+    lows, highs = list[Extent](), list[Extent]()
+    for extent, added, subtracted in dict.fromkeys((one.op.rhs, one.added, one.subtracted) for one in conditions):
+        lows.append(b.isub(_sum(b, subtracted), _sum(b, added)))
+        highs.append(b.iadd(lows[-1], _extent(extent)))
+    low, high = reduce(b.imax, lows), reduce(b.imin, highs)
+    first = start if low == 0 else b.imax(b.imin(low, end), start)  # a counter is not negative
+    return first, b.imax(b.imin(high, end), first)
 
 
-def _sum(b: LocatedBuilder, values: tuple[SSAValue, ...]) -> SSAValue:
-    if not values:
-        return _constant(b, 0)
-    return reduce(lambda x, y: b.insert(arith.AddiOp(x, y)).result, values)
+def _sum(b: IndexBuilder, values: Iterable[SSAValue]) -> Extent:
+    total: Extent = 0
+    for x in values:
+        total = b.iadd(total, _extent(x))
+    return total
 
 
-def _constant(b: LocatedBuilder, value: int) -> SSAValue:
-    return b.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+def _extent(x: SSAValue) -> Scalar:
+    return Scalar(x, dtypes.INDEX)
 
 
 # --- where they hold -------------------------------------------------------------------------------------------------
