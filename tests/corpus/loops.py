@@ -66,6 +66,27 @@ def products_in_a_loop() -> InOut:
 
 
 @program
+def rows_of_a_state() -> InOut:
+    """A loop inside of one reads rows of a state, which itself is a row of either the first values or the result."""
+    h, start = matrix("h", 1, "n", "m"), matrix("start", 1, "m")
+    inner = body([vector("row", "m"), vector("sum", "m")], lambda row, s: [s + 0.5 * row])
+
+    def step(state: Variable, start: Variable) -> Sequence[Variable]:
+        return [at.tanh(state + Scan(inner, 1, ((-1,),), (False,), 0)(state.shape[0], state, start))]
+
+    outer = body([matrix("state", "n", "m"), start], step)
+    return [h, start], [Scan(outer, 0, ((-1,),), (True,), 0)(at.constant(3, dtype="int64"), h, start)]
+
+
+@program
+def sums_of_a_gradient_in_a_loop() -> InOut:
+    """Cores sum the rows of a product into a row of the state, or into parts of their own."""
+    h, u = matrix("h", 1, "m"), matrix("u", "m", "m")
+    step = body([vector("state", "m"), u], lambda s, u: [at.dot((1 - s**2) * at.sin(s), u)])
+    return [h, u], [Scan(step, 0, ((-1,),), (True,), 0)(at.constant(3, dtype="int64"), h, u)]
+
+
+@program
 def one_of_two() -> InOut:
     c, x, y = scalar("c"), vector("x", "n"), vector("y", "n")
     sides = [body([x, y], lambda x, y: [x * y, x.sum()]), body([x, y], lambda x, y: [at.exp(x), y.sum()])]

@@ -250,6 +250,10 @@ class LoopBuilder(IndexBuilder):
 
     def row(self, buffer: SSAValue, number: Extent, extents: Sequence[Extent]) -> SSAValue:
         """buffer[number], of these extents: a view of contiguous memory."""
+        choice = buffer.owner
+        if isinstance(choice, arith.SelectOp):
+            sides = [self.row(x, number, extents) for x in (choice.lhs, choice.rhs)]
+            return self.choose(Scalar(choice.cond, "bool"), *sides)
         root, offset = origin(buffer)
         step: Extent = 1
         for n in extents:
@@ -268,10 +272,19 @@ class LoopBuilder(IndexBuilder):
             self.nest(extents, lambda at: self.store(self.fetch(source, at, "raw"), target, at))
 
     def choose(self, condition: Scalar, x: SSAValue, y: SSAValue) -> SSAValue:
-        """One of two buffers of equal type."""
+        """One of two buffers of equal shape. Where one is a row of another buffer, both are taken for rows."""
+        if x.type != y.type:
+            x, y = self._as_row(x), self._as_row(y)
         op = arith.SelectOp(condition.ssa, x, y)
         self.builder.insert(op)
         return op.result
+
+    def _as_row(self, buffer: SSAValue) -> SSAValue:
+        """The buffer as the one row of itself."""
+        assert isinstance(buffer.type, MemRefType)
+        if not isinstance(buffer.type.layout, NoneAttr):
+            return buffer
+        return self.row(buffer, 0, [self.extent_of(buffer, axis) for axis in range(len(buffer.type.get_shape()))])
 
     def _view(self, root: SSAValue, offset: Extent, extents: Sequence[Extent], is_row: bool) -> SSAValue:
         assert isinstance(root.type, MemRefType)
