@@ -174,6 +174,12 @@ def sparse_model() -> aot.Function:
     return function([A, v, y], loss, aot.grad(loss, v))
 
 
+def sparse_square() -> aot.Function:
+    """A sparse matrix times itself: rows are counted in `.extents` and in the kernel, and then filled."""
+    x = sp.csr_matrix("x", dtype="float64", shape=("n", "n"))
+    return aot.function([x], sp.true_dot(x, x), name="f")
+
+
 def sparse_times_dense() -> aot.Function:
     A, E = csr(), matrix("E", "n", "k")
     return function([A, E], A @ E)

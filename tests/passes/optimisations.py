@@ -12,14 +12,11 @@ from optimisation_programs import (
     choice_of_rows,
     factor,
     joined,
-    kept_and_scaled,
-    known,
     linear_model,
     logistic,
     many_functions,
     many_loops,
     mixture,
-    narrow_sum,
     of_matrix,
     of_sparse,
     of_vector,
@@ -29,17 +26,17 @@ from optimisation_programs import (
     small_factors,
     small_product,
     sparse_model,
+    sparse_square,
     sparse_times_dense,
     stencil_gradient,
     ten_columns,
-    two_buffers,
     two_products,
 )
 from optimisations_of_graphs import GRAPH_ROWS
+from optimisations_of_loops import LOOP_ROWS
 from switches import Row, has, lacks, never, nothing, one, replaced, without_pass
 
 import aotensor as aot
-import aotensor.sparse as sp
 import aotensor.tensor as at
 
 NEST: Final = "aotensor.passes.nest"
@@ -232,6 +229,15 @@ NEST_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
+        "rows of a sparse product are counted on several cores",
+        without_pass("parallelize"),
+        sparse_square,
+        "loops",
+        has(r"scf\.parallel"),
+        part="extents",
+        cores=True,
+    ),
+    Row(
         "chunks are functions that threads call",
         without_pass("outline-chunks"),
         chain,
@@ -310,87 +316,6 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "loops",
         lacks("aot_gemm"),
     ),
-    # --- loop level -------------------------------------------------------------------------------------------------
-    Row("plan-memory", without_pass("plan-memory"), two_buffers, "loops", lacks(r"memref\.alloc")),
-    Row(
-        "buffers share slots",
-        replaced("aotensor.passes.plan_memory:_span", lambda op, positions, ends: (0, 1 << 30)),
-        two_buffers,
-        "loops",
-        lacks(r"scope = 3"),
-    ),
-    Row("hint-vectors", without_pass("hint-vectors"), of_vector(at.exp), "loops", has("interleave")),
-    Row(
-        "the rest of a narrow loop under a mask",
-        replaced("aotensor.passes.hint_vectors:_split_off_rest", nothing),
-        narrow_sum,
-        "loops",
-        has("masked"),
-    ),
-    Row(
-        "long loops stay rolled",
-        replaced("aotensor.passes.hint_vectors:_limit_unrolling", nothing),
-        known,
-        "loops",
-        has("nounroll"),
-    ),
-    Row(
-        "sums over few entries under a mask",
-        replaced("aotensor.passes.hint_vectors:_only_sums", never),
-        of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A, axis=1)),
-        "loops",
-        has("short, masked"),
-    ),
-    # --- LLVM -------------------------------------------------------------------------------------------------------
-    Row(
-        "buffers do not overlap",
-        replaced("aotensor.codegen.emit:_mark_pointers", nothing),
-        chain,
-        "llvm",
-        has("noalias"),
-    ),
-    Row(
-        "inputs are only read",
-        replaced("aotensor.codegen.emit:read_only", never),
-        chain,
-        "llvm",
-        has("readonly"),
-    ),
-    Row(
-        "views of the workspace are apart",
-        replaced("aotensor.codegen.emit:view_scopes", lambda module, function: {}),
-        kept_and_scaled,
-        "llvm",
-        has("alias.scope"),
-    ),
-    Row(
-        "permissions of the fp policy",
-        replaced("aotensor.codegen.emit_arith:fast_math", lambda flags: ()),
-        chain,
-        "llvm",
-        has("fadd reassoc"),
-    ),
-    Row(
-        "accesses of parallel loops are grouped",
-        replaced("aotensor.codegen.emit_state:Emitter.tag", nothing),
-        chain,
-        "llvm",
-        has("llvm.access.group"),
-    ),
-    Row(
-        "calls that almost never happen",
-        replaced("aotensor.codegen.emit:RARE_FUNCTIONS", ()),
-        of_vector(at.sin),
-        "llvm-opt",
-        has(r"far_angle\.f64\.x8"),
-    ),
-    Row(
-        "vectors of 512 bits",
-        replaced("aotensor.codegen.machine:_WIDE_CPUS", ()),
-        of_vector(at.exp),
-        "llvm-opt",
-        has("<8 x double>"),
-    ),
 )
 
-ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS)
+ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS, *LOOP_ROWS)

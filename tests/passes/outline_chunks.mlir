@@ -31,3 +31,25 @@ func.func @f.kernel(%x: memref<?xf64>, %workspace: memref<?xi8>) {
   }
   func.return
 }
+
+// So it is in `.extents`, whose memory is its own.
+// CHECK-LABEL: func.func @f.extents(
+// CHECK: scf.parallel
+// CHECK: func.call @f.extents.chunk0(
+// CHECK-LABEL: func.func private @f.extents.chunk0(
+// CHECK: memref.store
+func.func @f.extents(%n: index, %detail: memref<4xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1 : i64
+  %t = memref.alloc(%n) : memref<?xi64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c8) {
+    scf.for %k = %i to %n step %c1 {
+      memref.store %one, %t[%k] : memref<?xi64>
+    }
+    scf.reduce
+  }
+  memref.dealloc %t : memref<?xi64>
+  func.return
+}

@@ -55,4 +55,29 @@ func.func @f.extents(%x: memref<?xf64>, %extents: memref<?xi64>, %detail: memref
   func.return %ok : i32
 }
 
+// What chunks need in `.extents` is allocated in front of their loop, and freed behind it: a part for each lane.
+// CHECK-LABEL: func.func @g.extents
+// CHECK: %[[LANES:.*]] = memref.alloc(%{{.*}}) : memref<?xi8>
+// CHECK-NEXT: scf.parallel
+// CHECK-NEXT: arith.divui %{{.*}}, %{{.*}} {lane} : index
+// CHECK: %[[T:.*]] = memref.view %[[LANES]][%{{.*}}][%{{.*}}] {scope = 0 : i64}
+// CHECK: memref.store %{{.*}}, %[[T]]
+// CHECK: memref.dealloc %[[LANES]]
+func.func @g.extents(%x: memref<?xi64>, %extents: memref<?xi64>, %detail: memref<4xi64>, %context: memref<1xi8>) -> i32 attributes {dims = [["n"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %x, %c0 : memref<?xi64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c8) {
+    %t = memref.alloc(%n) : memref<?xi64>
+    scf.for %k = %c0 to %n step %c1 {
+      %v = memref.load %x[%k] : memref<?xi64>
+      memref.store %v, %t[%k] : memref<?xi64>
+    }
+    scf.reduce
+  }
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+
 // CHECK-LABEL: func.func @f.workspace_bytes(%n: index) -> i64

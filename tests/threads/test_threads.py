@@ -182,3 +182,38 @@ def test_the_pool_under_thread_sanitizer(cc: str, tmp_path: Path) -> None:
     done = subprocess.run(["setarch", "-R", "./pool"] if shutil.which("setarch") else ["./pool"], capture_output=True,
                           text=True, cwd=tmp_path, timeout=300)  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr[-4000:]
+
+
+SPARSE_PRODUCTS = """
+import sys
+import numpy as np
+import scipy.sparse
+import aotensor as aot
+
+f, alone = (aot.load(path).product for path in sys.argv[1:])
+rng = np.random.default_rng(0)
+sizes = (9000, 700, 800), (9001, 301, 0), (1, 9, 7), (0, 5, 3), (5, 0, 3), (4, 3, 1)
+for n, k, m in sizes:
+    A, B = (scipy.sparse.csr_matrix(rng.standard_normal(shape) * (rng.random(shape) < (0.03 if n > 1000 else 0.6)))
+            for shape in ((n, k), (k, m)))
+    expected = A @ B
+    one, *others = (f(A, B, num_threads=count) for count in (1, 2, 3, 7))
+    for other in (*others, alone(A, B)):
+        for part in ("data", "indices", "indptr"):
+            assert getattr(other, part).tobytes() == getattr(one, part).tobytes(), (n, k, m, part)
+    assert (one.indptr == expected.indptr).all() and abs(one - expected).sum() < 1e-9 * (1 + abs(expected).sum())
+"""
+
+
+def test_sparse_products_give_the_same_bits(tmp_path: Path) -> None:
+    """Rows are counted and filled in chunks."""
+    A, B = (aot.sparse.csr_matrix(name, dtype="float64", shape=dims)
+            for name, dims in (("A", ("n", "k")), ("B", ("k", "m"))))  # fmt: skip
+    f = aot.function([A, B], aot.sparse.true_dot(A, B), name="product")
+    rows = [x for x in map(str, f.remarks()) if "several cores may take the lines, rows or parts of" in x]
+    assert len(rows) == 1 and "2 alike" in rows[0]
+    assert "scf.parallel" in f.ir("loops").split("func.func @product.extents(")[1].split("func.func")[0]
+    paths = [tmp_path / name for name in ("with", "without")]
+    for path, threads in zip(paths, (True, False), strict=True):
+        aot.compile(f, path, threads=threads)
+    ran(sys.executable, "-c", SPARSE_PRODUCTS, *(path / "libproduct.so" for path in paths))

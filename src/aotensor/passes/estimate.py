@@ -21,7 +21,7 @@ from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
-from aotensor.passes.nest.parallelize import CHUNK_SIZE, CHUNKS
+from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS
 from aotensor.passes.outline import OUTLINED
 
 Shape: TypeAlias = Sequence[int | str | None]

@@ -23,10 +23,10 @@ from aotensor.passes.remarks import applied
 
 
 def outline_chunks(module: ModuleOp) -> None:
-    """Make functions of the chunks of every `scf.parallel` of every kernel."""
+    """Make functions of the chunks of every `scf.parallel` of every kernel and every `.extents`."""
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
-        stem = kernel.sym_name.data.removesuffix(".kernel")
-        if stem == kernel.sym_name.data or kernel.is_declaration:
+        stem, name = kernel.sym_name.data.removesuffix(".kernel"), kernel.sym_name.data
+        if kernel.is_declaration or (stem == name and not name.endswith(".extents")):
             continue
         last = kernel
         for number, loop in enumerate([op for op in kernel.walk() if isinstance(op, ParallelOp)]):

@@ -28,13 +28,13 @@ from aotensor.passes.lapack.small_matrices import small_matrices
 from aotensor.passes.nest.assign_memory import assign_memory
 from aotensor.passes.nest.block import block_rows
 from aotensor.passes.nest.coalesce import coalesce
+from aotensor.passes.nest.cores.parallelize import parallelize
 from aotensor.passes.nest.divide_slices import divide_slices
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.interchange import interchange
 from aotensor.passes.nest.jam import jam
 from aotensor.passes.nest.lower_to_nest import lower_to_nest
 from aotensor.passes.nest.mark_parallel import mark_parallel
-from aotensor.passes.nest.parallelize import parallelize
 from aotensor.passes.nest.place_values import place_values
 from aotensor.passes.nest.rematerialize import rematerialize
 from aotensor.passes.nest.row_vectors import row_vectors

@@ -4,7 +4,7 @@
 
 Two buffers share a slot when they have the same size and are never alive together. What a kernel needs follows from
 the dims of its inputs alone: `@f.workspace_bytes(dims)` says it, and `@f.extents` reports it behind the extents of the
-outputs. A buffer whose size depends on data is allocated and freed where it is used.
+outputs. A buffer whose size depends on data is allocated and freed where it is used, and so is any in `@f.extents`.
 
 What a loop on several cores needs for one of its chunks is there as often as there are chunks at most: those that run
 at the same time have slots of their own.
@@ -42,7 +42,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import index
+from aotensor.ir.types import i8, index
 from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
 from aotensor.passes.remarks import applied, missed
@@ -63,6 +63,8 @@ def plan_memory(module: ModuleOp) -> None:
             total = _assign_offsets(kernel)
             _report_total(total, functions[f"{stem}.extents"])
             module.body.block.add_op(_workspace_function(stem, kernel, total))
+        elif name.endswith(".extents"):
+            _allocate_lanes(kernel)
     for function in functions.values():
         if not function.is_declaration:
             _free_the_rest(function)
@@ -99,7 +101,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     shared = slots[None]
     lanes: dict[ParallelOp, tuple[_Slot, Extent]] = {}
     for loop in loops:
-        size = _lay_out(b, slots[loop])
+        size = _saturated(b, _lay_out(b, slots[loop]), slots[loop])
         count = _count(b, loop) if loop in counted else LANES
         place = _outermost_loop(loop, block)
         slot = _Slot(("lanes", id(loop)), (count, size), 1, [(positions[place], ends[place])])
@@ -125,6 +127,30 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
             inside, start = starts[home]
             _replace(op, workspace, inside, inside.index(inside.iadd(start, slot.offset)).ssa, scopes[slot])
     return b.index(total).ssa
+
+
+def _allocate_lanes(extents: func.FuncOp) -> None:
+    """What chunks of loops of `.extents` need is allocated in front of the loop, a part for each lane.
+
+    There is no workspace yet: `.extents` says how large it is.
+    """
+    block = extents.body.block
+    inputs = block.args[: len(_names_of_dims(extents))]
+    _make_serial(extents, inputs)
+    homes = {op: loop for op in extents.walk() if isinstance(op, memref.AllocOp) and (loop := _parallel_loop(op))}
+    hoist(block, [x for op in homes for x in op.dynamic_sizes])
+    positions, ends = _program_order(extents)
+    for loop in dict.fromkeys(homes.values()):
+        slots: list[_Slot] = []
+        buffers = [op for op, home in homes.items() if home is loop]
+        chosen = [_find_slot(slots, op, _span(op, positions, ends)) for op in buffers]
+        b = LoopBuilder(builder_before(loop))
+        size = _saturated(b, _lay_out(b, slots), slots)
+        lanes = _Slot(("lanes",), (b.imin(_count(b, loop), LANES), size), 1)
+        memory = b.allocate(i8, [_saturated(b, _lay_out(b, [lanes]), [lanes])])
+        inside, start = _start_of_lane(loop, lanes, size)
+        for op, slot in zip(buffers, chosen, strict=True):
+            _replace(op, memory, inside, inside.index(inside.iadd(start, slot.offset)).ssa, slots.index(slot))
 
 
 def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:

@@ -27,9 +27,9 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
         case "product_room":
             lower_product_room(b, buffers, op)
         case "product":
-            lower_product_pattern(b, buffers, op)
+            lower_product_pattern(b, buffers, op, target)
         case "product_count":
-            lower_product_count(b, buffers, op)
+            lower_product_count(b, buffers, op, target)
         case "product_rows":
             lower_product_rows(b, buffers, op, target)
         case _:

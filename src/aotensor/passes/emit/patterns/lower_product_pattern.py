@@ -20,6 +20,7 @@ from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_rows import Row, each_term, lower_product_count, write_indptr
+from aotensor.passes.target import Target
 
 BITS: Final = 64
 LOG_BITS: Final = 6
@@ -27,10 +28,10 @@ WORDS_PER_TERM: Final = 2
 """A row that reaches over no more words for each of its terms is crowded: all words are looked at."""
 
 
-def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """indptr of the product and, unless nobody reads them, its indices."""
     if not op.tensors[0].uses:
-        lower_product_count(b, buffers, op)
+        lower_product_count(b, buffers, op, target)
         return
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)

@@ -1,6 +1,7 @@
 """Loops of `aot.pattern product_count` and `product_rows`: a sparse product, its columns in the order they come in.
 
-    count    for row i:  for term (i, k, j):  n += mark[j] ≠ i;  mark[j] = i
+    count    for row i:  for term (i, k, j):  n += mark[j] ≠ i;  mark[j] = i       on several cores: first the lengths
+             of rows, each chunk with marks of its own, then their sums
     rows     for row i:  for term (i, k, j):  new = mark[j] < indptr[i];  t = new ? n : mark[j]
                          mark[j] = t;  n += new;  indices[t] = j;  data[t] = (new ? 0 : data[t]) + x[i, k]·y[k, j]
 
@@ -18,6 +19,7 @@ from aotensor.core import dtypes
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.nest.ops import ON_CORES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
@@ -30,21 +32,41 @@ Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 """(row, entries before it) → entries up to its end"""
 
 
-def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """indptr of the product, the last result: each column notes the row that it was last seen in."""
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)
+    indptr = IndexVector(b, buffers.buffer(op.tensors[-1]))
+    if ON_CORES not in op.attributes:
+        count = _row_counter(b, p, q, minor)
+        write_indptr(b, p, indptr, lambda i, start: b.add(start, count(i)))
+        return
+
+    def begin() -> Callable[[Scalar], None]:
+        count = _row_counter(b, p, q, minor)
+
+        def row(i: Scalar) -> None:
+            indptr.put(count(i), i)
+
+        return row
+
+    each_row(b, op, target, p.slices, work_of_row(b, p, q), begin, minor)
+    write_indptr(b, p, indptr, lambda i, start: b.add(start, indptr[i]))
+
+
+def _row_counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Scalar) -> Callable[[Scalar], Scalar]:
+    """Row → its entries, with marks of its own, for rows that come in ascending order."""
     seen = _marks(b, minor, q.indptr.dtype)
 
-    def row(i: Scalar, start: Scalar) -> Scalar:
+    def row(i: Scalar) -> Scalar:
         def count(j: Scalar, state: list[Scalar]) -> list[Scalar]:
             is_new = b.compare("ne", seen[j], i)
             seen.put(i, j)
             return [b.add(state[0], b.cast(is_new, "index"))]
 
-        return each_term(b, p, q, i, [start], count, is_first=True)[0]
+        return each_term(b, p, q, i, [b.index(0)], count, is_first=True)[0]
 
-    write_indptr(b, p, IndexVector(b, buffers.buffer(op.tensors[-1])), row)
+    return row
 
 
 def _marks(b: LoopBuilder, minor: Scalar, dtype: str) -> IndexVector:
@@ -55,11 +77,12 @@ def _marks(b: LoopBuilder, minor: Scalar, dtype: str) -> IndexVector:
 
 
 def write_indptr(b: LoopBuilder, p: Pattern, indptr: IndexVector, row: Row) -> None:
-    """indptr of a product with p, whose rows are made one after the other."""
+    """indptr of a product with p, whose rows are made one after the other; a row may read what its element was."""
 
     def one_row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        end = row(i, carried[0])
         indptr.put(carried[0], i)
-        return [row(i, carried[0])]
+        return [end]
 
     (total,) = b.loop(0, p.slices, [b.index(0)], one_row, is_vectorisable=False, is_unrolled=False)
     indptr.put(total, b.index(p.slices))

@@ -1,0 +1,1 @@
+"""Loops on several cores."""

@@ -1,0 +1,200 @@
+"""A loop becomes a loop over chunks, with sums of their own that are added in order behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotensor.ir.index_builder import Extent, IndexBuilder
+from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
+from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.ir.nest.tree import known_extent
+from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.passes.nest.cores.sums import Sum, neutral
+from aotensor.passes.nest.work import UNIT, elements, quotient, rows_of_chunk, work_of_iteration
+from aotensor.passes.remarks import applied, missed
+from aotensor.passes.target import Target
+
+CHUNKS: Final = "chunks"
+"""Attribute of the operation that counts the chunks of a loop."""
+CHUNK_SIZE: Final = "chunk_size"
+"""Attribute of the operation that says how many iterations one has."""
+
+
+class Chunks:
+    """A loop on its way to chunks."""
+
+    def __init__(self, loop: ForOp, target: Target, sums: Sequence[Sum]) -> None:
+        self.loop, self.target, self.sums = loop, target, sums
+        self.before = builder_before(loop)
+        self.b = IndexBuilder(self.before, CONTRACT)
+        self.work: Extent = work_of_iteration(self.b, loop)
+
+    def is_little(self) -> bool:
+        """Is all of the loop known to be too little work for two cores?"""
+        extent = known_extent(self.loop)
+        if extent is None or not isinstance(self.work, int) or extent * self.work >= 2 * self.target.chunk_work:
+            return False
+        missed("the loop of {} runs on one core: {} iterations are little work", self.loop, extent)
+        return True
+
+    def build(self) -> None:
+        """Put the chunks in place of the loop."""
+        loop, b = self.loop, self.b
+        rows = self._rows()
+        self._report()
+        size = b.index(rows).ssa
+        if isinstance(size.owner, arith.MuliOp):
+            size.owner.attributes[CHUNK_SIZE] = UnitAttr()
+        count = self._count(rows) if self.sums else size
+        self.one = b.index(1).ssa
+        parts = [self.before.insert(_part(sum, count)).result for sum in self.sums]
+        outer = Block(arg_types=[IndexType()])
+        chunks = ForOp(loop.upper, outer, step=size)
+        chunks.schedule(cores=True)
+        self.before.insert(chunks)
+        self._fill(outer.args[0], size, parts, builder_at_end(outer, loop.location))
+        behind = LocatedBuilder(InsertPoint.after(chunks), loop.location)
+        made = [chunks, *(self._combined(sum, part, count) for sum, part in zip(self.sums, parts, strict=True))]
+        behind.insert(made[1:])
+        for op in made:
+            locate(op, loop.location)
+
+    def _report(self) -> None:
+        """From which size on there are two chunks."""
+        if any(not sum.is_number for sum in self.sums):
+            tensors = [sum.value.result for sum in self.sums if not sum.is_number]
+            what = "the loop of {} runs on several cores if a {} of its own for each chunk is next to nothing beside it"
+            applied(what, self.loop, tensors[0], size=tensors)
+        elif isinstance(self.work, int):
+            least = -(-2 * self.target.chunk_work // max(self.work, 1))
+            applied("the loop of {} runs on several cores from {} iterations on", self.loop, least)
+        else:
+            least = round(2 * self.target.chunk_work * UNIT * 1e6)
+            applied("the loop of {} runs on several cores from about {} microseconds of work on", self.loop, least)
+
+    def _count(self, rows: Extent) -> SSAValue:
+        """How many chunks there are."""
+        count = self.b.index(quotient(self.b, self.b.iadd(self._extent(), self.b.isub(rows, 1)), rows)).ssa
+        if isinstance(count.owner, arith.DivSIOp):
+            count.owner.attributes[CHUNKS] = UnitAttr()
+        return count
+
+    def _extent(self) -> Extent:
+        return self.b.as_extent(Scalar(self.loop.upper, "index"))
+
+    def _rows(self) -> Extent:
+        """Iterations of a chunk: enough work, an even number of chunks of equal length, in whole groups."""
+        loop, b, target = self.loop, self.b, self.target
+        tensors = [elements(b, sum.value.result) for sum in self.sums if not sum.is_number]
+        most: Extent = target.most_chunks
+        if tensors and target.sum_work:  # every chunk but the first fills, keeps and adds as much
+            once = b.imax(b.imul(reduce(b.iadd, tensors), target.sum_work), 1)
+            whole = b.imul(self._extent(), self.work)
+            most = b.imin(b.iadd(quotient(b, whole, once), 1), most)
+        group: Extent = target.chunk_group if _is_innermost(loop) else target.row_group
+        group = group if loop.step is None else b.as_extent(Scalar(loop.step, "index"))
+        return rows_of_chunk(b, self._extent(), self.work, target.chunk_work, most, group)
+
+    def _fill(self, start: SSAValue, size: SSAValue, parts: Sequence[SSAValue], inside: LocatedBuilder) -> None:
+        """The body of the loop over chunks: the loop, from where the chunk begins to where it ends."""
+        loop = self.loop
+        end = inside.insert(arith.AddiOp(start, size)).result
+        end = inside.insert(arith.MinSIOp(end, loop.upper)).result
+        number = inside.insert(arith.DivUIOp(start, size)).result if parts else start
+        own = [self._begin(inside, sum) for sum in self.sums]
+        assert loop.parent is not None
+        inside.insert(loop.parent.detach_op(loop))
+        loop.set_bounds(end, start)
+        if not self.sums:
+            return
+        zero = inside.insert(arith.ConstantOp(IntegerAttr(0, IndexType()))).result
+        is_first = inside.insert(arith.CmpiOp(start, zero, "eq")).result
+        for sum, part, mine in zip(self.sums, parts, own, strict=True):
+            _redirect(loop, sum.value.result, mine)
+            _nest(inside, sum, partial(_keep, mine, part, number), None if sum.is_number else (zero, is_first))
+
+    def _begin(self, inside: LocatedBuilder, sum: Sum) -> SSAValue:
+        """What a chunk adds to: a number or buffer of its own, which begins with what adds nothing.
+
+        The first chunk adds to the sum itself: one chunk is the loop that it was.
+        """
+        nothing = inside.insert(arith.ConstantOp(neutral(sum))).result
+        first = None if sum.is_number else sum.value.result
+        return inside.insert(ValueOp(sum.value.sizes, sum.kind, nothing, first=first)).result
+
+    def _combined(self, sum: Sum, part: SSAValue, count: SSAValue) -> ForOp:
+        """The loop that adds the parts of the chunks, one after the other."""
+        outer = Block(arg_types=[IndexType()])
+        kind, (chunk,) = sum.kind.element_type, outer.args
+
+        def add(at: list[SSAValue]) -> DoOp:
+            body = Block(arg_types=[kind, kind])
+            op = type(sum.combine).create(
+                operands=body.args[::-1], result_types=[kind], properties=dict(sum.combine.properties)
+            )
+            body.add_ops([op, YieldOp(op.results[0])])
+            return DoOp([(part, [chunk, *at])], [(sum.value.result, list(at))], Region(body))
+
+        _nest(builder_at_end(outer, self.loop.location), sum, add)
+        if sum.is_number:
+            return ForOp(count, outer)
+        return ForOp(count, outer, lower=self.one)
+
+
+def _is_innermost(loop: LoopOp) -> bool:
+    """Does a loop hold no other one?"""
+    return not any(isinstance(op, LoopOp) for op in loop.body.block.ops)
+
+
+def _part(sum: Sum, count: SSAValue) -> ValueOp:
+    """Memory for the parts of all chunks."""
+    return ValueOp([count, *sum.value.sizes], TensorType(sum.kind.element_type, [DYNAMIC_INDEX, *sum.kind.get_shape()]))
+
+
+def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
+    """Let the statements of a loop write to another value, and fetch it early."""
+    for op in loop.walk():
+        if isinstance(op, DoOp) and old in op.outputs:
+            op.set_accesses(op.reads, [(new if x is old else x, where) for x, where in op.writes])
+        elif isinstance(op, PrefetchOp) and op.tensor is old:
+            op.operands[0] = new
+
+
+def _nest(
+    b: Builder,
+    sum: Sum,
+    make: Callable[[list[SSAValue]], DoOp],
+    unless: tuple[SSAValue, SSAValue] | None = None,
+) -> None:
+    """A statement for each element of a sum.   unless: 0, and a condition under which there is nothing to do"""
+    sizes = iter(sum.value.sizes)
+    uppers = [
+        next(sizes) if n == DYNAMIC_INDEX else b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
+        for n in sum.kind.get_shape()
+    ]
+    if unless is not None:
+        zero, condition = unless
+        uppers[0] = b.insert(arith.SelectOp(condition, zero, uppers[0])).result
+    blocks = [Block(arg_types=[IndexType()]) for _ in uppers]
+    op: Operation = make([block.args[0] for block in blocks])
+    for upper, block in zip(reversed(uppers), reversed(blocks), strict=True):
+        block.add_op(op)
+        op = ForOp(upper, block)
+    b.insert(op)
+
+
+def _keep(own: SSAValue, part: SSAValue, number: SSAValue, at: list[SSAValue]) -> DoOp:
+    """Copy an element of what a chunk has added to, to the part of that number."""
+    assert isinstance(own.type, TensorType)
+    body = Block(arg_types=[own.type.element_type] * 2)
+    body.add_op(YieldOp(body.args[0]))
+    return DoOp([(own, list(at))], [(part, [number, *at])], Region(body))

@@ -1,0 +1,85 @@
+"""Cut loops into chunks of iterations that may run on several cores, with sums of their own.
+
+    %z = nest.value init %zero                    %zs = nest.value[%chunks]
+    nest.for %i in %n {                           nest.for %c in %n step %rows cores {
+      nest.do … -> (%s = %z[])                      %zc = nest.value init %zero
+    }                                               nest.for %i = %c to %end { nest.do … -> (%s = %zc[]) }
+                                             →      nest.do(%v = %zc[]) -> (%zs[%c / %rows])
+                                                  }
+                                                  nest.for %k in %chunks { nest.do(%v = %zs[%k]) -> (%s = %z[]) }
+
+Where a chunk begins depends on extents alone, and the sums of the chunks are added in order: the result is the same to
+the last bit, whoever runs the chunks. A chunk is so much work that waking another core for it pays; a loop of less work
+is one chunk. What cannot be proved to keep apart stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
+from xdsl.ir import Operation
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import CumulateOp, RecurOp, SortOp
+from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.nest.loops import ForOp
+from aotensor.ir.nest.ops import MATRICES, ON_CORES
+from aotensor.ir.nest.tree import known_extent
+from aotensor.passes.gemm.note_cores import note_cores
+from aotensor.passes.nest.cores.chunks import Chunks
+from aotensor.passes.nest.cores.sums import sums_of
+from aotensor.passes.remarks import applied, missed
+from aotensor.passes.target import Target
+
+_BY_ROWS: Final = ("product_count", "product_rows", "product_values", "product_left")
+"""Kinds of `aot.pattern` that write row by row."""
+
+
+def parallelize(module: ModuleOp, target: Target) -> None:
+    """Cut the outermost loops of every function; where they have few iterations, or may not be cut, those inside.
+
+    In `.extents` only what goes by rows of a sparse matrix is cut: extents that follow from such rows take as long as
+    the results themselves, others do not.
+    """
+    for function in functions_of(module):
+        is_extents = function.sym_name.data.endswith(".extents")
+        for op in list(function.body.block.ops):
+            if not is_extents:
+                note_cores(op, target)
+            if isinstance(op, ForOp):
+                if not is_extents:
+                    _cut(op, target)
+            elif _goes_by_rows(op) if is_extents else _goes_by_lines(op):
+                op.attributes[ON_CORES] = UnitAttr()
+                applied("several cores may take the lines, rows or parts of {}", op)
+
+
+def _goes_by_lines(op: Operation) -> bool:
+    """Does an operation work on lines, or on rows of a matrix, each by itself? A sort does on parts of one line."""
+    has_lines = MATRICES in op.attributes or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
+    kind = op.operands[0].type if has_lines else None
+    is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
+    return is_deep or isinstance(op, SortOp) or _goes_by_rows(op)
+
+
+def _goes_by_rows(op: Operation) -> bool:
+    """Does an operation work on rows of a compressed matrix, each by itself?"""
+    return isinstance(op, PatternOp) and op.kind.data in _BY_ROWS
+
+
+def _cut(loop: ForOp, target: Target) -> None:
+    extent = known_extent(loop)
+    if extent is None or extent >= target.fewest_iterations:
+        found = sums_of(loop) if loop.lower is None else "it is a part of another one"
+        if not isinstance(found, str):
+            chunks = Chunks(loop, target, found)
+            if not chunks.is_little():
+                chunks.build()
+            return
+        missed("the loop of {} runs on one core: {}", loop, found)
+    if loop.step is None and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")):
+        for op in list(loop.body.block.ops):
+            if isinstance(op, ForOp):
+                _cut(op, target)

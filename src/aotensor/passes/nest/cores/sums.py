@@ -1,0 +1,146 @@
+"""What keeps the iterations of a loop apart, and what they sum together, by operations that take terms in any order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.extents import sources
+from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
+from aotensor.ir.nest.strides import stride_along
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.nest.tree import axis_of, gathers, is_register, statements
+from aotensor.passes.nest.jam import is_reassociable
+
+_NOTHING: Final[Mapping[type[Operation], float]] = {
+    arith.AddfOp: 0.0, arith.MulfOp: 1.0, arith.MaximumfOp: float("-inf"), arith.MinimumfOp: float("inf"),
+    arith.AddiOp: 0, arith.MuliOp: 1, arith.OrIOp: 0, arith.XOrIOp: 0, arith.AndIOp: -1,
+}  # fmt: skip
+"""What changes nothing, by the operation that combines; of comparisons of integers it depends on their width."""
+_ORDERS: Final = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A value from outside of a loop that its statements update, by an operation that takes terms in any order."""
+
+    value: ValueOp
+    combine: Operation
+
+    @property
+    def kind(self) -> TensorType[Attribute]:
+        kind = self.value.result.type
+        assert isinstance(kind, TensorType)
+        return kind
+
+    @property
+    def is_number(self) -> bool:
+        return is_register(self.value.result)
+
+
+def sums_of(loop: ForOp) -> list[Sum] | str:
+    """What iterations of a loop add to together, if they are apart in all else; otherwise what keeps them together."""
+    if any(isinstance(op, ValueOp) and not _has_known_size(op) for op in loop.walk()):
+        return "it needs memory whose size depends on values"
+    if loop.number("lanes") > 1 and loop.masked is None:
+        return "it is a vector"
+    found: dict[SSAValue, Sum] = {}
+    owned: dict[SSAValue, list[Sequence[Subscript]]] = defaultdict(list)
+    for statement in statements(loop):
+        for number, (x, subscripts) in enumerate(statement.writes):
+            root = _memory(x)
+            if isinstance(root.owner, Operation) and loop.is_ancestor(root.owner):
+                continue  # each iteration has its own
+            if statement.scatter is None and _goes_along(subscripts, loop):
+                owned[root].append(subscripts)
+                continue
+            combine = _combination(statement, number)
+            if combine is None or not isinstance(x.owner, ValueOp) or x.owner.lanes is not None:
+                return f"iterations write to the same elements of a {_kind(x)}"
+            if x in found and type(found[x].combine) is not type(combine):
+                return f"a {_kind(x)} is updated in several ways"
+            found[x] = Sum(x.owner, combine)
+    for statement in statements(loop):
+        for x, read in _reads(statement):
+            root = _memory(x)
+            if root in owned and (read is None or any(not _meet_only(read, one, loop) for one in owned[root])):
+                return "an iteration reads what another one writes"
+    return list(found.values())
+
+
+def _reads(statement: DoOp) -> Iterator[tuple[SSAValue, Sequence[Subscript] | None]]:
+    yield from statement.reads
+    yield from ((x, None) for x in gathers(statement))
+
+
+def _meet_only(read: Sequence[Subscript], written: Sequence[Subscript], loop: LoopOp) -> bool:
+    """Do two accesses meet in equal iterations only?"""
+    along = axis_of(written, loop)
+    return read == written or (along is not None and along == axis_of(read, loop))
+
+
+def _goes_along(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
+    """Does an access meet other elements at each iteration?"""
+    return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)
+
+
+def _memory(x: SSAValue) -> SSAValue:
+    """The value whose memory another one takes, or is a view of."""
+    while True:
+        if isinstance(x.owner, ReshapeOp):
+            x = x.owner.source
+        elif isinstance(x.owner, ValueOp) and x.owner.over is not None:
+            x = x.owner.over
+        else:
+            return x
+
+
+def _has_known_size(value: ValueOp) -> bool:
+    """Does the size of a value follow from the extents of arguments?"""
+    if is_register(value.result):
+        return True
+    for x in sources(value.sizes, tensor.DimOp):
+        if not isinstance(x.owner, Operation) or not (
+            x.owner.name.startswith("arith.")
+            or (isinstance(x.owner, tensor.DimOp) and not isinstance(x.owner.source.owner, Operation))
+        ):
+            return False
+    return True
+
+
+def _combination(statement: DoOp, number: int) -> Operation | None:
+    """The operation by which a statement updates what it writes, if it takes terms in any order."""
+    last = statement.body.block.last_op
+    assert isinstance(last, YieldOp)
+    combine, held = last.values[number].owner, statement.body.block.args[len(statement.inputs) + number]
+    if not isinstance(combine, Operation) or (type(combine) not in _NOTHING and not isinstance(combine, _ORDERS)):
+        return None
+    if held not in combine.operands or not held.has_one_use() or not is_reassociable(statement):
+        return None
+    return combine
+
+
+def _kind(x: SSAValue) -> str:
+    return "number" if is_register(x) else "tensor"
+
+
+def neutral(sum: Sum) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
+    """What adds nothing to a sum."""
+    kind = sum.kind.element_type
+    if isinstance(kind, AnyFloat):
+        return FloatAttr(_NOTHING[type(sum.combine)], kind)
+    assert isinstance(kind, IntegerType)
+    bits = kind.width.data
+    limits: dict[type[Operation], int] = {
+        arith.MaxSIOp: -(1 << bits - 1), arith.MinSIOp: (1 << bits - 1) - 1, arith.MaxUIOp: 0, arith.MinUIOp: -1,
+    }  # fmt: skip
+    number = limits.get(type(sum.combine))
+    return IntegerAttr(int(_NOTHING[type(sum.combine)]) if number is None else number, kind)

@@ -1,0 +1,94 @@
+"""Optimisations at loop level and in LLVM IR, each with what it changes in a small program."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from optimisation_programs import chain, kept_and_scaled, known, narrow_sum, of_sparse, of_vector, two_buffers
+from switches import Row, has, lacks, never, nothing, replaced, without_pass
+
+import aotensor.sparse as sp
+import aotensor.tensor as at
+
+LOOP_ROWS: Final[Sequence[Row]] = (
+    # --- loop level -------------------------------------------------------------------------------------------------
+    Row("plan-memory", without_pass("plan-memory"), two_buffers, "loops", lacks(r"memref\.alloc")),
+    Row(
+        "buffers share slots",
+        replaced("aotensor.passes.plan_memory:_span", lambda op, positions, ends: (0, 1 << 30)),
+        two_buffers,
+        "loops",
+        lacks(r"scope = 3"),
+    ),
+    Row("hint-vectors", without_pass("hint-vectors"), of_vector(at.exp), "loops", has("interleave")),
+    Row(
+        "the rest of a narrow loop under a mask",
+        replaced("aotensor.passes.hint_vectors:_split_off_rest", nothing),
+        narrow_sum,
+        "loops",
+        has("masked"),
+    ),
+    Row(
+        "long loops stay rolled",
+        replaced("aotensor.passes.hint_vectors:_limit_unrolling", nothing),
+        known,
+        "loops",
+        has("nounroll"),
+    ),
+    Row(
+        "sums over few entries under a mask",
+        replaced("aotensor.passes.hint_vectors:_only_sums", never),
+        of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A, axis=1)),
+        "loops",
+        has("short, masked"),
+    ),
+    # --- LLVM -------------------------------------------------------------------------------------------------------
+    Row(
+        "buffers do not overlap",
+        replaced("aotensor.codegen.emit:_mark_pointers", nothing),
+        chain,
+        "llvm",
+        has("noalias"),
+    ),
+    Row(
+        "inputs are only read",
+        replaced("aotensor.codegen.emit:read_only", never),
+        chain,
+        "llvm",
+        has("readonly"),
+    ),
+    Row(
+        "views of the workspace are apart",
+        replaced("aotensor.codegen.emit:view_scopes", lambda module, function: {}),
+        kept_and_scaled,
+        "llvm",
+        has("alias.scope"),
+    ),
+    Row(
+        "permissions of the fp policy",
+        replaced("aotensor.codegen.emit_arith:fast_math", lambda flags: ()),
+        chain,
+        "llvm",
+        has("fadd reassoc"),
+    ),
+    Row(
+        "accesses of parallel loops are grouped",
+        replaced("aotensor.codegen.emit_state:Emitter.tag", nothing),
+        chain,
+        "llvm",
+        has("llvm.access.group"),
+    ),
+    Row(
+        "calls that almost never happen",
+        replaced("aotensor.codegen.emit:RARE_FUNCTIONS", ()),
+        of_vector(at.sin),
+        "llvm-opt",
+        has(r"far_angle\.f64\.x8"),
+    ),
+    Row(
+        "vectors of 512 bits",
+        replaced("aotensor.codegen.machine:_WIDE_CPUS", ()),
+        of_vector(at.exp),
+        "llvm-opt",
+        has("<8 x double>"),
+    ),
+)
