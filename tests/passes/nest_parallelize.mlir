@@ -24,6 +24,14 @@
 // CHECK: nest.for %[[D:[0-9]+]] in %[[COUNT]] {
 // CHECK-NEXT: nest.do(%{{[0-9]+}} = %[[TOTALS]][%[[D]]] : tensor<?xf64>) -> (%{{[0-9]+}} = %total[] : tensor<f64>) {
 // CHECK-NEXT: arith.addf %{{[0-9]+}}, %{{[0-9]+}} fastmath<reassoc> : f64
+// Chunks of the rows of a compressed matrix are equal by entries.
+// CHECK-LABEL: func.func @entries(
+// CHECK: %[[ROWS:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
+// CHECK: nest.for %[[FIRST:[0-9]+]] in %[[M:[0-9a-z]+]] step %[[ROWS]] cores {
+// CHECK: %[[NEXT:[0-9]+]] = arith.minsi %{{[0-9]+}}, %[[M]] : index
+// CHECK: %[[LOW:[0-9]+]] = nest.balance %[[FIRST]] of %[[M]] by %[[ROWS]] group %{{[0-9]+}} in %indptr : tensor<?xi32>
+// CHECK: %[[HIGH:[0-9]+]] = nest.balance %[[NEXT]] of %[[M]] by %[[ROWS]] group %{{[0-9]+}} in %indptr : tensor<?xi32>
+// CHECK: nest.for %{{[0-9a-z]+}} = %[[LOW]] to %[[HIGH]] {
 // Rounding as written, an order that matters, and little work: nothing is cut.
 // CHECK-LABEL: func.func @kept(
 // CHECK-NOT: cores
@@ -46,6 +54,21 @@ func.func @sums(%x: tensor<?x?xf64>) -> (f64, tensor<?xf64>) attributes {dims = 
   }
   %sum = tensor.extract %total[] : tensor<f64>
   func.return %sum, %columns : f64, tensor<?xf64>
+}
+func.func @entries(%x: tensor<?xf64>, %indptr: tensor<?xi32>, %y: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["nnz"], ["n1"], ["n"]], results = ["out"]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f64
+  %n = tensor.dim %y, %c0 : tensor<?xf64>
+  %sums = nest.value[%n] init %zero : f64 output 0 : tensor<?xf64>
+  nest.for %i in %n {
+    nest.entries %p of %i in %indptr : tensor<?xi32> {
+      nest.do(%v = %x[%p] : tensor<?xf64>) -> (%s = %sums[%i] : tensor<?xf64>) {
+        %a = arith.addf %s, %v fastmath<reassoc> : f64
+        nest.yield %a : f64
+      }
+    }
+  }
+  func.return %sums : tensor<?xf64>
 }
 func.func @kept(%x: tensor<?xf64>, %y: tensor<100xf64>) -> (f64, tensor<100xf64>) attributes {dims = [["n"], [""]], results = ["out0", "out1"]} {
   %c0 = arith.constant 0 : index

@@ -229,6 +229,14 @@ NEST_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
+        "chunks of sparse rows are equal by entries",
+        replaced(f"{NEST}.cores.chunks:_indptr_of", nothing),
+        sparse_times_dense,
+        "nest",
+        has(r"nest\.balance", 2),
+        cores=True,
+    ),
+    Row(
         "rows of a sparse product are counted on several cores",
         without_pass("parallelize"),
         sparse_square,

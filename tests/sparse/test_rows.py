@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import scipy.sparse as ss
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
+from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options, stage_text
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
+from aotensor.passes.target import Target
 
 FORMATS = ("csr", "csc")
 LENGTHS = (0, 1, 7, 8, 9, 40, 0, 16, 0)
@@ -69,6 +72,41 @@ def test_rows_of_all_lengths(
         np.testing.assert_allclose(found["residual"], wanted - w, rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(found["loss"], ((wanted - w) ** 2).sum())
         np.testing.assert_allclose(library.blocks(M, v, w), np.logaddexp(wanted - w, 0).sum())
+
+
+SKEWED = {
+    "heavy first": (400, 90, 0, 30, 0, 0, 7, *[1] * 200),
+    "heavy last": (*[0] * 100, 3, 2, 90, 500),
+    "one": (0, 0, 0, 700),
+    "even": (5,) * 203,
+    "none": (0,) * 77,
+    "short": (3,),
+}
+"""Lengths of rows."""
+
+
+@pytest.mark.parametrize("group", [1, 8])
+@pytest.mark.parametrize("check", [False, True])
+def test_every_row_is_in_one_chunk(group: int, check: bool, rng: np.random.Generator, tmp_path: Path) -> None:
+    """Chunks are equal by entries whatever the rows are: results and sums of rows, and products that count them."""
+    A, x, y = _symbol("csr"), at.vector("x"), at.vector("y")
+    functions = [
+        aot.function([A, x], sp.structured_dot(A, x), name="product"),
+        aot.function([A, y], sp.structured_dot(A.T, y), name="transposed"),
+        aot.function([A], sp.true_dot(A, A.T), name="square"),
+    ]
+    few = replace(Target(), chunk_work=64, sum_work=0, fewest_iterations=2, chunk_group=group, row_group=group)
+    (tmp_path / "librows.so").write_bytes(Build(functions, "rows", Options(check=check, facts=few)).shared)
+    library = aot.load(tmp_path / "librows.so")
+    for lengths in SKEWED.values():
+        indptr = np.r_[0, np.cumsum(lengths)].astype(np.int32)
+        indices = np.concatenate([np.sort(rng.permutation(700)[:n]) for n in lengths]).astype(np.int32)
+        M = ss.csr_matrix((rng.integers(1, 9, len(indices)).astype(float), indices, indptr), shape=(len(lengths), 700))
+        v, w = rng.integers(1, 9, 700).astype(float), rng.integers(1, 9, len(lengths)).astype(float)
+        for threads in (1, 3):
+            np.testing.assert_array_equal(library.product(M, v, num_threads=threads), M @ v)
+            np.testing.assert_array_equal(library.transposed(M, w, num_threads=threads), M.T @ w)
+            assert abs(library.square(M, num_threads=threads) - M @ M.T).nnz == 0
 
 
 @pytest.mark.parametrize("format", FORMATS)

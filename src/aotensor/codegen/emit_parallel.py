@@ -73,9 +73,15 @@ def _on_threads(e: Emitter, op: ParallelOp) -> None:
 
 def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
     """What a chunk reads from around it, but for constants."""
-    inside = {x for inner in op.body.block.ops for x in inner.results} | set(op.body.block.args)
-    used = dict.fromkeys(x for inner in op.body.block.ops for x in inner.operands if x not in inside)
-    return [x for x in used if not isinstance(x.owner, arith.ConstantOp)]
+    return [x for x in _read_around(op) if not isinstance(x.owner, arith.ConstantOp)]
+
+
+def _read_around(op: ParallelOp) -> dict[SSAValue, None]:
+    """Values from around a loop that its chunks read."""
+    block = op.body.block
+    inner = list(block.walk())
+    inside = {x for one in inner for x in (*one.results, *(a for r in one.regions for b in r.blocks for a in b.args))}
+    return dict.fromkeys(x for one in inner for x in one.operands if x not in inside and x not in block.args)
 
 
 _COUNTERS: Final = ("next", "done", "started", "lanes")
@@ -111,8 +117,8 @@ def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Fun
     llvm.mark_function(function, "nounwind")
     run = e.inside(function)
     job, start, lane = function.args
-    for x in (x for inner in op.body.block.ops for x in inner.operands):
-        if isinstance(x.owner, arith.ConstantOp) and x.owner.parent is not op.body.block:
+    for x in _read_around(op):
+        if isinstance(x.owner, arith.ConstantOp):
             run.set(x, e.value(x))
     kinds = flat_types([x.type for x in captured])
     values = [

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotensor.core.polynomial import Polynomial
 from aotensor.ir.types import index
 from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
@@ -76,6 +77,11 @@ class _Counter:
                 return self.block(op.body.block) * self._trips(op.lb, op.ub, op.step)
             case ParallelOp():
                 return self.block(op.body.block) * self._trips(op.lower, op.upper, op.step)
+            case scf.IfOp() if BALANCED in op.attributes:
+                made = op.true_region.block.last_op
+                assert made is not None
+                self.values[op.results[0]] = self._value(made.operands[0])
+                return Polynomial()
             case scf.IfOp():
                 branches = [self.block(region.block) for region in op.regions if region.blocks]
                 return max(branches, key=Polynomial.typical, default=Polynomial())

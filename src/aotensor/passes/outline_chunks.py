@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation
 
 from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.outline import Outlining
 from aotensor.passes.plan_memory import LANE
 from aotensor.passes.remarks import applied
@@ -39,7 +40,7 @@ def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
     block = loop.body.block
     *ops, end = block.ops
     head = _head(ops)
-    given = [*block.args, *(x for op in head if LANE in op.attributes or _is_choice(op) for x in op.results)]
+    given = [*block.args, *(x for op in head if _is_first(op) for x in op.results)]
     outlining = Outlining([op for op in ops if op not in head], symbol, given)
     applied("the chunks of {} are calls of a function", loop)
     made = outlining.function([])
@@ -50,15 +51,20 @@ def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
 
 
 def _head(ops: Sequence[Operation]) -> set[Operation]:
-    """What is computed in front of the call: the lane, buffers that are chosen, and what these are made of."""
+    """What is computed in front of the call, and what that is made of."""
     head: set[Operation] = set()
-    pending = [op for op in ops if LANE in op.attributes or _is_choice(op)]
+    pending = [op for op in ops if _is_first(op)]
     while pending:
         op = pending.pop()
         if op not in head and op in ops:
             head.add(op)
-            pending += [x.owner for x in op.operands if isinstance(x.owner, Operation)]
+            pending += [x.owner for one in op.walk() for x in one.operands if isinstance(x.owner, Operation)]
     return head
+
+
+def _is_first(op: Operation) -> bool:
+    """Is an operation for the caller: the lane, a buffer that is chosen, or where the chunk begins and ends?"""
+    return LANE in op.attributes or BALANCED in op.attributes or _is_choice(op)
 
 
 def _is_choice(op: Operation) -> bool:

@@ -20,7 +20,7 @@ from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.interpreter.repeat import repeat
 from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype, unset
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
-from aotensor.ir.nest.ops import DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
+from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 
 Values: TypeAlias = dict[SSAValue, Array]
@@ -46,6 +46,8 @@ def run_block(block: Block, values: Values) -> None:
                 values[op.result] = declared(op, values)
             case PrefetchOp():
                 pass
+            case BalanceOp():
+                values[op.result] = np.asarray(_balanced(*(values[x] for x in op.operands)))
             case ReshapeOp():
                 shape = _shape(op.result, [int(values[n]) for n in op.sizes])
                 values[op.result] = values[op.source].reshape(shape)
@@ -119,6 +121,16 @@ def _element(x: Array, where: Sequence[int], op: Operation) -> Array:
     if any(not 0 <= i < n for i, n in zip(where, x.shape, strict=True)):
         raise InternalError(f"interpret: {op.name} at {list(where)} of an array of shape {x.shape}")
     return np.asarray(x[tuple(where)])
+
+
+def _balanced(row: Array, extent: Array, size: Array, group: Array, indptr: Array) -> int:
+    """The row in place of `row`, with rows that count as an entry each."""
+    weights = indptr[: int(extent) + 1].astype(np.int64) + np.arange(int(extent) + 1)
+    mean = int(weights[-1]) / int(extent)
+    share = int(row) * mean
+    if row == extent or abs(int(weights[int(row)]) - share) <= int(size) * mean / 8:
+        return int(row)
+    return int(np.searchsorted(weights, share)) // int(group) * int(group)
 
 
 def _bounds(loop: LoopOp, values: Mapping[SSAValue, Array]) -> tuple[int, int, int]:

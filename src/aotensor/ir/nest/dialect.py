@@ -7,8 +7,10 @@ from typing import Final
 from xdsl.ir import Dialect
 
 from aotensor.ir.nest.loops import EntriesOp, ForOp
-from aotensor.ir.nest.ops import DoOp, OutputAttr, OverAttr, OwnAttr, PrefetchOp, ProductOp, ValueOp, YieldOp
+from aotensor.ir.nest.ops import BalanceOp, DoOp, OutputAttr, OverAttr, OwnAttr, PrefetchOp, ProductOp, ValueOp, YieldOp
 
 NEST: Final = Dialect(
-    "nest", [YieldOp, ValueOp, DoOp, ForOp, EntriesOp, PrefetchOp, ProductOp], [OwnAttr, OutputAttr, OverAttr]
+    "nest",
+    [YieldOp, ValueOp, DoOp, ForOp, EntriesOp, PrefetchOp, BalanceOp, ProductOp],
+    [OwnAttr, OutputAttr, OverAttr],
 )

@@ -291,6 +291,30 @@ class PrefetchOp(IRDLOperation):
         super().__init__(operands=[tensor, subscripts])
 
 
+@irdl_op_definition
+class BalanceOp(IRDLOperation):
+    """Where a chunk begins that would begin with `row`, if every slice had as many entries.
+
+    result ≈ the first row with entries(row) ≥ row/extent · entries(extent), where a row counts as one entry more, a
+    multiple of the group. A chunk that begins with `row` and does not miss its share by more than an eighth is left so.
+
+    row, extent: of the slices. size: iterations of a chunk if all are equal. group: what chunks
+    are multiples of. indptr: where slices begin.
+    """
+
+    name = "nest.balance"
+    row = operand_def(IndexType)
+    extent = operand_def(IndexType)
+    size = operand_def(IndexType)
+    group = operand_def(IndexType)
+    indptr = operand_def(TensorType)
+    result = result_def(IndexType)
+    assembly_format = "$row `of` $extent `by` $size `group` $group `in` $indptr attr-dict `:` type($indptr)"
+
+    def __init__(self, row: SSAValue, extent: SSAValue, size: SSAValue, group: SSAValue, indptr: SSAValue) -> None:
+        super().__init__(operands=[row, extent, size, group, indptr], result_types=[IndexType()])
+
+
 # --- products --------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
-from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.ops import BalanceOp, DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 
 
@@ -82,8 +82,8 @@ def _is_in_block(index: SSAValue, start: SSAValue) -> bool:
 
 
 def _begins_at(index: SSAValue, start: SSAValue) -> bool:
-    """Is an index another one, or the larger one of this and something else?"""
-    if index is start:
+    """Is an index another one, or what balances it, or the larger one of this and something else?"""
+    if index is start or (isinstance(index.owner, BalanceOp) and index.owner.row is start):
         return True
     return isinstance(index.owner, arith.MaxSIOp) and any(_begins_at(x, start) for x in index.owner.operands)
 

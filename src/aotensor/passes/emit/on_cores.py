@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Final
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.ops import ON_CORES
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.emit.balance import balanced_row
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
@@ -33,10 +34,11 @@ def each_row(
     work: Extent,
     begin: Callable[[], Body],
     own: Extent = 0,
+    indptr: SSAValue | None = None,
 ) -> None:
     """body(i) for i = 0 … count, with body = begin() made for each chunk, which may allocate.
 
-    work: of a row. own: elements that a chunk fills for itself.
+    work: of a row. own: elements that a chunk fills for itself. indptr: of the matrix by whose entries chunks are equal
     """
 
     def rows(start: Extent, stop: Extent) -> None:
@@ -53,7 +55,14 @@ def each_row(
         return
     least = b.iadd(target.chunk_work, b.imul(own, target.row_group * 8))
     size = rows_of_chunk(b, count, work, least, target.most_chunks, target.row_group)
-    b.parallel(count, size, lambda start: rows(start, b.imin(b.iadd(start, size), count)))
+
+    def chunk(start: Scalar) -> None:
+        first, last = start, b.imin(b.iadd(start, size), count)
+        if indptr is not None:
+            first, last = (balanced_row(b, i, count, size, target.row_group, indptr) for i in (first, last))
+        rows(first, last)
+
+    b.parallel(count, size, chunk)
 
 
 def each_line(

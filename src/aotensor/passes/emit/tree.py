@@ -21,11 +21,12 @@ from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
-from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.emit.balance import balanced_row
 from aotensor.passes.emit.frame import Frame, Lanes
 from aotensor.passes.emit.row_sums import emit_row_sums
 from aotensor.passes.scalar_math.table import vector_symbol
@@ -64,6 +65,8 @@ class TreeEmitter:
                     case PrefetchOp():
                         where: list[Extent] = [Scalar(frame.value(i), "index") for i in op.subscripts]
                         self.b.prefetch(self.memory.buffer(op.tensor), where, is_write=True)
+                    case BalanceOp():
+                        frame.values[op.result] = self._balanced(op, frame).ssa
                     case tensor.ExtractOp():
                         frame.values[op.result] = self._gather(op, frame, {})
                     case tensor.DimOp():
@@ -79,6 +82,10 @@ class TreeEmitter:
             frame.registers[op.result] = init
         else:
             self.memory.declare(op, frame)
+
+    def _balanced(self, op: BalanceOp, frame: Frame) -> Scalar:
+        row, extent, size, group = (self._extent(x, frame) for x in (op.row, op.extent, op.size, op.group))
+        return balanced_row(self.b, row, extent, size, group, self.memory.buffer(op.indptr))
 
     # --- loops ---------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
 
         return row
 
-    each_row(b, op, target, p.slices, work_of_row(b, p, q), begin, minor)
+    each_row(b, op, target, p.slices, work_of_row(b, p, q), begin, minor, p.indptr.buffer)
     write_indptr(b, p, indptr, lambda i, start: b.add(start, indptr[i]))
 
 
@@ -116,7 +116,8 @@ def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: 
     own, b.fastmath = b.fastmath, op.fastmath
     rows = _Rows(b, buffers, op)
     (minor,) = (buffers.scalar(n) for n in op.extents)
-    each_row(b, op, target, rows.p.slices, work_of_row(b, rows.p, rows.q), rows.begin, minor)
+    p, q = rows.p, rows.q
+    each_row(b, op, target, p.slices, work_of_row(b, p, q), rows.begin, minor, p.indptr.buffer)
     b.fastmath = own
 
 

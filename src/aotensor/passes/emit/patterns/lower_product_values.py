@@ -72,7 +72,7 @@ class _Loops:
 
         own = 0 if self.op.is_whole is not None or self.kind == "product_values" else self.minor
         work = work_of_row(self.b, self.p, self.q)
-        each_row(self.b, self.op, self.target, self.p.slices, work, begin, own)
+        each_row(self.b, self.op, self.target, self.p.slices, work, begin, own, self.p.indptr.buffer)
 
     def _reader(self, buffer: SSAValue, sample: list[Scalar]) -> Callable[[Scalar], Scalar]:
         return lambda e: self.b.cast(self.b.fetch(buffer, [*sample, e], self.dtype), self.wide)

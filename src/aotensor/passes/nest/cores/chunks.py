@@ -9,13 +9,13 @@ from typing import Final
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
-from aotensor.ir.nest.loops import ForOp, LoopOp
-from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import known_extent
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.passes.nest.cores.sums import Sum, neutral
@@ -93,16 +93,21 @@ class Chunks:
 
     def _rows(self) -> Extent:
         """Iterations of a chunk: enough work, an even number of chunks of equal length, in whole groups."""
-        loop, b, target = self.loop, self.b, self.target
+        b, target = self.b, self.target
         tensors = [elements(b, sum.value.result) for sum in self.sums if not sum.is_number]
         most: Extent = target.most_chunks
         if tensors and target.sum_work:  # every chunk but the first fills, keeps and adds as much
             once = b.imax(b.imul(reduce(b.iadd, tensors), target.sum_work), 1)
             whole = b.imul(self._extent(), self.work)
             most = b.imin(b.iadd(quotient(b, whole, once), 1), most)
-        group: Extent = target.chunk_group if _is_innermost(loop) else target.row_group
-        group = group if loop.step is None else b.as_extent(Scalar(loop.step, "index"))
-        return rows_of_chunk(b, self._extent(), self.work, target.chunk_work, most, group)
+        return rows_of_chunk(b, self._extent(), self.work, target.chunk_work, most, self._group())
+
+    def _group(self) -> Extent:
+        """Chunks are multiples of that."""
+        loop, target = self.loop, self.target
+        if loop.step is not None:
+            return self.b.as_extent(Scalar(loop.step, "index"))
+        return target.chunk_group if _is_innermost(loop) else target.row_group
 
     def _fill(self, start: SSAValue, size: SSAValue, parts: Sequence[SSAValue], inside: LocatedBuilder) -> None:
         """The body of the loop over chunks: the loop, from where the chunk begins to where it ends."""
@@ -111,9 +116,14 @@ class Chunks:
         end = inside.insert(arith.MinSIOp(end, loop.upper)).result
         number = inside.insert(arith.DivUIOp(start, size)).result if parts else start
         own = [self._begin(inside, sum) for sum in self.sums]
+        begin = start
+        indptr = _indptr_of(loop)
+        if indptr is not None:
+            group = self.b.index(self._group()).ssa
+            begin, end = (inside.insert(BalanceOp(x, loop.upper, size, group, indptr)).result for x in (start, end))
         assert loop.parent is not None
         inside.insert(loop.parent.detach_op(loop))
-        loop.set_bounds(end, start)
+        loop.set_bounds(end, begin)
         if not self.sums:
             return
         zero = inside.insert(arith.ConstantOp(IntegerAttr(0, IndexType()))).result
@@ -148,6 +158,19 @@ class Chunks:
         if sum.is_number:
             return ForOp(count, outer)
         return ForOp(count, outer, lower=self.one)
+
+
+def _indptr_of(loop: ForOp) -> SSAValue | None:
+    """Where the slices begin whose entries the iterations of a loop go over, if they go over slices."""
+    for op in loop.walk():
+        if not isinstance(op, EntriesOp):
+            continue
+        rows = op.slice.block.parent_op() if isinstance(op.slice, BlockArgument) else None
+        is_row = rows is loop or (isinstance(rows, ForOp) and rows.lower is loop.counter)
+        made_by = op.indptr.owner
+        if is_row and not (isinstance(made_by, Operation) and loop.is_ancestor(made_by)):
+            return op.indptr
+    return None
 
 
 def _is_innermost(loop: LoopOp) -> bool:

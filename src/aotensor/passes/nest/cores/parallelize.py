@@ -8,9 +8,10 @@
                                                   }
                                                   nest.for %k in %chunks { nest.do(%v = %zs[%k]) -> (%s = %z[]) }
 
-Where a chunk begins depends on extents alone, and the sums of the chunks are added in order: the result is the same to
-the last bit, whoever runs the chunks. A chunk is so much work that waking another core for it pays; a loop of less work
-is one chunk. What cannot be proved to keep apart stays as it is.
+Where a chunk begins depends on extents and `indptr` alone (chunks of sparse rows are equal by entries), and the sums of
+the chunks are added in order: the result is the same to the last bit, whoever runs the chunks. A chunk is so much work
+that waking another core for it pays; a loop of less work is one chunk. What cannot be proved to keep apart stays as it
+is.
 """
 
 from __future__ import annotations
