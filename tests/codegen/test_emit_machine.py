@@ -95,6 +95,16 @@ def test_views_with_scopes_need_no_overlap_test() -> None:
     assert overlap_test.search(optimised(re.sub(r"\{scope = \d : i64\}", "", VIEWS), X86))
 
 
+def test_every_parallel_loop_needs_no_overlap_test() -> None:
+    """Each has an access group of its own, which its own metadata names."""
+    text = re.sub(r"\{scope = \d : i64\}", "", VIEWS).replace("\n  }\n", "\n  } {parallel_accesses}\n")
+    llvm = emitted(text, X86)
+    groups = set(re.findall(r"!llvm\.access\.group (!\d+)", llvm))
+    named = set(re.findall(r'!\{ !"llvm\.loop\.parallel_accesses", (!\d+) \}', llvm))
+    assert len(groups) == 2 and groups == named
+    assert not re.search(r"vector\.memcheck|diff\.check", optimised(text, X86))
+
+
 def test_views_that_no_loop_uses_together_may_overlap() -> None:
     """%x and %z are the same memory at different times: LLVM must not hear that they are apart."""
     llvm = emitted(VIEWS, X86)

@@ -160,7 +160,13 @@ def intrinsic(
 
 
 class _EmptyDistinctNode(MDValue):  # type: ignore[misc]
-    """`distinct !{}`: a node that equals no other."""
+    """`distinct !{}`: a node that equals no other, where llvmlite compares operands to make equal nodes one."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def descr(self, buf: list[str]) -> None:
         buf += ("distinct !{}\n",)
