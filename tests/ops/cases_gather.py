@@ -9,6 +9,7 @@ import numpy as np
 from case import Case, int8, normal, value
 
 from aotensor.gradient import grad
+from aotensor.ops.create import zeros_like
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.take import take, take_along_axis
 from aotensor.ops.updates import inc_subtensor, set_subtensor
@@ -141,6 +142,12 @@ SCATTER = [
         inputs=[LINE, REPEATS],
         wrt=(0,),
         specials={0: [0, 2, 1, 0, 0, 0, 0]},
+    ),
+    Case(
+        id="scatter-sums-by-group",
+        build=lambda x, y, i: zeros_like(x)[i].inc((y - x[i]) * y),
+        inputs=[LINE, np.array([10.0, 20.0, 30.0]), REPEATS],
+        wrt=(0, 1),
     ),
     Case(
         id="scatter-static",

@@ -49,3 +49,82 @@ func.func @centred(%x: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [[
   }
   func.return %15 : tensor<?x?xf64>
 }
+
+// A sum at positions joins the loop that makes its terms and reads at positions; the positions are made there too.
+// CHECK-LABEL: func.func @by_group(
+// CHECK: nest.for %[[I:[a-z0-9_]+]] in %n {
+// CHECK: tensor.extract %a
+// CHECK: nest.do(%[[G:[a-z0-9_]+]] = %g[%[[I]]] : tensor<?xi64>) -> (%{{[a-z0-9_]+}} = %p[%[[I]]] : tensor<?xi64>)
+// CHECK: nest.do(%{{[a-z0-9_]+}} = %r[%[[I]]] : tensor<?xf64>, %[[P:[a-z0-9_]+]] = %p[%[[I]]] : tensor<?xi64>) -> (%{{[a-z0-9_]+}} = %s[%[[P]]] : tensor<?xf64>)
+// CHECK-NOT: nest.for
+// CHECK: func.return %s
+func.func @by_group(%y: tensor<?xf64>, %g: tensor<?xi64>, %a: tensor<?xf64>, %n: index, %k: index) -> tensor<?xf64> attributes {dims = [["n"], ["n"], ["k"], [], []]} {
+  %zero = arith.constant 0.0 : f64
+  %none = arith.constant 0 : i64
+  %whole = arith.index_cast %k : index to i64
+  %r = nest.value[%n] : tensor<?xf64>
+  nest.for %i in %n {
+    nest.do(%v = %y[%i] : tensor<?xf64>, %j = %g[%i] : tensor<?xi64>) -> (%o = %r[%i] : tensor<?xf64>) {
+      %at = arith.index_cast %j : i64 to index
+      %e = tensor.extract %a[%at] : tensor<?xf64>
+      %d = arith.subf %v, %e fastmath<contract> : f64
+      nest.yield %d : f64
+    }
+  }
+  %p = nest.value[%n] : tensor<?xi64>
+  nest.for %i in %n {
+    nest.do(%j = %g[%i] : tensor<?xi64>) -> (%o = %p[%i] : tensor<?xi64>) {
+      %c = arith.cmpi slt, %j, %none : i64
+      %l = arith.addi %j, %whole : i64
+      %q = arith.select %c, %l, %j : i64
+      nest.yield %q : i64
+    }
+  }
+  %s = nest.value[%k] init %zero : f64 : tensor<?xf64>
+  nest.for %i in %n {
+    nest.do(%v = %r[%i] : tensor<?xf64>, %q = %p[%i] : tensor<?xi64>) -> (%o = %s[%q] : tensor<?xf64>) {
+      %t = arith.addf %o, %v fastmath<reassoc,contract> : f64
+      nest.yield %t : f64
+    }
+  }
+  func.return %s : tensor<?xf64>
+}
+
+// It has a loop of its own, with its positions, where the terms are elementary functions: those want vectors.
+// CHECK-LABEL: func.func @of_exponentials(
+// CHECK: nest.for %[[I:[a-z0-9_]+]] in %n {
+// CHECK: math.exp
+// CHECK-NOT: %p[%[[I]]]
+// CHECK: nest.for %[[J:[a-z0-9_]+]] in %n {
+// CHECK: %p[%[[J]]]
+// CHECK: %s[%
+// CHECK: func.return %s
+func.func @of_exponentials(%y: tensor<?xf64>, %g: tensor<?xi64>, %n: index, %k: index) -> tensor<?xf64> attributes {dims = [["n"], ["n"], [], []]} {
+  %zero = arith.constant 0.0 : f64
+  %none = arith.constant 0 : i64
+  %whole = arith.index_cast %k : index to i64
+  %r = nest.value[%n] : tensor<?xf64>
+  nest.for %i in %n {
+    nest.do(%v = %y[%i] : tensor<?xf64>) -> (%o = %r[%i] : tensor<?xf64>) {
+      %d = math.exp %v fastmath<contract> : f64
+      nest.yield %d : f64
+    }
+  }
+  %p = nest.value[%n] : tensor<?xi64>
+  nest.for %i in %n {
+    nest.do(%j = %g[%i] : tensor<?xi64>) -> (%o = %p[%i] : tensor<?xi64>) {
+      %c = arith.cmpi slt, %j, %none : i64
+      %l = arith.addi %j, %whole : i64
+      %q = arith.select %c, %l, %j : i64
+      nest.yield %q : i64
+    }
+  }
+  %s = nest.value[%k] init %zero : f64 : tensor<?xf64>
+  nest.for %i in %n {
+    nest.do(%v = %r[%i] : tensor<?xf64>, %q = %p[%i] : tensor<?xi64>) -> (%o = %s[%q] : tensor<?xf64>) {
+      %t = arith.addf %o, %v fastmath<reassoc,contract> : f64
+      nest.yield %t : f64
+    }
+  }
+  func.return %s : tensor<?xf64>
+}

@@ -190,6 +190,17 @@ def scattered() -> aot.Function:
     return function([A, D], A.T @ D)
 
 
+def by_group(term: Any) -> Any:
+    """Terms that read the element of a group, their sum, and their sums by group."""
+
+    def make() -> aot.Function:
+        (y,), a, groups = vectors("y"), at.vector("a", dtype="float64", shape=("k",)), at.lvector("g", shape=("n",))
+        terms = term(y, a[groups])
+        return function([y, a, groups], terms.sum(), at.inc_subtensor(at.zeros_like(a)[groups], terms))
+
+    return make
+
+
 def joined() -> aot.Function:
     x, y = vectors("xy")
     return function([x, y], at.concatenate([at.exp(x), at.sin(y)]))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from optimisation_programs import (
+    by_group,
     chain,
     checked,
     choice_of_rows,
@@ -108,11 +109,11 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"memref\.store", 3),
     ),
     Row(
-        "what a window holds is computed there",
-        without_pass("inline-reads"),
-        stencil_gradient,
-        "loops",
-        lacks(r"memref\.view"),
+        "what needs vectors is apart from sums by group",
+        replaced(f"{NEST}.fuse:_needs_vectors", never),
+        by_group(lambda y, e: at.exp(y - e)),
+        "nest",
+        has(r"nest\.for %\w+ in %1 ", 3),
     ),
     Row(
         "loops are split where conditions change",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from optimisation_programs import (
+    by_group,
     choice,
     eigenvalues,
     invariant,
@@ -14,6 +15,7 @@ from optimisation_programs import (
     of_vector,
     recurrent,
     sampled_products,
+    stencil_gradient,
     two_equal_loops,
     two_windows,
     work_behind,
@@ -222,5 +224,26 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
             (arith.AndIOp, lambda x: at.switch(at.and_(at.exp(x) < 0.0, x < 1.0), x, 2.0 * x), r"arith\.andi"),
             (arith.OrIOp, lambda x: at.switch(at.or_(at.exp(x) < 0.0, x < 1.0), x, 2.0 * x), r"arith\.ori"),
         )
+    ),
+    Row(
+        "sums by group share the loop that makes their terms",
+        without_pass("sum-scatters"),
+        by_group(lambda y, e: y - e),
+        "nest",
+        lacks(r"aot\.scatter"),
+    ),
+    Row(
+        "positions are checked once",
+        without_pass("value-numbering"),
+        by_group(lambda y, e: y - e),
+        "nest",
+        has(r"aot\.check", 2),
+    ),
+    Row(
+        "what a window holds is computed there",
+        without_pass("inline-reads"),
+        stencil_gradient,
+        "loops",
+        lacks(r"memref\.view"),
     ),
 )

@@ -81,3 +81,24 @@ func.func @fills(%v: tensor<2xf64>) -> (tensor<4xf64>, tensor<4xf64>) attributes
   %y = tensor.insert_slice %v into %b[2] [2] [1] : tensor<2xf64> into tensor<4xf64>
   func.return %x, %y : tensor<4xf64>, tensor<4xf64>
 }
+
+// What has been checked is not checked again; another condition is.
+// CHECK-LABEL: func.func @checked_twice
+// CHECK: aot.check 1 "value" "first"
+// CHECK-NOT: aot.check 2
+// CHECK: aot.check 3 "value" "third"
+func.func @checked_twice(%x: tensor<?xf64>) -> index attributes {dims = [["n"]]} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf64>
+  %a = arith.cmpi slt, %n, %c3 : index
+  aot.check 1 "value" "first", %a, %n, %c3
+  %d0 = arith.constant 0 : index
+  %d3 = arith.constant 3 : index
+  %m = tensor.dim %x, %d0 : tensor<?xf64>
+  %b = arith.cmpi slt, %m, %d3 : index
+  aot.check 2 "value" "second", %b, %m, %d3
+  %c = arith.cmpi sgt, %m, %d3 : index
+  aot.check 3 "value" "third", %c, %m, %d3
+  func.return %n : index
+}

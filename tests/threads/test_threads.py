@@ -99,6 +99,22 @@ def test_without_threads_there_are_none(folder: Path, tmp_path: Path) -> None:
     assert all(one[key].tobytes() == other[key].tobytes() for key in one)
 
 
+def test_sums_by_group_give_the_same_bits(tmp_path: Path) -> None:
+    """In chunks with groups of their own; negative numbers count from the end."""
+    y, a, groups = at.vector("y", shape=("n",)), at.vector("a", shape=("k",)), at.lvector("g", shape=("n",))
+    loss = ((y - a[groups]) ** 2).sum()
+    library = aot.compile(aot.function([y, a, groups], [loss, aot.grad(loss, a)], name="by_group"), tmp_path).load()
+    rng = np.random.default_rng(0)
+    for n, k in ((30000, 3), (30000, 90), (100, 90), (0, 1)):
+        values = rng.standard_normal(n), rng.standard_normal(k), rng.integers(-k, k, n)
+        residuals = values[0] - values[1][values[2]]
+        found = [library.by_group(*values, num_threads=count) for count in (1, 2, 3, 7)]
+        assert all(x.tobytes() == y.tobytes() for one in found for x, y in zip(one, found[0], strict=True))
+        np.testing.assert_allclose(found[0][0], residuals @ residuals, rtol=1e-12)
+        expected = -2 * np.bincount(values[2] % k, residuals, k)
+        np.testing.assert_allclose(found[0][1], expected, rtol=1e-11, atol=1e-11)
+
+
 PRODUCTS = """
 import sys
 import numpy as np

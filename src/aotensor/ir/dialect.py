@@ -185,7 +185,8 @@ class ScatterOp(IRDLOperation):
 
     indices: one integer tensor per axis, not of rank 0, with values from −extent on; they broadcast along static
     extents of 1. source has their axes from axis `start` on, around them the other axes of dest. At a repeated position
-    every term is added, or the last value stays, in the order of the elements of source.
+    every term is added, or the last value stays, in the order of the elements of source. fastmath: of the additions,
+    should they become a sum.
     """
 
     name = "aot.scatter"
@@ -197,6 +198,7 @@ class ScatterOp(IRDLOperation):
     kind = prop_def(StringAttr)
     axes = prop_def(DenseArrayBase)
     start = prop_def(IntegerAttr[I64])
+    fastmath = opt_prop_def(FastMathFlagsAttr)
     irdl_options = (ParsePropInAttrDict(),)
     traits = traits_def(Pure())
     assembly_format = (
@@ -205,7 +207,14 @@ class ScatterOp(IRDLOperation):
     )
 
     def __init__(
-        self, kind: str, dest: SSAValue, source: SSAValue, axes: Sequence[int], indices: Sequence[SSAValue], start: int
+        self,
+        kind: str,
+        dest: SSAValue,
+        source: SSAValue,
+        axes: Sequence[int],
+        indices: Sequence[SSAValue],
+        start: int,
+        fastmath: FastMathFlagsAttr | None = None,
     ) -> None:
         super().__init__(
             operands=[dest, source, indices],
@@ -214,6 +223,7 @@ class ScatterOp(IRDLOperation):
                 "kind": StringAttr(kind),
                 "axes": DenseArrayBase.from_list(i64, list(axes)),
                 "start": IntegerAttr(start, i64),
+                **({} if fastmath is None else {"fastmath": fastmath}),
             },
         )
 

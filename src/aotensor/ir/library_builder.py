@@ -170,7 +170,8 @@ class LibraryBuilder(ABC):
         self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
     ) -> Tensor:
         tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
-        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start)
+        fastmath = self.reassociate if kind == "add" else None
+        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start, fastmath)
         return Tensor(self.insert_op(op), x.dtype, x.extents)
 
     def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:

@@ -45,6 +45,7 @@ from aotensor.passes.outline import outline
 from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.stabilize import stabilize
+from aotensor.passes.sum_scatters import sum_scatters
 from aotensor.passes.target import Target
 from aotensor.passes.value_numbering import value_numbering
 from aotensor.passes.windows.inline_reads import inline_reads
@@ -69,6 +70,7 @@ TENSOR_RECIPE: Final = (
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("read-windows", read_windows, TENSOR_FORM, TENSOR_FORM),
     Pass("inline-reads", inline_reads, TENSOR_FORM, TENSOR_FORM),
+    Pass("sum-scatters", sum_scatters, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
 )
 

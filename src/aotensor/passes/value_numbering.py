@@ -5,7 +5,8 @@
     %n = linalg.generic ins(%x) { maximum }          every reader of %n reads %m
 
 Value numbering: an operation has the number of an earlier one of the same name, with the same attributes, on operands
-of the same numbers, and with the same body. Fills keep tensors of their own, which others are built in.
+of the same numbers, and with the same body. Fills keep tensors of their own, which others are built in. A check of what
+an earlier one has checked goes as well.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.passes.remarks import applied
 
 Key: TypeAlias = tuple[object, ...]
@@ -31,14 +32,22 @@ _LIKE_NUMBERS = (tensor.DimOp, tensor.ExtractOp, tensor.EmptyOp, tensor.SplatOp,
 def value_numbering(module: ModuleOp) -> None:
     """Do so in every function."""
     for function in functions_of(module):
-        if sum(map(_is_shared, function.body.block.ops)) > 1:
+        ops = list(function.body.block.ops)
+        if sum(map(_is_shared, ops)) > 1 or sum(isinstance(op, CheckOp) for op in ops) > 1:
             _number(function.body.block)
 
 
 def _number(block: Block) -> None:
     known: dict[Key, Operation] = {}
     same: dict[SSAValue, SSAValue] = {}
+    checked: dict[SSAValue, CheckOp] = {}
     for op in list(block.ops):
+        if isinstance(op, CheckOp):
+            earlier = checked.setdefault(same.get(op.condition, op.condition), op)
+            if earlier is not op:
+                applied("{} is what {} has checked", op, earlier)
+                Rewriter.erase_op(op)
+            continue
         if not isinstance(op, _LIKE_NUMBERS) and not op.name.startswith(("arith.", "math.")):
             continue
         first = known.setdefault(_key(op, same), op)

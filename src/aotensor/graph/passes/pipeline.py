@@ -50,6 +50,7 @@ STEPS: Final = (
     Step("stabilize", "tensor", is_free=True),
     Step("read-windows", "tensor", is_free=True),
     Step("inline-reads", "tensor", is_free=True),
+    Step("sum-scatters", "tensor", is_free=True),
     Step("lower-to-nest", "nest", needed="loops are made of nests"),
     Step("rematerialize", "nest"),
     Step("divide-slices", "nest"),
@@ -96,7 +97,8 @@ class Chosen:
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
 _TENSOR: Final = (
-    "canonicalize", "value-numbering", "stabilize", "canonicalize", "read-windows", "inline-reads", "canonicalize",
+    "canonicalize", "value-numbering", "stabilize", "canonicalize", "read-windows", "inline-reads",
+    "sum-scatters", "canonicalize",
 )  # fmt: skip
 _DEFAULT: Final = (
     "expand", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,

@@ -93,6 +93,19 @@ def gathers(statement: DoOp) -> set[SSAValue]:
     return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)}
 
 
+def scatters_along(statement: DoOp, loop: LoopOp) -> bool:
+    """Does a statement write at positions that it reads along a loop?"""
+    return statement.scatter is not None and loop.counter in statement.access(statement.scatter.value.data)
+
+
+def gives_positions(statement: DoOp) -> bool:
+    """Does a statement make positions that others write at?"""
+    return any(
+        isinstance(op := use.operation, DoOp) and op.scatter is not None and op.inputs[op.scatter.value.data] is x
+        for x in statement.outputs for use in x.uses
+    )  # fmt: skip
+
+
 def used_values(op: Operation) -> dict[SSAValue, None]:
     """Values from outside that an operation, or what is in it, uses; each once, in order."""
     inside: set[object] = set()

@@ -9,7 +9,8 @@
 Two statements may share a loop of equal extent if every value that flows between them is complete, for one iteration
 of that loop, before it is read. Statements are taken in program order, and each joins the last loop that it may join to
 its profit: it reads what the loop makes, or an operand that the loop reads along the same axis. Greedy typed fusion as
-in Kennedy & McKinley (1993), with reuse of operands as the profit.
+in Kennedy & McKinley (1993), with reuse of operands as the profit. A loop that adds at positions which it reads, as in
+g[p[i]] += …, goes element by element: it is shared by what computes less than that saves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
@@ -27,8 +28,24 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
-from aotensor.ir.nest.tree import axis_of, gathers, is_tensor, is_updated, perfect_nest, used_values
+from aotensor.ir.nest.tree import (
+    axis_of,
+    gathers,
+    gives_positions,
+    is_tensor,
+    is_updated,
+    perfect_nest,
+    scatters_along,
+    used_values,
+)
+from aotensor.passes.nest.work import arithmetic_along
 from aotensor.passes.remarks import applied, is_heard, missed
+
+_PASSING: Final = 2
+_READING: Final = 2
+_GATHERING: Final = 8
+"""Operations on single numbers that take as long as what a shared loop saves: an element that is written and read, one
+that is read, and one at an index that is computed, which vectors do not make faster."""
 
 Axis: TypeAlias = "tuple[int, SSAValue | None]"
 
@@ -65,13 +82,17 @@ class _Slot:
     """A position in the new order: a loop that its members share, or a single operation; then scalars made of it.
 
     shared: the loop of each member that became the shared one. made: values, and the numbers of the members that write
-    them. along: the tensors that members read, and along which axes the loop goes there.
+    them. along: the tensors that members read, and along which axes the loop goes there. arithmetic, gathers: of
+    the members. jumps: does one of them add at positions that the loop reads?
     """
 
     members: list[_Item]
     shared: list[LoopOp] = field(default_factory=list)
     made: dict[SSAValue, int] = field(default_factory=dict)
     along: dict[SSAValue, set[Axis]] = field(default_factory=lambda: defaultdict(set))
+    arithmetic: int = 0
+    jumps: bool = False
+    gathers: int = 0
     tail: list[Operation] = field(default_factory=list)
 
     def add(self, item: _Item, loop: LoopOp) -> None:
@@ -79,6 +100,9 @@ class _Slot:
         self.made.update(dict.fromkeys(item.makes, len(self.shared)))
         self.members.append(item)
         self.shared.append(loop)
+        self.arithmetic += arithmetic_along(item.statement, loop)
+        self.gathers += len(gathers(item.statement))
+        self.jumps |= _jumps(item.statement, loop)
         for x, subscripts in item.statement.reads:
             if (axis := axis_of(subscripts, loop)) is not None:
                 self.along[x].add(axis)
@@ -241,6 +265,8 @@ class _Arrangement:
             reason = "no loop of equal extent may stand outside"
         elif not slot.made.keys().isdisjoint(gathers(statement)):
             reason = "it reads at indices that are computed"
+        elif any(_needs_vectors(statement, loop, slot) for loop in _candidates(item.loops, slot.shared[0])):
+            reason = "one of them adds at positions that are read, element by element, and the other computes much"
         missed("not fused: {} has loops of its own beside {}; {}", statement, slot.members[0].root, reason)
 
     def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
@@ -260,6 +286,8 @@ class _Arrangement:
             return None
         flows = [x for x in dict.fromkeys(statement.inputs) if x in slot.made]
         for loop in _candidates(item.loops, slot.shared[0]):
+            if _needs_vectors(statement, loop, slot):
+                continue
             if flows:
                 if all(_flows_within(x, slot, statement, loop) for x in flows):
                     return loop
@@ -315,6 +343,23 @@ def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
         x in slot.along and (axis := axis_of(subscripts, loop)) is not None and axis in slot.along[x]
         for x, subscripts in statement.reads
     )
+
+
+def _jumps(statement: DoOp, loop: LoopOp) -> bool:
+    """Does a statement add at positions that are read along a loop, or make such?"""
+    return scatters_along(statement, loop) or gives_positions(statement)
+
+
+def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
+    """Would one of them go element by element for the sake of the other's positions, and compute too much for that?"""
+    jumps = _jumps(statement, loop)
+    if jumps == slot.jumps:
+        return False
+    work = slot.arithmetic if jumps else arithmetic_along(statement, loop)
+    inputs = dict.fromkeys(statement.inputs)
+    saved = sum(_PASSING if x in slot.made else _READING for x in inputs if x in slot.made or x in slot.along)
+    saved += _GATHERING * (slot.gathers + len(gathers(statement))) + _PASSING * gives_positions(statement)
+    return work > saved
 
 
 def _is_scalar(op: Operation) -> bool:

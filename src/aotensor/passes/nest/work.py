@@ -11,14 +11,14 @@ from functools import partial, reduce
 from typing import Final
 
 from xdsl.dialects import arith, func, math, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
-from aotensor.ir.nest.tree import is_register, known_extent, statements
+from aotensor.ir.nest.tree import axis_of, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import Scalar
 
 UNIT: Final = 5e-11
@@ -31,6 +31,10 @@ _SLOW: Final = 6
 """A division or a root."""
 _ELEMENTARY: Final = 8
 """An elementary function, or a loop of numbers."""
+_ELEMENTARY_ALONE: Final = 32
+"""The same of one number, which takes as long as a vector."""
+_CHAIN: Final = 4
+"""What a sum of numbers waits for the one before."""
 _TYPICAL: Final = 16
 """Iterations of a loop whose number is not known before it begins."""
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp)
@@ -102,6 +106,17 @@ class _Work:
         if slices is None or not entries:
             return _TYPICAL
         return self.b.iadd(quotient(self.b, entries[0], slices), 1)  # an indptr has one element at least
+
+
+def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
+    """The work of a statement on floating-point numbers, all accesses aside, if a loop takes one after the other."""
+    is_sum = statement.scatter is None and any(axis_of(subscripts, loop) is None for _, subscripts in statement.writes)
+    work = _CHAIN if is_sum else 0
+    for op in statement.body.block.ops:
+        if not isinstance(op, tensor.ExtractOp | ExtractIfOp) and any(isinstance(x.type, AnyFloat) for x in op.results):
+            cost = _cost(op)
+            work += _ELEMENTARY_ALONE if cost >= _ELEMENTARY else cost
+    return work
 
 
 def rows_of_chunk(b: IndexBuilder, count: Extent, work: Extent, least: Extent, most: Extent, group: Extent) -> Extent:
