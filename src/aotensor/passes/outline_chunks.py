@@ -40,7 +40,7 @@ def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
     block = loop.body.block
     *ops, end = block.ops
     head = _head(ops)
-    given = [*block.args, *(x for op in head if _is_first(op) for x in op.results)]
+    given = [*block.args, *(x for op in ops if op in head and _is_first(op) for x in op.results)]
     outlining = Outlining([op for op in ops if op not in head], symbol, given)
     applied("the chunks of {} are calls of a function", loop)
     made = outlining.function([])
