@@ -195,3 +195,17 @@ def test_ranges_of_one_length_make_a_batch() -> None:
     down = vectorize_graph(at.arange(start, stop, step), {stop: stops, step: steps})
     found = down.eval({start: 1, stops: [0, -3], steps: [-0.5, -2.0]})
     np.testing.assert_array_equal(found, [[1.0, 0.5], [1.0, -1.0]])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_sums_at_indices_of_any_dtype(dtype: str) -> None:
+    """Also where the extent is no number of that dtype; negative indices count from the end."""
+    i, x, c = at.vector("i", dtype=dtype), at.vector("x"), at.vector("c")
+    gradient = aot.grad((x[i] * c).sum(), x)
+    limits, terms = np.iinfo(dtype), np.arange(1.0, 7)
+    for extent in (100, 200, 40_000):
+        last, first = min(extent - 1, int(limits.max)), max(-extent, int(limits.min))
+        indices = np.array([0, last, min(0, max(first, -1)), last, first, 1], dtype=dtype)
+        wanted = np.zeros(extent)
+        np.add.at(wanted, indices.astype(np.int64), terms)
+        np.testing.assert_array_equal(gradient.eval({i: indices, x: np.zeros(extent), c: terms}), wanted)
