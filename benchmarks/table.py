@@ -49,7 +49,7 @@ class Table:
         self.records[key] = ({"compile": kept["compile"]} if "compile" in kept else {}) | record
 
     def write(self, folder: Path) -> None:
-        """NAME.json, NAME.md and NAME.svg."""
+        """NAME.json, NAME.md and NAME.svg, which shows one size: the table's, if that was measured."""
         order = list(self.cases)
         keys = sorted(self.records, key=lambda key: (key[0] != 1.0, key[0], key[1], order.index(key[2])))
         records = [self.records[key] for key in keys]
@@ -57,7 +57,8 @@ class Table:
         found = {"machine": machine(), "cases": records}
         (folder / f"{self.name}.json").write_text(json.dumps(found, indent=1) + "\n")
         (folder / f"{self.name}.md").write_text(self._text(records))
-        picture = chart(f"{self.name.capitalize()} cases on {machine()}", _bars(records), ENOUGH)
+        shown = [record for record in records if record.get("scale", 1.0) == records[0].get("scale", 1.0)]
+        picture = chart(f"{self.name.capitalize()} cases on {machine()}", _bars(shown), ENOUGH)
         (folder / f"{self.name}.svg").write_text(picture)
 
     def _text(self, records: Sequence[Record]) -> str:
