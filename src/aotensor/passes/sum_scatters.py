@@ -14,7 +14,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
@@ -24,6 +24,7 @@ from aotensor.ir.dialect_sparse import SumAtOp
 from aotensor.ir.index_builder import generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
 from aotensor.passes.remarks import applied, missed
+from aotensor.passes.windows.read_windows import fill_of
 
 
 def sum_scatters(module: ModuleOp) -> None:
@@ -42,7 +43,7 @@ def sum_scatters(module: ModuleOp) -> None:
 
 def _reason_against(op: ScatterOp) -> str | None:
     """Why a scatter is no sum at positions, None if it is one."""
-    if _number(op.dest) is None:
+    if fill_of(op.dest) is None:
         return "it begins with a tensor"
     if list(op.axes.get_values()) != [0] or len(_shape(op.indices[0])) != 1:
         return "its positions are not those of one vector along the first axis"
@@ -54,23 +55,9 @@ def _reason_against(op: ScatterOp) -> str | None:
     return None if is_number and op.fastmath is not None else "its elements are no numbers"
 
 
-def _number(x: SSAValue) -> SSAValue | None:
-    """The number that all elements of a tensor are."""
-    op = x.owner
-    if isinstance(op, tensor.SplatOp):
-        return op.input
-    if not isinstance(op, linalg.GenericOp) or op.inputs or len(op.results) != 1:
-        return None
-    last = op.body.block.last_op
-    assert last is not None
-    (number,) = last.operands
-    owner = number.owner.parent_op() if isinstance(number, BlockArgument) else number.owner
-    return None if owner is not None and op.is_ancestor(owner) else number
-
-
 def _sum(op: ScatterOp, positions: dict[tuple[SSAValue, object], SSAValue]) -> None:
     """Put a sum at positions in place of a scatter.   positions: those that were made, by indices and extent"""
-    b, number = builder_before(op), _number(op.dest)
+    b, number = builder_before(op), fill_of(op.dest)
     assert number is not None and op.fastmath is not None and isinstance(op.dest.type, TensorType)
     sizes = _sizes(op.dest)
     extent = sizes[0] if _shape(op.dest)[0] < 0 else _shape(op.dest)[0]

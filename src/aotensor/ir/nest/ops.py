@@ -298,8 +298,8 @@ class BalanceOp(IRDLOperation):
     result ≈ the first row with entries(row) ≥ row/extent · entries(extent), where a row counts as one entry more, a
     multiple of the group. A chunk that begins with `row` and does not miss its share by more than an eighth is left so.
 
-    row, extent: of the slices. size: iterations of a chunk if all are equal. group: what chunks
-    are multiples of. indptr: where slices begin.
+    row, extent: of the slices. size: iterations of a chunk if all are equal. group: what chunks are multiples of.
+    indptr: where slices begin.
     """
 
     name = "nest.balance"

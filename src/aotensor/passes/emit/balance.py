@@ -5,8 +5,8 @@
     weight(row) ≈ share ? row : the first i with weight(i) ≥ share, as a multiple of the group
 
 Chunks that begin where they would with equal rows stay, and are found by one look, so that matrices of equal rows pay
-nothing.
-The eighth of a chunk that is let pass is less than a chunk, so rows that are found ascend as those that are asked for.
+nothing. The eighth of a chunk that is let pass is less than a chunk, so rows that are found ascend as those that are
+asked for. Products stay in 64 bits below 2^47 rows and entries, which is more than processors can address.
 """
 
 from __future__ import annotations

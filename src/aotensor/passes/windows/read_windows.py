@@ -70,7 +70,7 @@ class _Windows:
         """Replace an insertion, or leave it."""
         if any(step != 1 for step in op.static_strides.get_values()) or isinstance(op.dest.owner, tensor.EmptyOp):
             return
-        fill = _fill_of(op.dest)
+        fill = fill_of(op.dest)
         is_kept = fill is None and not _dies(op.dest)
         is_large = self._part(op) >= _LARGE
         is_read = any(isinstance(use.operation, linalg.GenericOp) for use in op.result.uses)
@@ -125,7 +125,7 @@ class _Windows:
         outside = body.args[0] if fill is None else fill
         inner = Builder(InsertPoint.at_end(body))
         where, condition = _position(inner, axes)
-        scalar = _fill_of(op.source)
+        scalar = fill_of(op.source)
         made: Operation
         if condition is None:
             made = tensor.ExtractOp(op.source, where, kind.element_type)
@@ -174,7 +174,7 @@ def _is_zero(x: SSAValue) -> bool:
     return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
 
 
-def _fill_of(x: SSAValue) -> SSAValue | None:
+def fill_of(x: SSAValue) -> SSAValue | None:
     """The number that all elements of a tensor are."""
     op = x.owner
     if isinstance(op, tensor.SplatOp):
@@ -194,4 +194,4 @@ def _dies(x: SSAValue) -> bool:
 
 def _is_computed_there(op: tensor.InsertSliceOp) -> bool:
     """Can what a window holds be computed where it is put, and needs no memory?"""
-    return _fill_of(op.source) is not None or (op.source.has_one_use() and can_be_inlined(op.source))
+    return fill_of(op.source) is not None or (op.source.has_one_use() and can_be_inlined(op.source))
