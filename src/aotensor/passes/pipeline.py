@@ -30,6 +30,7 @@ from aotensor.passes.nest.block import block_rows
 from aotensor.passes.nest.coalesce import coalesce
 from aotensor.passes.nest.cores.parallelize import parallelize
 from aotensor.passes.nest.divide_slices import divide_slices
+from aotensor.passes.nest.eliminate_copies import eliminate_copies
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.interchange import interchange
 from aotensor.passes.nest.jam import jam
@@ -112,6 +113,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     )
     passes = (
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
+        Pass("eliminate-copies", eliminate_copies, NEST_FORM, NEST_FORM),
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
         Pass("divide-slices", divide_slices, NEST_FORM, NEST_FORM),
         Pass("interchange", interchange, NEST_FORM, NEST_FORM),

@@ -171,3 +171,24 @@ def known_extent(loop: LoopOp) -> int | None:
     if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
         return source.value.value.data
     return None
+
+
+def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
+    """Take one loop out of a perfect nest.   Returns: what is left, apart from it"""
+    rest = [other for other in loops if other is not loop]
+    ops = [loops[-1].body.block.detach_op(op) for op in list(loops[-1].body.block.ops)]
+    for outer in loops[:-1]:
+        for op in list(outer.body.block.ops):
+            outer.body.block.detach_op(op)
+    for outer in reversed(rest):
+        outer.body.block.add_ops(ops)
+        ops = [outer]
+    return ops
+
+
+def range_of(loop: LoopOp) -> object:
+    """What loops of equal extent have in common: the value that is their extent, or the pointers of their entries."""
+    if isinstance(loop, EntriesOp):
+        return "entries", loop.indptr
+    assert isinstance(loop, ForOp)
+    return loop.upper if loop.is_whole else loop

@@ -25,7 +25,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, loops_around
+from aotensor.ir.nest.tree import axis_of, gathers, loops_around, statements, writers
 from aotensor.passes.remarks import applied, missed
 
 
@@ -33,19 +33,17 @@ def place_values(module: ModuleOp) -> None:
     """Decide where the values of every function that statements write live."""
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
-            if (writer := _writer(value)) is not None:
-                _Placement(value, writer).run()
+            if found := writers(value.result):  # none of an empty or filled tensor
+                _Placement(value, found[0] if len(found) == 1 else _first(function, found)).run()
 
 
-def _writer(value: ValueOp) -> DoOp | None:
-    """The statement that writes a value; an empty or filled tensor has none."""
-    users = [use.operation for use in value.result.uses]
-    return next((op for op in users if isinstance(op, DoOp) and value.result in op.outputs), None)
+def _first(function: func.FuncOp, ops: Sequence[DoOp]) -> DoOp:
+    return next(op for op in statements(function) if op in ops)
 
 
 @dataclass(eq=False)
 class _Placement:
-    """One value, the statement that writes it, and those that read it.
+    """One value, the statement that writes it, or writes its first part, and those that read it.
 
     complete: the number of loops around the point where it is complete. bound: for each axis, the number of the loop
     that goes along it, counted from outside.
@@ -63,7 +61,8 @@ class _Placement:
         self.complete = is_index.index(False) if self.is_sum else len(self.path)
         counters = {loop.counter: number for number, loop in enumerate(self.path)}
         self.bound = [counters.get(i) if isinstance(i, SSAValue) else None for i in self.written]
-        self.is_register = self.writer.scatter is None and all(n is not None and n < self.complete for n in self.bound)
+        is_whole = self.writer.scatter is None and len(writers(self.value.result)) == 1
+        self.is_register = is_whole and all(n is not None and n < self.complete for n in self.bound)
 
     def run(self) -> None:
         if not self.is_sum:
