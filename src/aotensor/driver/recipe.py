@@ -124,7 +124,7 @@ class Lowered:
     def remarks(self) -> list[Remark]:
         """What every pass decided and why, in order."""
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
-        return worded(notes, self.sites, {f.name: f.names for f in self.functions})
+        return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     @property
     def records(self) -> list[PassRecord]:
