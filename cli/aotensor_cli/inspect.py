@@ -15,8 +15,9 @@ from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
-from aotensor_cli.reading.remarks import recorded_remarks, show_by_line
+from aotensor_cli.reading.remarks import Choice, recorded_remarks
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
+from aotensor_cli.terminal.report import Sources, show_report
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import LibraryError
@@ -28,7 +29,13 @@ from aotensor_runtime.errors import LibraryError
     "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
 )
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
-@click.option("--remarks", is_flag=True, help="What each pass decided and why, by line of the model.")
+@click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
+@click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
+@click.option(
+    "--op", "ops", metavar="NAME", multiple=True,
+    help="Remarks that name this value or function, or have this operator: grad_w, exp, @; may be repeated.",
+)  # fmt: skip
+@click.option("--pass", "deciders", metavar="NAME", multiple=True, help="Remarks of this pass; may be repeated.")
 @click.option("--function", "name", metavar="F", help="Only this function.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
@@ -39,7 +46,8 @@ from aotensor_runtime.errors import LibraryError
 @debug_option
 def command(
     subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
-    passes: str | None, disabled: tuple[str, ...],
+    passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
+    deciders: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
 
@@ -55,18 +63,22 @@ def command(
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
         raise Refusal("--remarks is a report of its own", "leave out --stage and --format dot")
+    choice = Choice(lines, ops, deciders)
+    if choice.is_made and not remarks:
+        raise Refusal("--line, --op and --pass choose remarks", "add --remarks")
     if form == "dot" and (stage not in (None, "graph") or is_library(path)):
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
         with naming(path):
-            return _inspect_library(path, stage, _one_name(chosen, name), form, remarks)
+            return _inspect_library(path, stage, _one_name(chosen, name), form, choice if remarks else None)
     from aotensor_cli.inspect_model import Wanted, described, drawn, remarks_of, stage_text
 
     wanted = Wanted(subject, name, passes, disabled)
     if form == "dot":
         show(drawn(wanted), nl=False)
     elif remarks:
-        _show_remarks(remarks_of(wanted), form)
+        found, files = remarks_of(wanted)
+        _show_remarks(choice.of(found, subject), form, Sources(files))
     elif stage is not None:
         _show_text(stage, stage_text(wanted, stage, locations), form)
     else:
@@ -89,13 +101,15 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_library(path: Path, stage: str | None, name: str | None, form: str, remarks: bool) -> int:
-    """Show a library; USAGE if something in it is damaged, after all that could be read."""
+def _inspect_library(path: Path, stage: str | None, name: str | None, form: str, choice: Choice | None) -> int:
+    """Show a library, or remarks of a choice; USAGE if something in it is damaged, after all that could be read."""
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     _check_name(path, name, functions)
-    if remarks:
-        _show_remarks([x for x in recorded_remarks(container) if name in (None, x.function)], form)
+    if choice is not None:
+        remarks = choice.of([x for x in recorded_remarks(container) if name in (None, x.function)], str(path))
+        near = [folder / x.file for x in remarks for folder in (Path(), path.parent) if Path(x.file).name == x.file]
+        _show_remarks(remarks, form, Sources(list(dict.fromkeys(near)), path.stat().st_mtime))
         return Exit.DONE
     if stage is None:
         found = describe(container.elf.data)
@@ -141,11 +155,11 @@ def function_text(text: str, stage: str, name: str) -> str:
     return "".join(kept)
 
 
-def _show_remarks(remarks: Sequence[Remark], form: str) -> None:
+def _show_remarks(remarks: Sequence[Remark], form: str, sources: Sources) -> None:
     if form == "json":
         show_json({"remarks": [x.to_json() for x in remarks]})
     else:
-        show_by_line(remarks)
+        show_report(remarks, sources)
 
 
 def _show_text(stage: str, text: str, form: str) -> None:

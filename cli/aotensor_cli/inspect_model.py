@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from aotensor import Function
 from aotensor.driver.build import Build
@@ -12,7 +13,7 @@ from aotensor.errors import ToolError
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
-from aotensor_cli.model import load_model
+from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.remarks import without_remarks
@@ -30,13 +31,18 @@ class Wanted:
 
     def build(self) -> Build:
         """Their compilation.   Raises: Refusal if there is no such function, or no such pass"""
+        return self.load()[1]
+
+    def load(self) -> tuple[Model, Build]:
+        """The model and its compilation.   Raises: as `build`"""
         pipeline = chosen_pipeline(self.passes, self.disabled)
-        return Build(_functions(self.subject, self.name), None, Options(pipeline=pipeline))
+        model = load_model(self.subject)
+        return model, Build(_chosen(self.subject, model, self.name), None, Options(pipeline=pipeline))
 
 
 def drawn(wanted: Wanted) -> str:
     """The graph of the functions, for Graphviz."""
-    return graph_dot(_functions(wanted.subject, wanted.name))
+    return graph_dot(_chosen(wanted.subject, load_model(wanted.subject), wanted.name))
 
 
 def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:
@@ -47,11 +53,11 @@ def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:
         return build.content(stage).decode()
 
 
-def remarks_of(wanted: Wanted) -> list[Remark]:
-    """What each pass decided."""
-    build = wanted.build()
+def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path]]:
+    """What each pass decided, and the files that the model is made of."""
+    model, build = wanted.load()
     with progress(f"compiling {build.name}") as build.begin:
-        return build.lowered.remarks
+        return build.lowered.remarks, [model.path, *model.opened]
 
 
 def described(wanted: Wanted) -> tuple[Description, list[str]]:
@@ -65,11 +71,10 @@ def described(wanted: Wanted) -> tuple[Description, list[str]]:
     return describe(data, passes), [f.name for f in build.functions]
 
 
-def _functions(subject: str, name: str | None) -> Sequence[Function]:
-    functions = load_model(subject).functions
-    chosen = [f for f in functions if name in (None, f.name)]
+def _chosen(subject: str, model: Model, name: str | None) -> Sequence[Function]:
+    chosen = [f for f in model.functions if name in (None, f.name)]
     if not chosen:
-        names = [f.name for f in functions]
+        names = [f.name for f in model.functions]
         raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or what_there_is(names))
     return chosen
 

@@ -28,6 +28,8 @@ def test_a_function_answers_and_filters() -> None:
     assert fused and all(x.pass_name == "fuse" and x.kind == "applied" for x in fused)
     line = fused[0].line
     assert all(x.line == line for x in found.about(line=line)) and len(found.about(line=line)) < len(found)
+    assert found.about(op="z") and all("`z`" in str(x) or "(z)" in str(x) for x in found.about(op="z"))
+    assert found.about(op="/") and not found.about(op="z /") and len(found.about(op="exp")) < len(found)
     assert str(found).count("\n") == len(found) - 1
     assert "test_remarks_of_functions.py:" in str(found)
     assert "<table>" in found._repr_html_() and "`exp(z)`" in found._repr_html_()
@@ -85,6 +87,8 @@ def test_functions_keep_theirs_apart() -> None:
         ["fuse", "applied", "f", "text", "x", "a.py", 3, "", ""],
         ["fuse", "applied", "f", "text", "x", "a.py", "3", "", "", 1],
         ["fuse", "applied", "f", "text", "x", "a.py", True, "", "", 1],
+        ["fuse", "applied", "f", "text", "x", "a.py", 3, "", "", 1, None],
+        ["fuse", "applied", "f", "text", "x", "a.py", 3, "", "", 1, "", ""],
         ["fuse", "perhaps", "f", "text", "x", "a.py", 3, "", "", 1],
     ],
 )
@@ -93,9 +97,15 @@ def test_what_is_no_remark_is_refused(row: object) -> None:
         Remark.of_row(row)
 
 
+def test_rows_of_older_libraries_have_no_hint() -> None:
+    row = ["fuse", "missed", "f", "text", "x", "a.py", 3, "", "", 1]
+    assert Remark.of_row(row) == Remark("fuse", "missed", "f", "text", "x", "a.py", 3)
+
+
 def test_rows_come_back() -> None:
     for x in model().remarks():
         assert Remark.of_row(json.loads(json.dumps(x.to_row()))) == x
         assert list(x.to_json()) == [
             "pass", "kind", "function", "message", "value", "file", "line", "bytes", "flops", "count",
+            "hint",
         ]  # fmt: skip

@@ -93,7 +93,8 @@ class Machine:
     @property
     def facts(self) -> Target:
         """What passes on loops ask of the machine."""
-        return Target(has_masks=self.vector_bits == 512, blas_work=_BLAS_WORK[self.vector_bits])
+        bits = self.vector_bits
+        return Target(has_masks=bits == 512, register_bits=bits, blas_work=_BLAS_WORK[bits])
 
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""

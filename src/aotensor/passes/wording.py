@@ -49,7 +49,16 @@ class _Writer:
         message = first.message.format(*shown)
         sizes = (_total(note.bytes for note in group), _total(note.flops for note in group))
         return Remark(
-            first.pass_name, first.kind, first.function, message, value.strip("`"), file, line, *sizes, len(group)
+            first.pass_name,
+            first.kind,
+            first.function,
+            message,
+            value.strip("`"),
+            file,
+            line,
+            *sizes,
+            len(group),
+            first.hint,
         )
 
     def _text(self, x: Any, names: Mapping[Variable, str]) -> str:
