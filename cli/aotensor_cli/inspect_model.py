@@ -9,13 +9,17 @@ from pathlib import Path
 from aotensor import Function
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
+from aotensor.driver.snapshots import Snapshots
+from aotensor.driver.stages import BEFORE, STAGES
 from aotensor.errors import ToolError
+from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.reading.pipeline import chosen_pipeline
+from aotensor_cli.terminal.difference import View
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
 
@@ -45,12 +49,34 @@ def drawn(wanted: Wanted) -> str:
     return graph_dot(_chosen(wanted.subject, load_model(wanted.subject), wanted.name))
 
 
-def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:
-    """The text of one stage, with the lines that operations come from if they are asked for."""
+def stage_texts(wanted: Wanted, view: View, locations: bool) -> list[str]:
+    """The text of a stage or of what a pass left, and what it is compared with; with lines if they are asked for.
+
+    Raises: Refusal of a pass that did not run, with those that did
+    """
     build = wanted.build()
     build.locations = locations
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
-        return build.content(stage).decode()
+        if view.base is None and view.stage in STAGES:
+            return [build.content(view.stage).decode()]
+        build.snapshots = Snapshots(view.names, locations)
+        snapshots = build.lowered.snapshots
+        found = [snapshots.text(name) for name in view.names]
+        return [_checked(build, name, text) for name, text in zip(view.names, found, strict=True)]
+
+
+def _checked(build: Build, name: str, text: str | None) -> str:
+    if text is not None:
+        return text
+    if name in STAGES:  # of LLVM
+        return build.content(name).decode()
+    seen = [run for run in build.lowered.snapshots.seen if run.partition(".")[0] in BY_NAME]
+    often = {run.partition(".")[0] for run in seen if not run.endswith(".1")}
+    seen = [run if run.partition(".")[0] in often else run.removesuffix(".1") for run in seen]
+    missing = name.removeprefix(BEFORE)
+    if missing in STAGES:
+        raise Refusal(f"--diff before is for a pass, and {missing} is a stage", what_there_is(seen, 60))
+    raise Refusal(f"pass {missing} did not run", what_there_is(seen, 60))
 
 
 def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path]]:

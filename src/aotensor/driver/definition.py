@@ -173,11 +173,11 @@ class Definition:
         vars(other).update({key: value for key, value in vars(self).items() if key != "_prepared"}, pipeline=pipeline)
         return other
 
-    def graph_text(self, stage: str) -> str:
-        """The text of the stage `graph` or `graph-opt`."""
+    def graph_text(self, stage: str, known: dict[Variable, str] | None = None) -> str:
+        """The text of the stage `graph` or `graph-opt`.   known: as for `graph.text`"""
         if stage == "graph":
-            return graph_text(self.name, list(self.arguments.values()), self.results)
-        return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results)
+            return graph_text(self.name, list(self.arguments.values()), self.results, known)
+        return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results, known)
 
 
 def check_locations(stage: str, locations: bool) -> None:

@@ -20,6 +20,7 @@ from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
@@ -119,6 +120,7 @@ class Lowered:
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
+    snapshots: Snapshots = field(default_factory=lambda: Snapshots(()))
 
     @cached_property
     def remarks(self) -> list[Remark]:
@@ -134,11 +136,16 @@ class Lowered:
 
 @rare_collections
 def lower(
-    functions: Sequence[Definition], options: Options, texts: Collection[str] = IR_STAGES, locations: bool = False
+    functions: Sequence[Definition],
+    options: Options,
+    texts: Collection[str] = IR_STAGES,
+    locations: bool = False,
+    snapshots: Snapshots | None = None,
 ) -> Lowered:
     """Functions down to loop level.
 
-    texts: the stages whose texts are kept. locations: with the user's line behind each operation.
+    texts: the stages whose texts are kept. locations: with the user's line behind each operation. snapshots: of stages
+    and passes that are asked for, all of one compilation.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
@@ -151,12 +158,15 @@ def lower(
         raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
     machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
     functions = [f.under(pipeline) for f in functions]
-    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
+    snapshots = snapshots or Snapshots(())
+    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, snapshots.module)
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline)
+    result.has_locations, result.snapshots = locations, snapshots
+    _take_graphs(functions, snapshots)
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
@@ -200,6 +210,35 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
 
 
+def _take_graphs(functions: Sequence[Definition], snapshots: Snapshots) -> None:
+    """Show the graphs to who wants to see them; passes run again for that."""
+    if not snapshots.wanted:
+        return
+    labels = snapshots.labels
+    snapshots.take("graph", lambda: "\n".join(f.graph_text("graph", labels) for f in functions))
+    steps = [f.graph_passes() for f in functions]
+    former = [list(f.results.values()) for f in functions]
+    for position in range(max(map(len, steps))):
+        names = dict.fromkeys(passes[position][0].name for passes in steps if position < len(passes))
+        found = [
+            passes[position][1] if position < len(passes) else old for passes, old in zip(steps, former, strict=True)
+        ]
+        for name in names:
+            for results, is_before in ((former, True), (found, False)):
+                snapshots.take(name, lambda results=results: _graph_texts(functions, results, labels), is_before)  # type: ignore[misc]
+        former = found
+    snapshots.take("graph-opt", lambda: "\n".join(f.graph_text("graph-opt", labels) for f in functions))
+
+
+def _graph_texts(
+    functions: Sequence[Definition], results: Sequence[Sequence[Variable]], labels: dict[Variable, str]
+) -> str:
+    return "\n".join(
+        graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, found, strict=True)), labels)
+        for f, found in zip(functions, results, strict=True)
+    )
+
+
 def _check_lengths(f: Definition) -> None:
     """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
     dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
@@ -223,6 +262,7 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
+    lowered.snapshots.module(stage, lowered.module)
     if stage in wanted:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 
