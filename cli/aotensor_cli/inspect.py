@@ -44,7 +44,10 @@ from aotensor_runtime.errors import LibraryError
     help="Remarks that name this value or function, or have this operator: grad_w, exp, @; may be repeated.",
 )  # fmt: skip
 @click.option("--pass", "deciders", metavar="NAME", multiple=True, help="Remarks of this pass; may be repeated.")
-@click.option("--function", "name", metavar="F", help="Only this function.")
+@click.option(
+    "--function", "name", metavar="F",
+    help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
+)  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
     help="dot draws --stage graph of a model for Graphviz.",
@@ -82,7 +85,7 @@ def command(
         with naming(path):
             view = View(stage, base, _one_name(chosen, name), form)
             return _inspect_library(path, view, choice if remarks else None)
-    from aotensor_cli.inspect_model import Wanted, described, drawn, remarks_of, stage_texts
+    from aotensor_cli.inspect_model import Wanted, described, drawn, kernel_of, remarks_of, stage_texts
 
     wanted = Wanted(subject, name, passes, disabled)
     if form == "dot":
@@ -92,7 +95,8 @@ def command(
         _show_remarks(choice.of(found, subject), form, Sources(files))
     elif stage is not None:
         view = View(stage, base, name, form)
-        view.show(*stage_texts(wanted, view, locations))
+        is_kernel = stage == "asm" and base is None and name is not None
+        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations)))
     else:
         description, names = described(wanted)
         _show_description(description, names, form)

@@ -22,6 +22,7 @@ from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.difference import View
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
+from aotensor_cli.terminal.report import Sources
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,14 @@ def stage_texts(wanted: Wanted, view: View, locations: bool) -> list[str]:
         snapshots = build.lowered.snapshots
         found = [snapshots.text(name) for name in view.names]
         return [_checked(build, name, text) for name, text in zip(view.names, found, strict=True)]
+
+
+def kernel_of(wanted: Wanted, name: str) -> str:
+    """The assembly of one function alone, with the lines of the model."""
+    model, build = wanted.load()
+    sources = Sources([model.path, *model.opened])
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
+        return build.kernel(name, sources.line)
 
 
 def _checked(build: Build, name: str, text: str | None) -> str:

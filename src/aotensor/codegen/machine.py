@@ -86,6 +86,11 @@ class Machine:
         return Machine(target, name, ",".join(part for part in every if part), opt_level)
 
     @property
+    def comment(self) -> str:
+        """What begins a comment in its assembly."""
+        return {"aarch64": "//", "arm64": "//", "arm": "@", "armv7": "@"}.get(self.triple.partition("-")[0], "#")
+
+    @property
     def vector_bits(self) -> int:
         """Width of the vector registers that loops are vectorised for, in bits."""
         return _vector_bits(self)

@@ -12,8 +12,10 @@ from typing import Final
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.definition import Definition
+from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 from aotensor.driver.snapshots import Snapshots
+from aotensor.ir.location import lines_of
 
 FORMS: Final = {
     "lib": "lib{}.so",
@@ -73,6 +75,15 @@ class Build:
         library = self.library
         with self._timed("optimise one module"):
             return library.optimised
+
+    def kernel(self, function: str, source: Callable[[str, int], str] = lambda file, line: "") -> str:
+        """The assembly of one function alone: its kernel, and the chunks and loops that are functions of their own.
+
+        source: gives the text of a line of the user's files, which the lines of the model are shown with.
+        """
+        lowered = self.lowered
+        text = lowered.machine.assembly(self.optimised)
+        return kernel_text(text, lines_of(lowered.module, function), lowered.machine.comment, source)
 
     @cached_property
     def shared(self) -> bytes:

@@ -166,7 +166,7 @@ def lower(
         module, built = build(programs, options.fp, sites)
     result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline)
     result.has_locations, result.snapshots = locations, snapshots
-    _take_graphs(functions, snapshots)
+    snapshots.graphs(functions)
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
@@ -208,35 +208,6 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
         for record, results in f.graph_passes():
             text = graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, results, strict=True)))
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
-
-
-def _take_graphs(functions: Sequence[Definition], snapshots: Snapshots) -> None:
-    """Show the graphs to who wants to see them; passes run again for that."""
-    if not snapshots.wanted:
-        return
-    labels = snapshots.labels
-    snapshots.take("graph", lambda: "\n".join(f.graph_text("graph", labels) for f in functions))
-    steps = [f.graph_passes() for f in functions]
-    former = [list(f.results.values()) for f in functions]
-    for position in range(max(map(len, steps))):
-        names = dict.fromkeys(passes[position][0].name for passes in steps if position < len(passes))
-        found = [
-            passes[position][1] if position < len(passes) else old for passes, old in zip(steps, former, strict=True)
-        ]
-        for name in names:
-            for results, is_before in ((former, True), (found, False)):
-                snapshots.take(name, lambda results=results: _graph_texts(functions, results, labels), is_before)  # type: ignore[misc]
-        former = found
-    snapshots.take("graph-opt", lambda: "\n".join(f.graph_text("graph-opt", labels) for f in functions))
-
-
-def _graph_texts(
-    functions: Sequence[Definition], results: Sequence[Sequence[Variable]], labels: dict[Variable, str]
-) -> str:
-    return "\n".join(
-        graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, found, strict=True)), labels)
-        for f, found in zip(functions, results, strict=True)
-    )
 
 
 def _check_lengths(f: Definition) -> None:

@@ -5,11 +5,14 @@ before fuse   →   fuse   →   place-values   …   →   nest        stages, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
+from aotensor.driver.definition import Definition
 from aotensor.driver.stages import BEFORE
+from aotensor.graph.text import graph_text
 from aotensor.graph.variable import Variable
 from aotensor.ir.text import text_of
 
@@ -53,6 +56,31 @@ class Snapshots:
         self.seen.append(f"{name}.{number}")
         if name in self._names:
             self.texts[f"{name}.{number}"] = text()
+
+    def graphs(self, functions: Sequence[Definition]) -> None:
+        """What passes over graphs left, and the stages around; they run again for that."""
+        if not self.wanted:
+            return
+        self.take("graph", lambda: "\n".join(f.graph_text("graph", self.labels) for f in functions))
+        steps = [f.graph_passes() for f in functions]
+        former = [list(f.results.values()) for f in functions]
+        for position in range(max(map(len, steps))):
+            names = dict.fromkeys(passes[position][0].name for passes in steps if position < len(passes))
+            found = [
+                passes[position][1] if position < len(passes) else old
+                for passes, old in zip(steps, former, strict=True)
+            ]
+            for name in names:
+                self.take(name, partial(self._graph_texts, functions, former), is_before=True)
+                self.take(name, partial(self._graph_texts, functions, found))
+            former = found
+        self.take("graph-opt", lambda: "\n".join(f.graph_text("graph-opt", self.labels) for f in functions))
+
+    def _graph_texts(self, functions: Sequence[Definition], results: Sequence[Sequence[Variable]]) -> str:
+        return "\n".join(
+            graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, found, strict=True)), self.labels)
+            for f, found in zip(functions, results, strict=True)
+        )
 
     def text(self, name: str) -> str | None:
         """A text that was kept, None if there was no such moment."""
