@@ -45,9 +45,9 @@ def similar(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
-def what_there_is(names: Sequence[str]) -> str:
+def what_there_is(names: Sequence[str], most: int = 20) -> str:
     """The hint for a name that is like none: the first ones that there are."""
-    return f"it has {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
+    return f"it has {', '.join(names[:most]) or 'none'}{', ...' if len(names) > most else ''}"
 
 
 class Refusal(Exception):

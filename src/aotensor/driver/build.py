@@ -12,7 +12,10 @@ from typing import Final
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.definition import Definition
+from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
+from aotensor.driver.snapshots import Snapshots
+from aotensor.ir.location import lines_of
 
 FORMS: Final = {
     "lib": "lib{}.so",
@@ -40,7 +43,8 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts. locations: texts say where operations come from.
+    begin: is told the name of each step when it starts. locations: texts say where operations come from. snapshots: of
+    what is between its steps.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -50,12 +54,13 @@ class Build:
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
         self.locations = False
+        self.snapshots = Snapshots(())
 
     @cached_property
     def lowered(self) -> Lowered:
         """At loop level.   Raises: as `recipe.lower`."""
         with self._timed("lower"):
-            return lower(self.functions, self.options, locations=self.locations)
+            return lower(self.functions, self.options, locations=self.locations, snapshots=self.snapshots)
 
     @cached_property
     def library(self) -> Library:
@@ -70,6 +75,15 @@ class Build:
         library = self.library
         with self._timed("optimise one module"):
             return library.optimised
+
+    def kernel(self, function: str, source: Callable[[str, int], str] = lambda file, line: "") -> str:
+        """The assembly of one function alone: its kernel, and the chunks and loops that are functions of their own.
+
+        source: gives the text of a line of the user's files, which the lines of the model are shown with.
+        """
+        lowered = self.lowered
+        text = lowered.machine.assembly(self.optimised)
+        return kernel_text(text, lines_of(lowered.module, function), lowered.machine.comment, source)
 
     @cached_property
     def shared(self) -> bytes:

@@ -20,6 +20,7 @@ from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
@@ -119,12 +120,13 @@ class Lowered:
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
+    snapshots: Snapshots = field(default_factory=lambda: Snapshots(()))
 
     @cached_property
     def remarks(self) -> list[Remark]:
         """What every pass decided and why, in order."""
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
-        return worded(notes, self.sites, {f.name: f.names for f in self.functions})
+        return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     @property
     def records(self) -> list[PassRecord]:
@@ -134,11 +136,16 @@ class Lowered:
 
 @rare_collections
 def lower(
-    functions: Sequence[Definition], options: Options, texts: Collection[str] = IR_STAGES, locations: bool = False
+    functions: Sequence[Definition],
+    options: Options,
+    texts: Collection[str] = IR_STAGES,
+    locations: bool = False,
+    snapshots: Snapshots | None = None,
 ) -> Lowered:
     """Functions down to loop level.
 
-    texts: the stages whose texts are kept. locations: with the user's line behind each operation.
+    texts: the stages whose texts are kept. locations: with the user's line behind each operation. snapshots: of stages
+    and passes that are asked for, all of one compilation.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
@@ -151,12 +158,15 @@ def lower(
         raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
     machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
     functions = [f.under(pipeline) for f in functions]
-    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
+    snapshots = snapshots or Snapshots(())
+    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, snapshots.module)
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline)
+    result.has_locations, result.snapshots = locations, snapshots
+    snapshots.graphs(functions)
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
@@ -223,6 +233,7 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
+    lowered.snapshots.module(stage, lowered.module)
     if stage in wanted:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 

@@ -10,7 +10,8 @@ import os
 from copy import copy
 
 from xdsl.builder import Builder, InsertOpInvT
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.dialects import func
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint
 
@@ -97,3 +98,14 @@ def locate_behind(last: Operation | None, block: Block, location: LocationAttr) 
 def is_located(op: Operation) -> bool:
     """Is it known where an operation comes from?"""
     return isinstance(op.location, FileLineColLoc)
+
+
+def lines_of(module: ModuleOp, function: str) -> dict[str, list[tuple[str, int]]]:
+    """Symbols at loop level that the work of a function is in → the lines that each is made of, as (file, line)."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for op in module.ops:
+        symbol = op.sym_name.data if isinstance(op, func.FuncOp) else ""
+        if symbol.startswith(f"{function}.") and not symbol.endswith((".extents", ".workspace_bytes")):
+            located = {x.location for x in op.walk() if isinstance(x.location, FileLineColLoc)}
+            found[symbol] = sorted({(x.filename.data, x.line.data) for x in located})
+    return found

@@ -7,6 +7,7 @@ type and each map.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from io import StringIO
 from math import copysign
 from typing import Final
@@ -20,16 +21,26 @@ _HOLE: Final = "\0"
 _LONG: Final = frozenset({MemRefType, TensorType, VectorType, AffineMapAttr})
 
 
-def text_of(module: ModuleOp, locations: bool = False) -> str:
-    """The module in MLIR's notation, with a line end.   locations: say behind each operation where it comes from"""
+def text_of(module: ModuleOp, locations: bool = False, known: dict[SSAValue, str] | None = None) -> str:
+    """The module in MLIR's notation, with a line end.
+
+    locations: say behind each operation where it comes from. known: names of values in earlier texts, which they keep;
+    it learns those of the others.
+    """
     stream = StringIO()
-    _Printer(stream, locations).print_op(module)
+    printer = _Printer(stream, locations, known or {})
+    printer.print_op(module)
+    if known is not None:
+        known.update(printer.names)
     return stream.getvalue() + "\n"
 
 
 class _Printer(Printer):
-    def __init__(self, stream: StringIO, locations: bool) -> None:
+    def __init__(self, stream: StringIO, locations: bool, known: Mapping[SSAValue, str]) -> None:
         super().__init__(stream, print_debuginfo=locations)
+        self._ssa_values.update(known)
+        self._taken = set(known.values())
+        self._next_valid_name_id = [1 + max((int(name) for name in self._taken if name.isdecimal()), default=-1)]
         self._templates: dict[object, list[str | int]] = {}
         self._texts: dict[Attribute, str] = {}
 
@@ -53,6 +64,17 @@ class _Printer(Printer):
         known = list(values)
         self.print_string("".join(x if isinstance(x, str) else self._name(known[x]) for x in template))
 
+    @property
+    def names(self) -> Mapping[SSAValue, str]:
+        """Those that were given so far, without `%`."""
+        return self._ssa_values
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        """As xDSL does, and without the names that values of earlier texts have."""
+        name = self._name(value)
+        self.print_string(name)
+        return name.removeprefix("%")
+
     def print_operation_type(self, op: Operation) -> None:
         """The location of an operation with regions stands behind these, where it is read."""
         if op.regions and Operation.print is not type(op).print:
@@ -74,13 +96,18 @@ class _Printer(Printer):
         name = self._ssa_values.get(value)
         if name is None:
             if value.name_hint:
-                count = self.ssa_names.get(value.name_hint, 0)
-                self.ssa_names[value.name_hint] = count + 1
-                name = f"{value.name_hint}_{count}" if count else value.name_hint
+                name = self._hinted(value.name_hint)
+                while name in self._taken:
+                    name = self._hinted(value.name_hint)
             else:
                 name = self._get_new_valid_name_id()
             self._ssa_values[value] = name
         return f"%{name}"
+
+    def _hinted(self, hint: str) -> str:
+        count = self.ssa_names.get(hint, 0)
+        self.ssa_names[hint] = count + 1
+        return f"{hint}_{count}" if count else hint
 
 
 def _exact(x: Attribute) -> object:

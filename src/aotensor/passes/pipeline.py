@@ -181,11 +181,18 @@ class PassRunner:
 
     verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
     dump: a folder that receives the text after every pass that changed something. notes: what passes have decided.
+    observe: is told of each pass, of the module, and whether the pass is still to come.
     """
 
-    def __init__(self, verify: bool = False, dump: Path | None = None) -> None:
+    def __init__(
+        self,
+        verify: bool = False,
+        dump: Path | None = None,
+        observe: Callable[[str, ModuleOp, bool], None] = lambda name, module, is_before: None,
+    ) -> None:
         self.verify = verify
         self.dump = dump
+        self.observe = observe
         self.records: list[PassRecord] = []
         self.notes = Notes()
         self._number = 0
@@ -202,6 +209,7 @@ class PassRunner:
         for step in passes:
             if self.verify and step.needs is not given:
                 step.needs.check(module, f"before {step.name}")
+            self.observe(step.name, module, True)
             before, start = size, time.perf_counter()
             with self.noting(step.name), _named(step.name):
                 step.run(module)
@@ -210,6 +218,7 @@ class PassRunner:
             if self.verify:
                 self.check(module, step.gives, step.name)
                 given = step.gives
+            self.observe(step.name, module, False)
             self.write(step.name, "mlir", lambda: str(module) + "\n")
 
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:

@@ -87,7 +87,7 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
         p = parts_of(x)
         pattern = Pattern(p.dims)(as_tensor(p.rows), as_tensor(p.columns))
         outputs.update(zip(_leaf_names(name, taken), (pattern, p.data, p.indices, p.indptr), strict=True))
-    dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known))
+    dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known), is_rewrite=True)
     named = dict(zip(outputs, dense, strict=True))
     return Flat(inputs, named, tuple(sparse_arguments), tuple(sparse_results))
 

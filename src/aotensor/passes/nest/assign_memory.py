@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
@@ -75,7 +75,13 @@ class _Assignment:
                     self._take(y, x)
                     break
                 if fits:
-                    missed("{} does not take the place of {}: that is needed later, or taken already", y, x, size=[y])
+                    missed(
+                        "{} does not take the place of {}: that is needed later, or taken already",
+                        y,
+                        x,
+                        size=[y],
+                        hint="no later reader of that, and no other value in its place",
+                    )
 
     def _operation(self, op: Operation, returned: dict[SSAValue, int]) -> None:
         match op:
@@ -95,7 +101,8 @@ class _Assignment:
         return len(readers) == 1 and isinstance(x.owner, _MAKERS) and x not in self.taken
 
     def _take(self, y: SSAValue, x: SSAValue) -> None:
-        applied("{} takes the place of {}, which is read for the last time", y, x, size=[y])
+        if _location(y) is not _location(x):  # else they are parts of what the user wrote as one value
+            applied("{} takes the place of {}, which is read for the last time", y, x, size=[y])
         self.over[y] = x
         self.taken.add(x)
 
@@ -155,3 +162,7 @@ def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
 
 def _is_before(one: Operation, other: Operation) -> bool:
     return one.is_before_in_block(other)
+
+
+def _location(x: SSAValue) -> Attribute | None:
+    return x.owner.location if isinstance(x.owner, Operation) else None

@@ -52,6 +52,12 @@ _GATHERING: Final = 8
 that is read, and one at an index that is computed, which vectors do not make faster."""
 
 Axis: TypeAlias = "tuple[int, SSAValue | None]"
+_ALLOWS: Final = {
+    "that loop has as many statements as it may": "a larger number, as in --passes ...,fuse{max-statements=64},...",
+    "no loop of equal extent may stand outside": "axes of one length outside of both, under one name of a dim",
+    "it reads at indices that are computed": "slices instead of indices",
+}
+"""Why a statement is not fused → what would allow it; what needs a complete value waits for it in any program."""
 
 
 def fuse(module: ModuleOp, most: int | None = None) -> None:
@@ -282,7 +288,8 @@ class _Arrangement:
             reason = "it reads at indices that are computed"
         elif any(_needs_vectors(statement, loop, slot) for loop in _candidates(item.loops, slot.shared[0])):
             reason = "one of them adds at positions that are read, element by element, and the other computes much"
-        missed("not fused: {} has loops of its own beside {}; {}", statement, slot.members[0].root, reason)
+        what, hint = "not fused: {} has loops of its own beside {}; {}", _ALLOWS.get(reason, "")
+        missed(what, statement, slot.members[0].root, reason, hint=hint)
 
     def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
         assert item.statement is not None

@@ -191,14 +191,19 @@ class _Lowering:
             },
         )
         made.location = op.location
-        applied("{} goes to BLAS, or to a tiled kernel where there is none", op, flops=self._work(op))
+        applied("{} goes to the kernel of matrix products, or to BLAS", op, flops=self._work(op))
         self.extents.replace(result, made.result)
         Rewriter.replace_op(op, made)
 
     def _report_small(self, op: linalg.GenericOp) -> None:
         is_update = len(op.body.block.args) == 3 and bool(op.body.block.args[2].uses)
         if is_update and is_heard() and matrix_product(op) is not None:
-            missed("{} does not go to BLAS: it is known to be small, and loops are faster", op, flops=self._work(op))
+            missed(
+                "{} does not go to BLAS: it is known to be small, and loops are faster",
+                op,
+                flops=self._work(op),
+                hint="larger extents, or such that only a call knows",
+            )
 
     def _work(self, op: linalg.GenericOp) -> list[object]:
         """Factors of the operations of a product."""

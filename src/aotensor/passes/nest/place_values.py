@@ -93,8 +93,11 @@ class _Placement:
         elif (
             is_memory and (reader := next((op for op in others if not isinstance(op, func.ReturnOp)), None)) is not None
         ):
-            reason = "it is written in parts" if not self.is_register else "{} reads it elsewhere"
-            missed("{} is kept in memory: " + reason, self.value, reader, size=[x])
+            reason, hint = "it is written in parts", "an order of axes in which its sum is the innermost loop"
+            if self.is_register:
+                reason = "{} reads it elsewhere" if isinstance(reader, DoOp) else "{} reads all of it at once"
+                hint = "that reader in the same loop; `fuse` says why it is not" if isinstance(reader, DoOp) else ""
+            missed("{} is kept in memory: " + reason, self.value, reader, size=[x], hint=hint)
 
     @property
     def _home(self) -> Block:

@@ -81,7 +81,12 @@ class _Windows:
             applied("{} is computed element by element, in the window and outside of it", op, size=[op.result])
             self._replace(op, fill)
         else:
-            missed("{} stays a copy into a window: what it replaces is not needed otherwise", op, size=[op.source])
+            missed(
+                "{} stays a copy into a window: what it replaces is not needed otherwise",
+                op,
+                size=[op.source],
+                hint="none is needed: one copy costs less than to ask for each element where it lies",
+            )
 
     # --- sizes ---------------------------------------------------------------------------------------------------
 
