@@ -40,6 +40,10 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 @machine_options
 @pass_options
 @click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
+@click.option(
+    "-g", "debug_info", is_flag=True,
+    help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
 @click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
@@ -127,6 +131,7 @@ def _options(flags: dict[str, Any]) -> Options:
         check=flags["check"],
         threads=flags["threads"],
         pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
+        debug_info=flags["debug_info"],
     )
 
 

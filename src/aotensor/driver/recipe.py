@@ -10,8 +10,8 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.lapack_call import define_lapack_calls
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
@@ -79,7 +79,7 @@ class Options:
 
     target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
-    threads: let loops run on several cores.
+    threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for.
     """
@@ -95,6 +95,7 @@ class Options:
     threads: bool = True
     facts: Target | None = None
     pipeline: Pipeline | None = None
+    debug_info: bool = False
 
     @property
     def has_threads(self) -> bool:
@@ -240,7 +241,9 @@ def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
 
 def emit(lowered: Lowered) -> Module:
     """Loop level to LLVM IR, without the entries."""
-    module = emit_module(lowered.module, lowered.machine, threads=lowered.options.has_threads)
+    options = lowered.options
+    sites = lowered.sites if options.debug_info else None
+    module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites)
     define_lapack_calls(module)
     return module
 
@@ -275,6 +278,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         sections,
         pool.data,
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
+        lowered.options.debug_info,
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))

@@ -27,6 +27,9 @@ class Locations:
         self._nodes: dict[int, Apply] = {}
         """By the identity of the location, which `_of` keeps alive."""
         self._lines: dict[tuple[str, int], LocationAttr] = {}
+        self._names: dict[str, StringAttr] = {}
+        self._paths: dict[int, str] = {}
+        """By the identity of the name in a location, which `_names` keeps alive."""
 
     def of(self, node: Apply) -> LocationAttr:
         """The location of what a node becomes."""
@@ -44,9 +47,14 @@ class Locations:
             return UNKNOWN_LOC
         key = site.file, site.line
         if key not in self._lines:
-            name = StringAttr(os.path.basename(site.file))
+            name = self._names.setdefault(site.file, StringAttr(os.path.basename(site.file)))
+            self._paths[id(name)] = site.file
             self._lines[key] = FileLineColLoc(name, IntAttr(site.line), IntAttr(0))  # a line is all that is known
         return self._lines[key]
+
+    def path(self, location: FileLineColLoc) -> str:
+        """The file of a location with its folder, as Python names it; that of a text has none."""
+        return self._paths.get(id(location.filename), location.filename.data)
 
     def node(self, location: LocationAttr) -> Apply | None:
         """The node that an operation with this location comes from."""
