@@ -38,11 +38,11 @@ class Wanted:
         """Their compilation.   Raises: Refusal if there is no such function, or no such pass"""
         return self.load()[1]
 
-    def load(self) -> tuple[Model, Build]:
-        """The model and its compilation.   Raises: as `build`"""
-        pipeline = chosen_pipeline(self.passes, self.disabled)
+    def load(self, debug_info: bool = False) -> tuple[Model, Build]:
+        """The model and its compilation.   debug_info: with line tables.   Raises: as `build`"""
+        options = Options(pipeline=chosen_pipeline(self.passes, self.disabled), debug_info=debug_info)
         model = load_model(self.subject)
-        return model, Build(_chosen(self.subject, model, self.name), None, Options(pipeline=pipeline))
+        return model, Build(_chosen(self.subject, model, self.name), None, options)
 
 
 def drawn(wanted: Wanted) -> str:
@@ -68,7 +68,7 @@ def stage_texts(wanted: Wanted, view: View, locations: bool) -> list[str]:
 
 def kernel_of(wanted: Wanted, name: str) -> str:
     """The assembly of one function alone, with the lines of the model."""
-    model, build = wanted.load()
+    model, build = wanted.load(debug_info=True)  # the code is the same
     sources = Sources([model.path, *model.opened])
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         return build.kernel(name, sources.line)
