@@ -16,7 +16,7 @@ from contenders import Comparison, Contender, Model
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor_cli.benching.limits import (
+from aotensor.api.cost.limits import (
     CHAIN_FLOPS,
     EDGE,
     PRODUCT_FLOPS,
@@ -26,7 +26,7 @@ from aotensor_cli.benching.limits import (
     gather_of,
     product_of,
 )
-from aotensor_cli.benching.work import bytes_of, flops_of
+from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor_runtime.manifest import SparseValue
 
 LEAST: Final = 1 << 15

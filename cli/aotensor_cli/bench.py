@@ -11,13 +11,13 @@ from typing import Any
 import click
 import numpy as np
 
+from aotensor.api.cost.clock import Timing, timed
+from aotensor.api.cost.limits import Limits, measured_limits
+from aotensor.api.cost.work import bytes_of, flops_of, parts_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.sampling.agreement import absolute_tolerance, disagreement
-from aotensor_cli.benching.clock import Timing, timed
 from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
-from aotensor_cli.benching.limits import Limits, measured_limits
-from aotensor_cli.benching.work import bytes_of, flops_of, parts_of
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from aotensor.core.polynomial import Polynomial
+from aotensor.api.cost.work import argument_bytes
 from aotensor.driver.linkage import Linkage, read_linkage
 from aotensor.driver.stages import REMARKS_SECTION
 from aotensor_cli.reading.remarks import recorded_remarks
-from aotensor_runtime.abi import DTYPE_SIZES
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import DamagedLibrary, LibraryError
@@ -151,22 +150,6 @@ def _recorded(container: Container, name: str, otherwise: Any) -> Any:
         return json.loads(section_text(container, name))
     except (ValueError, RecursionError) as error:
         raise DamagedLibrary(f"section {name} is damaged: it is no JSON") from error
-
-
-def argument_bytes(spec: FunctionSpec) -> str:
-    """Bytes of all inputs and outputs, each touched once: what a call must move at least."""
-    total, is_known = Polynomial(), True
-    patterns = {group.name for group in (*spec.sparse_inputs, *spec.sparse_outputs)}
-    for value in spec.values:
-        if value.name in patterns:  # no memory
-            continue
-        size = Polynomial.of(DTYPE_SIZES[value.dtype])
-        for extent in value.shape:
-            is_known = is_known and extent is not None
-            is_formula = isinstance(extent, str) and extent not in spec.dims
-            size *= Polynomial.of(f"({extent})" if is_formula else extent or 0) if extent is not None else Polynomial()
-        total += size
-    return str(total) if is_known else f"at least {total}"
 
 
 def signature(spec: FunctionSpec) -> str:

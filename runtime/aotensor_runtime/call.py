@@ -132,6 +132,10 @@ class LibraryFunction:
         given = Given(self.spec, arrays, state)
         return BoundFunction(self._manifest, self.spec, self._entries, self._context, given)
 
+    def workspace_bytes(self, **dims: int) -> int:
+        """Bytes of workspace that a call on inputs of these dims needs.   dims: all of `spec.workspace_dims`"""
+        return max(self._entries.workspace(*(dims[name] for name in self.spec.workspace_dims)), 0)
+
     def __repr__(self) -> str:
         names = ", ".join(value.name for value in self._arguments)
         return f"<function {self.spec.name}({names}) of library {self._manifest.name}>"

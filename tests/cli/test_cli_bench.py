@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from command_line import Call
 
+from aotensor.api.cost.limits import Limits
+from aotensor.api.cost.work import flops_of
 from aotensor_cli.benching.inputs import dims_of, make_inputs, parse_sizes
-from aotensor_cli.benching.limits import Limits
-from aotensor_cli.benching.work import flops_of
 from aotensor_cli.options import Refusal
 from aotensor_runtime import load
 

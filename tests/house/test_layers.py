@@ -20,6 +20,7 @@ LAYERS: Final = (
 
 # Imports inside functions: (importer, what it loads) → why it waits.
 DOORS: Final[Mapping[tuple[str, str], str]] = {
+    ("aotensor.api.function", "aotensor.api.cost.cost"): "it is made of functions itself",
     ("aotensor.api.function", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.verification.calls"): "a mode that few ask for",
     ("aotensor.api.function", "aotensor.verification.verify"): "xDSL and LLVM load at the first compile",
@@ -70,7 +71,7 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "sampling": ("vectors",),
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors"),
     "verification": ("", "container", "elf", "errors", "library", "machine", "manifest", "signature", "vectors"),
-    "api": ("", "signature"),
+    "api": ("", "abi", "machine", "signature", "threads"),
 }  # fmt: skip
 
 ALL = pytest.mark.parametrize("source", sources().values(), ids=sources())

@@ -1,1 +1,1 @@
-"""What `aotensor bench` is made of: inputs of given sizes, turns of calls, and the limits of the machine."""
+"""Inputs of given sizes, for `aotensor bench`."""

@@ -24,8 +24,10 @@ from aotensor.graph.substitute import Replacements
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
 from aotensor_runtime.signature import html_table
+from aotensor_runtime.threads import MOST, default_threads
 
 if TYPE_CHECKING:
+    from aotensor.api.cost.cost import Cost
     from aotensor.verification.report import Report
     from aotensor_runtime.library import LibraryFunction
 
@@ -270,6 +272,23 @@ class Function(Definition):
         from aotensor.verification.verify import verify_function
 
         return verify_function(self, samples, seed)
+
+    @coerced
+    def cost(self, num_threads: int | None = None, **sizes: int) -> Cost:
+        """What a call on arrays of these sizes will cost: operations, bytes, workspace and the time they take here.
+
+        The function is compiled for that, not called; the machine is measured once. `f.cost(n=10000, p=100).seconds`
+
+        num_threads: as of a call. sizes: the extent of each dim; `A_nnz` is the number of entries of a sparse A.
+
+        Raises: GraphValueError for a dim that is missing, or that the function does not have.
+        """
+        from aotensor.api.cost.cost import cost_of
+
+        threads = default_threads() if num_threads is None else num_threads
+        if not isinstance(threads, int) or not 1 <= threads <= MOST:
+            raise GraphValueError(f"{self.name}: num_threads is a number from 1 to {MOST}, not {num_threads!r:.50}")
+        return cost_of(self._use(load_compiled(self)) if self._compiled is None else self._compiled, sizes, threads)
 
     def _renamed(self, result: Any) -> Any:
         """Dict results under the user's own keys."""

@@ -262,8 +262,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
+    sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
     if is_shipped:
-        sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
         sections[REMARKS_SECTION] = json.dumps([x.to_row() for x in lowered.remarks], separators=(",", ":")).encode()
     vectors = make_vectors(lowered.functions) if is_shipped else b""
     if vectors:

@@ -9,18 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from aotensor.core.polynomial import Polynomial
 from aotensor_runtime import Library
+from aotensor_runtime.abi import DTYPE_SIZES
+from aotensor_runtime.signature import FunctionSpec
 
 
 def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
     """Operations of a call, and whether that is all of them; None if the library does not say."""
     try:
-        text = str(json.loads(library.section("work"))[function])
+        return evaluated(str(json.loads(library.section("work"))[function]), dims)
     except (KeyError, ValueError):
         return None, False
-    is_exact = not text.startswith("at least ")
+
+
+def evaluated(formula: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
+    """The value of a formula, None if it asks for more than the dims, and whether it is all, not "at least" so much."""
     try:
-        return _evaluated(ast.parse(text.removeprefix("at least "), mode="eval").body, dims), is_exact
+        body = ast.parse(formula.removeprefix("at least "), mode="eval").body
+        return _evaluated(body, dims), not formula.startswith("at least ")
     except (SyntaxError, KeyError, TypeError):
         return None, False
 
@@ -51,3 +58,19 @@ def bytes_of(values: Sequence[Any]) -> int:
 def parts_of(x: Any) -> tuple[Any, ...]:
     """The arrays that a value is made of: the values, and for a sparse matrix also where they stand."""
     return (x.data, x.indices, x.indptr) if hasattr(x, "indptr") else (np.asarray(x),)
+
+
+def argument_bytes(spec: FunctionSpec) -> str:
+    """Bytes of all inputs and outputs, each touched once: what a call must move at least."""
+    total, is_known = Polynomial(), True
+    patterns = {group.name for group in (*spec.sparse_inputs, *spec.sparse_outputs)}
+    for value in spec.values:
+        if value.name in patterns:  # no memory
+            continue
+        size = Polynomial.of(DTYPE_SIZES[value.dtype])
+        for extent in value.shape:
+            is_known = is_known and extent is not None
+            is_formula = isinstance(extent, str) and extent not in spec.dims
+            size *= Polynomial.of(f"({extent})" if is_formula else extent or 0) if extent is not None else Polynomial()
+        total += size
+    return str(total) if is_known else f"at least {total}"

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-import aotensor as aot
-import aotensor.tensor as at
+from aotensor.api.cost.clock import timed
+from aotensor.api.function import Function, function
 from aotensor.driver.cache import load_compiled
-from aotensor_cli.benching.clock import timed
+from aotensor.ops.symbols import tensor
 
 _STREAM: Final = 1 << 22
 """Elements of each of the three arrays: 96 MB together, more than caches hold."""
@@ -54,7 +54,7 @@ class Limits:
 
 def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]:
     """The limits for each number of threads."""
-    stream, chains, product, gather = _stream(), chains_of(), product_of(), gather_of()
+    stream, chains, product, gather = stream_of(), chains_of(), product_of(), gather_of()
     places = np.random.default_rng(0).integers(0, _STREAM, _GATHERED).astype("int32")
     calls: dict[Any, Any] = {}
     for count in threads:
@@ -76,36 +76,37 @@ def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]
     }
 
 
-def bound(f: aot.Function, threads: int | None, **arrays: Any) -> Any:
+def bound(f: Function, threads: int | None, **arrays: Any) -> Any:
     """The compiled function on these arrays.   threads: None for as many as calls have"""
     return load_compiled(f).bind(**arrays, num_threads=threads)
 
 
-def _stream() -> aot.Function:
-    x, y = at.vector("x", shape=("n",)), at.vector("y", shape=("n",))
-    return aot.function([x, y], 3.0 * x + y, name="stream")
+def stream_of() -> Function:
+    """A stream: two arrays are read, one is written."""
+    x, y = tensor("x", "float64", ("n",)), tensor("y", "float64", ("n",))
+    return function([x, y], 3.0 * x + y, name="stream")
 
 
-def chains_of(dtype: str = "float64") -> aot.Function:
+def chains_of(dtype: str = "float64") -> Function:
     """Polynomials of each element, side by side."""
-    x = at.vector("x", dtype=dtype, shape=("n",))
+    x = tensor("x", dtype, ("n",))
     chains = [x + np.dtype(dtype).type(0.1 * k) for k in range(_CHAINS)]
     for _ in range(_DEGREE):
         chains = [chain * x + np.dtype(dtype).type(0.25) for chain in chains]
     total = chains[0]
     for chain in chains[1:]:
         total = total + chain
-    return aot.function([x], total, name="chains")
+    return function([x], total, name="chains")
 
 
-def product_of(dtype: str = "float64") -> aot.Function:
+def product_of(dtype: str = "float64") -> Function:
     """The product of two matrices."""
-    x, y = at.matrix("x", dtype=dtype, shape=("n", "k")), at.matrix("y", dtype=dtype, shape=("k", "m"))
-    return aot.function([x, y], x @ y, name="product")
+    x, y = tensor("x", dtype, ("n", "k")), tensor("y", dtype, ("k", "m"))
+    return function([x, y], x @ y, name="product")
 
 
-def gather_of(rank: int = 1, integers: str = "int32") -> aot.Function:
+def gather_of(rank: int = 1, integers: str = "int32") -> Function:
     """The sum of the rows of an array at given places."""
-    x = at.tensor("x", dtype="float64", shape=("n", *("k",) * (rank - 1)))
-    places = at.vector("places", dtype=integers, shape=("m",))
-    return aot.function([x, places], x[places].sum(axis=0), name="gather")
+    x = tensor("x", "float64", ("n", *("k",) * (rank - 1)))
+    places = tensor("places", integers, ("m",))
+    return function([x, places], x[places].sum(axis=0), name="gather")
