@@ -14,8 +14,12 @@ from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
+from aotensor_cli.page.of_library import library_page
+from aotensor_cli.page.options import DRAWN, MEMORY, PageOptions, page_options
+from aotensor_cli.page.options import chosen as page_wanted
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import recorded_remarks, show_by_line
+from aotensor_cli.terminal.output import output_option
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
@@ -25,30 +29,40 @@ from aotensor_runtime.errors import LibraryError
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
 @click.argument("subject", metavar="MODEL|LIBRARY")
 @click.option(
-    "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
-)
+    "--stage", type=click.Choice([*STAGES, MEMORY]), metavar="STAGE",
+    help=f"Print the text of one stage: {', '.join(STAGES)}; or draw it: {', '.join(DRAWN)}.",
+)  # fmt: skip
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
 @click.option("--remarks", is_flag=True, help="What each pass decided and why, by line of the model.")
 @click.option("--function", "name", metavar="F", help="Only this function.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
-    help="dot draws --stage graph of a model for Graphviz.",
+    "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", show_default=True,
+    help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything.",
 )  # fmt: skip
+@page_options
+@output_option
 @pass_options
 @json_option
 @debug_option
 def command(
     subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
-    passes: str | None, disabled: tuple[str, ...],
+    passes: str | None, disabled: tuple[str, ...], bench: Path | None, sizes: tuple[str, ...],
+    sources: tuple[Path, ...],
 ) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
     call, and what each pass did to the number of operations. A library is read, never executed. What is damaged in it
     is named, the rest is shown, and the exit code is 2.
+
+    --format html -o page.html makes one page that needs no network: source, graph, loops with the time that they are
+    estimated to take, every stage, remarks, memory plan and machine code, linked by location.
     """
     form = "json" if as_json else form
     path, chosen = split_name(subject)
+    page = page_wanted(form, stage, is_library(path), bench, sizes, sources)
+    if page is not None and (locations or remarks):
+        raise Refusal(f"--format {form} has no use for --{'locations' if locations else 'remarks'}", "leave it out")
     if locations:
         _check_locations(path, stage, form)
     if (passes is not None or disabled) and is_library(path):
@@ -59,11 +73,15 @@ def command(
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
         with naming(path):
+            if page is not None:
+                return _page_of_library(path, _one_name(chosen, name), page)
             return _inspect_library(path, stage, _one_name(chosen, name), form, remarks)
-    from aotensor_cli.inspect_model import Wanted, described, drawn, remarks_of, stage_text
+    from aotensor_cli.inspect_model import Wanted, described, drawn, page_of, remarks_of, stage_text
 
     wanted = Wanted(subject, name, passes, disabled)
-    if form == "dot":
+    if page is not None:
+        click.echo(page_of(wanted, page), nl=False)
+    elif form == "dot":
         show(drawn(wanted), nl=False)
     elif remarks:
         _show_remarks(remarks_of(wanted), form)
@@ -111,6 +129,15 @@ def _inspect_library(path: Path, stage: str | None, name: str | None, form: str,
     except LibraryError as error:
         return _report(path, [error.diagnostic.title])
     return Exit.DONE
+
+
+def _page_of_library(path: Path, name: str | None, page: PageOptions) -> int:
+    """The page of a library; USAGE if something in it is damaged, after all that could be read."""
+    data = read_library(path)
+    _check_name(path, name, [spec.name for spec in Container(data).manifest().functions])
+    text, damages = library_page(path, data, name, page.rows, page.sources)
+    click.echo(text, nl=False)
+    return _report(path, damages)
 
 
 def _report(path: Path, damages: Sequence[str]) -> int:

@@ -14,6 +14,8 @@ from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.page.of_model import ModelPage, started
+from aotensor_cli.page.options import MEMORY, PageOptions
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
@@ -37,6 +39,17 @@ class Wanted:
 def drawn(wanted: Wanted) -> str:
     """The graph of the functions, for Graphviz."""
     return graph_dot(_functions(wanted.subject, wanted.name))
+
+
+def page_of(wanted: Wanted, page: PageOptions) -> str:
+    """A page, or a picture of one stage."""
+    loaded = started()
+    made = ModelPage(wanted.build(), page.sizes, page.rows, loaded)
+    if page.form == "html":
+        return made.html()
+    if page.stage == "nest":
+        return made.nest_svg()
+    return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
 
 
 def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:

@@ -13,6 +13,7 @@ from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
+from aotensor.driver.report import Report
 
 FORMS: Final = {
     "lib": "lib{}.so",
@@ -40,7 +41,8 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts. locations: texts say where operations come from.
+    begin: is told the name of each step when it starts. locations: texts say where operations come from. report: what
+    is written down on the way.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -50,12 +52,13 @@ class Build:
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
         self.locations = False
+        self.report: Report | None = None
 
     @cached_property
     def lowered(self) -> Lowered:
         """At loop level.   Raises: as `recipe.lower`."""
         with self._timed("lower"):
-            return lower(self.functions, self.options, locations=self.locations)
+            return lower(self.functions, self.options, locations=self.locations, report=self.report)
 
     @cached_property
     def library(self) -> Library:

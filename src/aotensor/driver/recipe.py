@@ -20,6 +20,7 @@ from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.report import Report
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
@@ -134,11 +135,16 @@ class Lowered:
 
 @rare_collections
 def lower(
-    functions: Sequence[Definition], options: Options, texts: Collection[str] = IR_STAGES, locations: bool = False
+    functions: Sequence[Definition],
+    options: Options,
+    texts: Collection[str] = IR_STAGES,
+    locations: bool = False,
+    report: Report | None = None,
 ) -> Lowered:
     """Functions down to loop level.
 
-    texts: the stages whose texts are kept. locations: with the user's line behind each operation.
+    texts: the stages whose texts are kept. locations: with the user's line behind each operation. report: what is
+    written down on the way, if anything.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
@@ -154,6 +160,8 @@ def lower(
     runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
+    if report is not None:
+        runner.watch = report.begin(sites, functions)
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
     result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
@@ -171,6 +179,7 @@ def lower(
     left_out = VECTOR_PASSES if options.check else ()  # the checks look at one element at a time
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
     _keep_text(result, "nest", texts)
+    runner.watch("nest", module)
     runner.run(module, loop_recipe(facts, pipeline))
     if options.check:
         _add_bounds_checks(result)

@@ -179,6 +179,7 @@ class PassRunner:
 
     verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
     dump: a folder that receives the text after every pass that changed something. notes: what passes have decided.
+    watch: is shown the module after every pass, by its name.
     """
 
     def __init__(self, verify: bool = False, dump: Path | None = None) -> None:
@@ -186,6 +187,7 @@ class PassRunner:
         self.dump = dump
         self.records: list[PassRecord] = []
         self.notes = Notes()
+        self.watch: Callable[[str, ModuleOp], None] = lambda name, module: None
         self._number = 0
 
     @contextmanager
@@ -209,6 +211,7 @@ class PassRunner:
                 self.check(module, step.gives, step.name)
                 given = step.gives
             self.write(step.name, "mlir", lambda: str(module) + "\n")
+            self.watch(step.name, module)
 
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""
