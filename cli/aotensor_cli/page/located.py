@@ -21,7 +21,7 @@ _STRING: Final = r'"(?:[^"\\]|\\.)*"'
 _LOC: Final = re.compile(rf" ?loc\((?:unknown|({_STRING}):(\d+):\d+)\)")
 _GRAPH: Final = re.compile(r"   # (.+):(\d+)$")
 _NAME: Final = re.compile(r'\s*(?:%[^=]*? = )?"?([A-Za-z_]\w*(?:\.\w+)+)"?')
-_DBG: Final = re.compile(r", !dbg !(\d+)")
+_DBG: Final = re.compile(r",? !dbg !(\d+)")
 _NODE: Final = re.compile(r"^!(\d+) = (?:distinct )?!(\w+)\((.*)\)$")
 _ASM_LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 _ASM_FILE: Final = re.compile(rf"^\s*\.file\s+(\d+)\s+({_STRING})(?:\s+({_STRING}))?")
@@ -115,7 +115,7 @@ def _llvm(lines: list[str]) -> Located:
     def place_of(number: str) -> Place | None:
         kind, fields = nodes.get(number, ("", ""))
         line, scope = re.search(r"\bline: (\d+)", fields), re.search(r"\bscope: !(\d+)", fields)
-        if kind != "DILocation" or line is None or scope is None or line[1] == "0":
+        if kind not in ("DILocation", "DISubprogram") or line is None or scope is None or line[1] == "0":
             return None
         if scope[1] not in files:
             files[scope[1]] = file_of(scope[1])
