@@ -15,7 +15,7 @@ TOPICS: Final = {
         "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse", "block-rows",
         "coalesce", "split-loops", "jam",
     ),
-    "memory": ("place-values", "assign-memory", "plan-memory"),
+    "memory": ("eliminate-copies", "place-values", "assign-memory", "plan-memory"),
     "vectors": ("tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
     "cores": ("mark-parallel", "parallelize"),
     "code": ("outline-chunks", "outline"),

@@ -186,6 +186,17 @@ def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
     return ops
 
 
+def merged_loops(nests: Sequence[Sequence[LoopOp]], shared: Sequence[LoopOp]) -> LoopOp:
+    """One loop around what is in one loop each of several perfect nests."""
+    first = shared[0]
+    for loops, loop in zip(nests, shared, strict=True):
+        first.body.block.add_ops(without_loop(loops, loop))
+        if loop is not first:
+            loop.counter.replace_all_uses_with(first.counter)
+            loop.erase()
+    return first
+
+
 def range_of(loop: LoopOp) -> object:
     """What loops of equal extent have in common: the value that is their extent, or the pointers of their entries."""
     if isinstance(loop, EntriesOp):

@@ -35,11 +35,11 @@ from aotensor.ir.nest.tree import (
     gives_positions,
     is_tensor,
     is_updated,
+    merged_loops,
     perfect_nest,
     range_of,
     scatters_along,
     used_values,
-    without_loop,
     writers,
 )
 from aotensor.passes.nest.work import arithmetic_along
@@ -134,7 +134,10 @@ def _fuse_block(block: Block, most: int | None) -> None:
     ordered: list[Operation] = list(prologue)
     for slot in slots:
         ordered += [declaration for item in slot.members for declaration in item.declarations]
-        ordered += [_merged(slot) if slot.shared else slot.members[0].root, *slot.tail]
+        ordered += [
+            merged_loops([item.loops for item in slot.members], slot.shared) if slot.shared else slot.members[0].root,
+            *slot.tail,
+        ]
     if terminator is None:
         block.add_ops(ordered)
     else:
@@ -391,14 +394,3 @@ def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
 def _is_scalar(op: Operation) -> bool:
     """Scalar arithmetic, whose position is right behind what it depends on. Checks stay in program order."""
     return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
-
-
-def _merged(slot: _Slot) -> LoopOp:
-    """One loop around what is in the shared loops of all members."""
-    first = slot.shared[0]
-    for item, loop in zip(slot.members, slot.shared, strict=True):
-        first.body.block.add_ops(without_loop(item.loops, loop))
-        if loop is not first:
-            loop.counter.replace_all_uses_with(first.counter)
-            loop.erase()
-    return first
