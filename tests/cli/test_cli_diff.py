@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from command_line import Call
+from command_line import Call, on_a_terminal
 
 from aotensor.driver.stages import IR_STAGES
 
@@ -130,32 +126,11 @@ def test_what_cannot_be_compared(call: Call, model: Path, library: Path) -> None
 
 @pytest.mark.parametrize("is_plain", [False, True])
 def test_a_diff_has_colours_on_a_terminal_that_wants_them(model: Path, is_plain: bool) -> None:
-    parent, child = pty.openpty()
-    environment = {key: x for key, x in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"}
-    environment |= {"NO_COLOR": "1"} if is_plain else {}
-    command = [
-        sys.executable,
-        "-m",
-        "aotensor_cli",
-        "inspect",
-        f"{model}:logistic",
-        "--stage",
-        "jam",
-        "--diff",
-        "before",
-    ]
-    text = b""
-    with subprocess.Popen(command, stdout=child, stderr=subprocess.DEVNULL, env=environment) as process:
-        os.close(child)
-        while True:
-            try:
-                part = os.read(parent, 4096)
-            except OSError:  # the terminal is closed
-                break
-            if not part:
-                break
-            text += part
-    os.close(parent)
-    assert process.returncode == 0 and b"+++ jam" in text
-    assert (b"\x1b[32m+      nest" in text or b"\x1b[32m+    nest" in text) is not is_plain
-    assert (b"\x1b[31m-" in text) is not is_plain and (b"\x1b" in text) is not is_plain
+    answer = on_a_terminal(
+        ["inspect", f"{model}:logistic", "--stage", "jam", "--diff", "before"],
+        model.parent,
+        NO_COLOR="1" if is_plain else "",
+    )
+    assert answer.code == 0 and "+++ jam" in answer.out
+    assert ("\x1b[32m+      nest" in answer.out or "\x1b[32m+    nest" in answer.out) is not is_plain
+    assert ("\x1b[31m-" in answer.out) is not is_plain and ("\x1b" in answer.out) is not is_plain

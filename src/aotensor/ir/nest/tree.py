@@ -138,6 +138,18 @@ def writers(x: SSAValue) -> list[DoOp]:
     return [op for use in x.uses if isinstance(op := use.operation, DoOp) and x in op.outputs]
 
 
+def sole_writer(x: SSAValue) -> DoOp | None:
+    """The statement that writes a value, if it is the only one and writes it at one place; others write parts of it."""
+    found: DoOp | None = None
+    for use in x.uses:
+        op = use.operation
+        if isinstance(op, DoOp) and use.index >= len(op.inputs):
+            if found is not None:
+                return None
+            found = op
+    return found
+
+
 def is_written(x: SSAValue) -> bool:
     """Does anything give a value elements? Not so for one that is declared and that no statement writes."""
     value = declared(x)

@@ -39,8 +39,8 @@ from aotensor.ir.nest.tree import (
     perfect_nest,
     range_of,
     scatters_along,
+    sole_writer,
     used_values,
-    writers,
 )
 from aotensor.passes.nest.work import arithmetic_along
 from aotensor.passes.remarks import applied, is_heard, missed
@@ -79,17 +79,14 @@ class _Item:
     loops: list[LoopOp] = field(default_factory=list)
     declarations: list[ValueOp] = field(default_factory=list)
     needs: dict[SSAValue, None] = field(default_factory=dict)
+    is_part: bool = False
+    """Others write to the same value."""
     is_deferred: bool = False
     """Put where it is needed first: it may join a loop that it shares nothing with."""
 
     @property
     def makes(self) -> Sequence[SSAValue]:
         return self.statement.outputs if self.statement is not None else self.root.results
-
-    @property
-    def is_part(self) -> bool:
-        """Do others write to the same value?"""
-        return self.statement is not None and any(len(writers(x)) > 1 for x in self.makes)
 
 
 @dataclass(eq=False)
@@ -103,7 +100,7 @@ class _Slot:
 
     members: list[_Item]
     shared: list[LoopOp] = field(default_factory=list)
-    made: dict[SSAValue, list[int]] = field(default_factory=lambda: defaultdict(list))
+    made: dict[SSAValue, set[Axis | None]] = field(default_factory=lambda: defaultdict(set))
     along: dict[SSAValue, set[Axis]] = field(default_factory=lambda: defaultdict(set))
     arithmetic: int = 0
     jumps: bool = False
@@ -112,8 +109,8 @@ class _Slot:
 
     def add(self, item: _Item, loop: LoopOp) -> None:
         assert item.statement is not None
-        for x in item.makes:
-            self.made[x].append(len(self.shared))
+        for x, subscripts in item.statement.writes:
+            self.made[x].add(axis_of(subscripts, loop))
         self.members.append(item)
         self.shared.append(loop)
         self.arithmetic += arithmetic_along(item.statement, loop)
@@ -159,6 +156,7 @@ def _items(block: Block) -> list[_Item]:
             items.append(item)
             for x in item.makes if item.statement is not None else ():
                 first.setdefault(x, item)
+                item.is_part = item.is_part or sole_writer(x) is None
     for item in items:
         if isinstance(item.root, ValueOp) and (writer := first.get(item.root.result)) is not None:
             writer.declarations.append(item.root)
@@ -350,14 +348,7 @@ def _meet_within(
     x: SSAValue, slot: _Slot, accesses: Iterable[tuple[SSAValue, Sequence[Subscript]]], loop: LoopOp
 ) -> bool:
     """True if iteration t of the loop accesses of `x` just what iteration t of the slot's loop has completed."""
-    axes = {
-        axis_of(at, slot.shared[number])
-        for number in slot.made[x]
-        if (producer := slot.members[number].statement) is not None
-        for y, at in producer.writes
-        if y is x
-    }
-    axes.update(axis_of(at, loop) for y, at in accesses if y is x)
+    axes = slot.made[x] | {axis_of(at, loop) for y, at in accesses if y is x}
     return len(axes) == 1 and None not in axes
 
 
