@@ -9,11 +9,21 @@ from typing import Any
 
 import click
 
-from aotensor.driver.stages import IR_STAGES, STAGES
+from aotensor.driver.stages import IR_STAGES, MLIR_STAGES, STAGES
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
+from aotensor_cli.options import (
+    CONTEXT,
+    Exit,
+    Refusal,
+    debug_option,
+    generic_option,
+    json_option,
+    pass_options,
+    similar,
+    what_there_is,
+)
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import recorded_remarks, show_by_line
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
@@ -28,6 +38,7 @@ from aotensor_runtime.errors import LibraryError
     "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
 )
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
+@generic_option
 @click.option("--remarks", is_flag=True, help="What each pass decided and why, by line of the model.")
 @click.option("--function", "name", metavar="F", help="Only this function.")
 @click.option(
@@ -38,8 +49,8 @@ from aotensor_runtime.errors import LibraryError
 @json_option
 @debug_option
 def command(
-    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
-    passes: str | None, disabled: tuple[str, ...],
+    subject: str, stage: str | None, locations: bool, generic: bool, remarks: bool, name: str | None, form: str,
+    as_json: bool, passes: str | None, disabled: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
 
@@ -51,6 +62,8 @@ def command(
     path, chosen = split_name(subject)
     if locations:
         _check_locations(path, stage, form)
+    if generic and (form == "dot" or stage not in MLIR_STAGES):
+        raise Refusal("--generic needs a stage that is MLIR", f"add --stage: {', '.join(MLIR_STAGES)}")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
@@ -59,7 +72,7 @@ def command(
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
         with naming(path):
-            return _inspect_library(path, stage, _one_name(chosen, name), form, remarks)
+            return _inspect_library(path, stage, _one_name(chosen, name), form, remarks, generic)
     from aotensor_cli.inspect_model import Wanted, described, drawn, remarks_of, stage_text
 
     wanted = Wanted(subject, name, passes, disabled)
@@ -68,7 +81,7 @@ def command(
     elif remarks:
         _show_remarks(remarks_of(wanted), form)
     elif stage is not None:
-        _show_text(stage, stage_text(wanted, stage, locations), form)
+        _show_text(stage, stage_text(wanted, stage, locations, generic), form)
     else:
         description, names = described(wanted)
         _show_description(description, names, form)
@@ -89,7 +102,7 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_library(path: Path, stage: str | None, name: str | None, form: str, remarks: bool) -> int:
+def _inspect_library(path: Path, stage: str | None, name: str | None, form: str, remarks: bool, generic: bool) -> int:
     """Show a library; USAGE if something in it is damaged, after all that could be read."""
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
@@ -104,6 +117,10 @@ def _inspect_library(path: Path, stage: str | None, name: str | None, form: str,
     if stage not in IR_STAGES or f"ir.{stage}" not in container.extra_names():
         raise Refusal(f"{path}: stage {stage} does not travel in a library", "inspect the model instead")
     text = section_text(container, f"ir.{stage}")
+    if generic:
+        from aotensor_cli.inspect_model import generic_form
+
+        text = generic_form(text)
     _show_text(stage, text if name is None else function_text(text, stage, name), form)
     try:
         if container.elf.kind == SHARED:

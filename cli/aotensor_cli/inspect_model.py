@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from aotensor import Function
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
-from aotensor.errors import ToolError
+from aotensor.errors import InternalError, ToolError
 from aotensor.graph.passes.remarks import Remark
+from aotensor.ir.context import generic_text
 from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
 from aotensor_cli.model import load_model
@@ -17,6 +18,7 @@ from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
+from aotensor_runtime.errors import DamagedLibrary
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,20 @@ def drawn(wanted: Wanted) -> str:
     return graph_dot(_functions(wanted.subject, wanted.name))
 
 
-def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:
-    """The text of one stage, with the lines that operations come from if they are asked for."""
+def stage_text(wanted: Wanted, stage: str, locations: bool, generic: bool) -> str:
+    """The text of one stage, with the lines that operations come from, and for other tools, if that is asked for."""
     build = wanted.build()
-    build.locations = locations
+    build.locations, build.generic = locations, generic
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         return build.content(stage).decode()
+
+
+def generic_form(text: str) -> str:
+    """The text of a stage that a library holds, for other tools.   Raises: LibraryError if it cannot be read"""
+    try:
+        return generic_text(text)
+    except InternalError as error:
+        raise DamagedLibrary("the IR in it cannot be read", hint=error.diagnostic.title) from error
 
 
 def remarks_of(wanted: Wanted) -> list[Remark]:

@@ -78,6 +78,15 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
 
 
+def generic_option(command: _Command) -> _Command:
+    """`--generic`: nests as other tools read them."""
+    option = click.option(
+        "--generic", is_flag=True,
+        help="Operations of nests in MLIR's generic form, for mlir-opt --allow-unregistered-dialect.",
+    )  # fmt: skip
+    return option(command)
+
+
 def pass_options(command: _Command) -> _Command:
     """`--passes`, `--disable-pass`: which passes run, as parameters `passes` and `disabled`."""
     options = (

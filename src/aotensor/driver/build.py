@@ -13,6 +13,7 @@ from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
+from aotensor.ir.context import generic_text
 
 FORMS: Final = {
     "lib": "lib{}.so",
@@ -40,7 +41,8 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts. locations: texts say where operations come from.
+    begin: is told the name of each step when it starts. locations: texts say where operations come from. generic: texts
+    of MLIR are in generic form, which other tools read.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -49,7 +51,7 @@ class Build:
         self.options = options
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
-        self.locations = False
+        self.locations = self.generic = False
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -87,7 +89,8 @@ class Build:
     def content(self, form: str) -> bytes:
         """The bytes of one form, a key of FORMS.   Raises: as the steps that it takes."""
         if form in self.lowered.texts:
-            return self.lowered.texts[form].encode()
+            text = self.lowered.texts[form]
+            return (generic_text(text, self.locations) if self.generic and form == "nest" else text).encode()
         makers: dict[str, Callable[[], bytes]] = {
             "lib": lambda: self.shared,
             "static": lambda: self.library.archive_of(self._one_object),

@@ -22,7 +22,7 @@ from aotensor.driver.signature import (
     named_outputs,
     shared_leaves,
 )
-from aotensor.driver.stages import IR_STAGES
+from aotensor.driver.stages import IR_STAGES, MLIR_STAGES
 from aotensor.errors import GraphValueError
 from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
@@ -176,6 +176,12 @@ def check_locations(stage: str, locations: bool) -> None:
     """Raises: GraphValueError if locations are asked for at a stage that has none"""
     if locations and stage not in IR_STAGES:
         raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
+
+
+def check_generic(stage: str) -> None:
+    """Raises: GraphValueError for a stage whose text is no MLIR"""
+    if stage not in MLIR_STAGES:
+        raise GraphValueError(f"stage {stage} has no generic form", hint=f"stages that have: {', '.join(MLIR_STAGES)}")
 
 
 def _python_signature(names: Sequence[str]) -> Signature:

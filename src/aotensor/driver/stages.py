@@ -7,6 +7,9 @@ from typing import Final
 IR_STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
 """Those before LLVM: their texts travel in the library, and know the user's lines."""
 
+MLIR_STAGES: Final = IR_STAGES[2:]
+"""Those whose texts are MLIR."""
+
 REMARKS_SECTION: Final = "remarks"
 """Where what passes decided travels."""
 
