@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -14,7 +14,17 @@ from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
+from aotensor_cli.options import (
+    CONTEXT,
+    Exit,
+    Refusal,
+    debug_option,
+    json_option,
+    pass_options,
+    short_option,
+    similar,
+    what_there_is,
+)
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import Choice, recorded_remarks
 from aotensor_cli.terminal.difference import Moment, View
@@ -23,6 +33,8 @@ from aotensor_cli.terminal.report import Sources, show_report
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import LibraryError
+
+_WITHOUT_NESTS: Final = frozenset(STAGES) - {"nest"}
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
@@ -37,6 +49,7 @@ from aotensor_runtime.errors import LibraryError
     help="With --stage: what turned this into that; before: what the pass of --stage did.",
 )  # fmt: skip
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
+@short_option
 @click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
 @click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
 @click.option(
@@ -56,8 +69,8 @@ from aotensor_runtime.errors import LibraryError
 @json_option
 @debug_option
 def command(
-    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
-    passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
+    subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, name: str | None, form: str,
+    as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
     deciders: tuple[str, ...], base: str | None,
 ) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
@@ -70,6 +83,8 @@ def command(
     path, chosen = split_name(subject)
     if locations:
         _check_locations(path, stage, form)
+    if short and (stage is None or stage in _WITHOUT_NESTS):
+        raise Refusal("--short is about the text of nests", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
@@ -84,7 +99,7 @@ def command(
     if is_library(path):
         with naming(path):
             view = View(stage, base, _one_name(chosen, name), form)
-            return _inspect_library(path, view, choice if remarks else None)
+            return _inspect_library(path, view, choice if remarks else None, short)
     from aotensor_cli.inspect_model import Wanted, described, drawn, kernel_of, remarks_of, stage_texts
 
     wanted = Wanted(subject, name, passes, disabled)
@@ -96,7 +111,7 @@ def command(
     elif stage is not None:
         view = View(stage, base, name, form)
         is_kernel = stage == "asm" and base is None and name is not None
-        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations)))
+        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations, short)))
     else:
         description, names = described(wanted)
         _show_description(description, names, form)
@@ -117,9 +132,9 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_library(path: Path, view: View, choice: Choice | None) -> int:
+def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool) -> int:
     """Show a library, or remarks of a choice; USAGE if something in it is damaged, after all that could be read."""
-    stage, name, form = view.stage, view.name, view.form
+    stage, base, name, form = view.stage, view.base, view.name, view.form
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     _check_name(path, name, functions)
@@ -138,6 +153,10 @@ def _inspect_library(path: Path, view: View, choice: Choice | None) -> int:
             what = "pass" if one in BY_NAME else "stage"
             raise Refusal(f"{path}: {what} {one} does not travel in a library", "inspect the model instead")
         text = section_text(container, f"ir.{one}")
+        if one == "nest" and base is None and not short:
+            from aotensor_cli.inspect_model import generic_form
+
+            text = generic_form(text)
         texts.append(text if name is None else function_text(text, one, name))
     view.show(*texts)
     try:

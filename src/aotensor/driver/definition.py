@@ -186,6 +186,12 @@ def check_locations(stage: str, locations: bool) -> None:
         raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
 
 
+def check_short(stage: str) -> None:
+    """Raises: GraphValueError for a stage whose text has no short form"""
+    if stage != "nest":
+        raise GraphValueError(f"stage {stage} has no short form", hint="stage nest has one")
+
+
 def _python_signature(names: Sequence[str]) -> Signature:
     """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
     out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]

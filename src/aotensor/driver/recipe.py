@@ -31,6 +31,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
+from aotensor.ir.context import generic_text
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
@@ -172,7 +173,7 @@ def lower(
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
-    runner.write("tensor", "mlir", lambda: str(module) + "\n")
+    runner.write("tensor", "mlir", lambda: text_of(module))
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
     _keep_text(result, "tensor", texts)
@@ -365,12 +366,20 @@ def _output_kind(f: Definition) -> OutputKind:
 
 
 def stage_text(
-    functions: Sequence[Definition], stage: str, options: Options | None = None, locations: bool = False
+    functions: Sequence[Definition],
+    stage: str,
+    options: Options | None = None,
+    locations: bool = False,
+    generic: bool = False,
 ) -> str:
-    """The text of one stage, tensor and below.   locations: with the user's line behind each operation"""
+    """The text of one stage, tensor and below.
+
+    locations: with the user's line behind each operation. generic: as `generic_text`
+    """
     lowered = lower(functions, options or Options(), [stage], locations)
     if stage in lowered.texts:
-        return lowered.texts[stage]
+        text = lowered.texts[stage]
+        return generic_text(text, locations) if generic and stage == "nest" else text
     if stage == "llvm":
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)

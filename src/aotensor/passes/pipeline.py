@@ -19,6 +19,7 @@ from aotensor.graph.passes.remarks import Notes, listening, running
 from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.ir.nest.verify import verify_nests
+from aotensor.ir.text import text_of
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -219,7 +220,7 @@ class PassRunner:
                 self.check(module, step.gives, step.name)
                 given = step.gives
             self.observe(step.name, module, False)
-            self.write(step.name, "mlir", lambda: str(module) + "\n")
+            self.write(step.name, "mlir", lambda: text_of(module))
 
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""
