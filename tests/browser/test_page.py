@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from chromium import Browser
 
+from aotensor.driver.stages import STAGES
+
 LOSS = "loss = at.softplus"
 
 
@@ -80,7 +82,7 @@ def test_a_line_lights_up_everywhere(browser: Browser) -> None:
     assert browser.run("document.getElementById('selection').textContent") == key
     assert f"at {key}" in texts(browser, "#pane-remarks .count")[0]
     assert all(key in x for x in texts(browser, ".remark .source"))
-    for stage in ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops"):
+    for stage in STAGES:
         browser.choose("#pane-b .tools > select", stage)
         assert texts(browser, "#pane-b .l.picked") != [], stage
         assert is_in_sight(browser, "#pane-b .l.picked.at"), stage

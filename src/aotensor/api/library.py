@@ -35,6 +35,7 @@ def compile(
     prefix: str = "",
     passes: str | None = None,
     disable_passes: Collection[str] | None = None,
+    debug_info: bool = False,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
@@ -45,6 +46,7 @@ def compile(
     check: check every memory access at run time.
     prefix: before every exported symbol.
     passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
+    debug_info: the library knows the lines of the model, for debuggers and profilers; its code is the same.
 
     Raises: GraphError for a wrong program, ToolError for a missing linker, OSError for an unwritable folder.
     """
@@ -60,6 +62,7 @@ def compile(
     from aotensor.driver.recipe import Options
 
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
+    options = replace(options, debug_info=debug_info)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     return write_artifact(chosen, Path(path), name, options)

@@ -10,8 +10,8 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.lapack_call import define_lapack_calls
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
@@ -21,6 +21,7 @@ from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
+from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
@@ -31,6 +32,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
+from aotensor.ir.context import generic_text
 from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
@@ -79,7 +81,7 @@ class Options:
 
     target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
-    threads: let loops run on several cores.
+    threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for.
     """
@@ -95,6 +97,7 @@ class Options:
     threads: bool = True
     facts: Target | None = None
     pipeline: Pipeline | None = None
+    debug_info: bool = False
 
     @property
     def has_threads(self) -> bool:
@@ -120,12 +123,13 @@ class Lowered:
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
+    snapshots: Snapshots = field(default_factory=lambda: Snapshots(()))
 
     @cached_property
     def remarks(self) -> list[Remark]:
         """What every pass decided and why, in order."""
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
-        return worded(notes, self.sites, {f.name: f.names for f in self.functions})
+        return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     @property
     def records(self) -> list[PassRecord]:
@@ -139,12 +143,13 @@ def lower(
     options: Options,
     texts: Collection[str] = IR_STAGES,
     locations: bool = False,
+    snapshots: Snapshots | None = None,
     report: Report | None = None,
 ) -> Lowered:
     """Functions down to loop level.
 
-    texts: the stages whose texts are kept. locations: with the user's line behind each operation. report: what is
-    written down on the way, if anything.
+    texts: the stages whose texts are kept. locations: with the user's line behind each operation. snapshots: of stages
+    and passes that are asked for, all of one compilation. report: of loops and memory, filled on the way.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
@@ -157,19 +162,22 @@ def lower(
         raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
     machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
     functions = [f.under(pipeline) for f in functions]
-    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
-    programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
+    snapshots = snapshots or Snapshots(())
     sites = Locations()
-    if report is not None:
-        runner.watch = report.begin(sites, functions)
+    look = report.begin(sites, functions) if report is not None else None
+    observers = [snapshots.module, *([look] if look is not None else [])]
+    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, observers)
+    programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline)
+    result.has_locations, result.snapshots = locations, snapshots
+    snapshots.graphs(functions)
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
-    runner.write("tensor", "mlir", lambda: str(module) + "\n")
+    runner.write("tensor", "mlir", lambda: text_of(module))
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
     _keep_text(result, "tensor", texts)
@@ -179,7 +187,6 @@ def lower(
     left_out = VECTOR_PASSES if options.check else ()  # the checks look at one element at a time
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
     _keep_text(result, "nest", texts)
-    runner.watch("nest", module)
     runner.run(module, loop_recipe(facts, pipeline))
     if options.check:
         _add_bounds_checks(result)
@@ -232,13 +239,16 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
+    lowered.runner.tell(stage, lowered.module)
     if stage in wanted:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 
 
 def emit(lowered: Lowered) -> Module:
     """Loop level to LLVM IR, without the entries."""
-    module = emit_module(lowered.module, lowered.machine, threads=lowered.options.has_threads)
+    options = lowered.options
+    sites = lowered.sites if options.debug_info else None
+    module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites)
     define_lapack_calls(module)
     return module
 
@@ -273,6 +283,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         sections,
         pool.data,
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
+        lowered.options.debug_info,
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
@@ -359,12 +370,20 @@ def _output_kind(f: Definition) -> OutputKind:
 
 
 def stage_text(
-    functions: Sequence[Definition], stage: str, options: Options | None = None, locations: bool = False
+    functions: Sequence[Definition],
+    stage: str,
+    options: Options | None = None,
+    locations: bool = False,
+    generic: bool = False,
 ) -> str:
-    """The text of one stage, tensor and below.   locations: with the user's line behind each operation"""
+    """The text of one stage, tensor and below.
+
+    locations: with the user's line behind each operation. generic: as `generic_text`
+    """
     lowered = lower(functions, options or Options(), [stage], locations)
     if stage in lowered.texts:
-        return lowered.texts[stage]
+        text = lowered.texts[stage]
+        return generic_text(text, locations) if generic and stage == "nest" else text
     if stage == "llvm":
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)

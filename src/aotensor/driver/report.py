@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aotensor.driver.definition import Definition
 from aotensor.ir.location import Locations
+from aotensor.passes.pipeline import Observer
 from aotensor.passes.report.memory import Plan, memory_plans
 from aotensor.passes.report.outline import Outline, outlines
 
@@ -22,11 +23,13 @@ class Report:
         self.outlines: list[Outline] = []
         self.plans: list[Plan] = []
 
-    def begin(self, sites: Locations, functions: Sequence[Definition]) -> Callable[[str, ModuleOp], None]:
+    def begin(self, sites: Locations, functions: Sequence[Definition]) -> Observer:
         """What looks at a module, after passes and at the end of the nest level."""
         names = {f.name: f.names for f in functions}
 
-        def look(name: str, module: ModuleOp) -> None:
+        def look(name: str, module: ModuleOp, is_before: bool) -> None:
+            if is_before:
+                return
             if name == "nest":
                 self.outlines = outlines(module, sites, names, self.dims)
             elif name == "plan-memory":

@@ -35,8 +35,8 @@ class TextView {
     this.element.addEventListener('scroll', () => this.draw());
     this.element.addEventListener('click', (event) => this.clicked(event));
     this.element.addEventListener('keydown', (event) => this.pressed(event));
-    if (language === 'asm') this.cursor = Math.max(lines.lines.findIndex((x) => x.startsWith(`${state.name}.kernel:`) || x.includes(`<${state.name}>:`)), 0);
-    requestAnimationFrame(() => { if (this.cursor && !state.key) this.element.scrollTop = (this.cursor - 2) * ROW; });
+    if (language === 'asm') this.cursor = Math.max(lines.lines.findIndex((x) => x.startsWith(`${state.name}.kernel:`) || x.includes(`<${state.name}>:`) || x.includes(`<${state.name}@@`)), 0);
+    requestAnimationFrame(() => { if (this.cursor && !(state.key && lines.keys.includes(state.key))) this.element.scrollTop = (this.cursor - 2) * ROW; });
     new ResizeObserver(() => this.draw(true)).observe(this.element);
     this.fit();
   }

@@ -161,13 +161,13 @@ class RemarksView {
       const classes = ['remark', this.isNear(x) && 'near', this.matches(x) && 'found'].filter(Boolean).join(' ');
       return make('div', { class: classes, tabindex: '0', role: 'button', onclick: () => this.choose(x), onkeydown: (event) => { if (event.key === 'Enter') this.choose(x); } },
         make('span', { class: `kind ${x.kind}` }, x.kind),
-        make('div', {}, make('p', {}, ...marked(x.message)), x.hint ? make('p', { class: 'source' }, ...marked(x.hint)) : null, make('span', { class: 'source' }, [x.pass, x.line ? keyOf(x.file, x.line) : '', sizes].filter(Boolean).join('  ·  '))));
+        make('div', {}, make('p', {}, ...marked(x.message)), x.hint ? make('p', { class: 'hint' }, 'to allow it: ', ...marked(x.hint)) : null, make('span', { class: 'source' }, [x.pass, x.line ? keyOf(x.file, x.line) : '', sizes].filter(Boolean).join('  ·  '))));
     });
     if (wanted.length > rows.length) rows.push(make('p', { class: 'none' }, `${wanted.length - rows.length} more: choose a line, a pass, or search`));
     this.element.replaceChildren(...(rows.length ? rows : [make('p', { class: 'none' }, DATA.remarks.length ? 'No such remark here.' : 'There are no remarks in this file.')]));
   }
 
-  matches(x) { return isFound(x.message) || isFound(x.pass); }
+  matches(x) { return isFound(x.message) || isFound(x.hint ?? '') || isFound(x.pass); }
 
   choose(x) { if (x.line) state.pick(keyOf(x.file, x.line), this, { value: x.value }); }
 

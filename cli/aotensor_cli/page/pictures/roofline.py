@@ -11,7 +11,7 @@ from math import ceil, floor, log10
 from aotensor_cli.page.benched import Row
 from aotensor_cli.page.pictures.drawing import clipped, element, picture, text, titled
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 860.0, 470.0, 70.0, 30.0, 190.0, 50.0
+_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 700.0, 430.0, 60.0, 30.0, 20.0, 50.0
 
 
 def roofline_picture(rows: Sequence[Row], alone: bool = True) -> str:
@@ -52,8 +52,8 @@ def roofline_picture(rows: Sequence[Row], alone: bool = True) -> str:
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         parts.append(element("path", d=f"M{path}", class_=f"roof c{number % 6}", fill="none"))
         x, y = points[-1]
-        name = f"{threads} thread{'s' if threads > 1 else ''}: {_rate(row.peak)}flop/s,"
-        parts += [text(x + 6, y + 2, name, "soft"), text(x + 6, y + 16, f"{_rate(row.bandwidth)}B/s", "soft")]
+        name = f"{_threads(threads)}: {_rate(row.peak)}flop/s, {_rate(row.bandwidth)}B/s"
+        parts.append(text(x, y - 6, name, "soft end"))
     order = sorted(roofs)
     labels: list[tuple[float, float]] = []
     for row in drawn:
@@ -66,9 +66,15 @@ def roofline_picture(rows: Sequence[Row], alone: bool = True) -> str:
         while any(abs(low - other) < 12 and abs(x - across) < 220 for across, other in labels):
             low += 12
         labels.append((x, low))
-        label = text(x + 9, low, clipped(f"{row.function} {sizes}, {row.threads} threads", _WIDTH - x - 16))
+        name = f"{row.function} {sizes}, {_threads(row.threads)}"
+        left, right = x - _LEFT, _WIDTH - x
+        label = (
+            text(x + 9, low, clipped(name, right - 16))
+            if right > left
+            else text(x - 9, low, clipped(name, left), "end")
+        )
         title = (
-            f"{row.function} at {sizes} on {row.threads} threads\n{row.seconds * 1e6:.4g} µs, "
+            f"{row.function} at {sizes} on {_threads(row.threads)}\n{row.seconds * 1e6:.4g} µs, "
             f"{_rate(row.flops / row.seconds)}flop/s, {_rate(row.bytes / row.seconds)}B/s{_share(row)}"
         )
         parts.append(titled(dot + label, title, tabindex=0))
@@ -80,6 +86,10 @@ def _share(row: Row) -> str:
         return ""
     least = max(row.bytes / row.bandwidth, row.flops / row.peak)
     return f"\n{least / row.seconds:.0%} of what memory and arithmetic allow; more than 100 % where caches help"
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count > 1 else ''}"
 
 
 def _rate(x: float) -> str:
