@@ -19,6 +19,7 @@ from aotensor.config import config
 from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
+from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
@@ -30,7 +31,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
-from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
@@ -48,6 +49,8 @@ from aotensor.passes.pipeline import (
     loop_recipe,
     nest_recipe,
 )
+from aotensor.passes.schedule.accept import accept
+from aotensor.passes.schedule.edit import Edit, described, edited
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
@@ -80,7 +83,8 @@ class Options:
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
     threads: let loops run on several cores.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
-    pipeline: the passes that run; by default those that the functions ask for.
+    pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
+    default those that the functions ask for, or those that passes make.
     """
 
     target: str | None = None
@@ -94,6 +98,7 @@ class Options:
     threads: bool = True
     facts: Target | None = None
     pipeline: Pipeline | None = None
+    schedule: HandSchedule | None = None
 
     @property
     def has_threads(self) -> bool:
@@ -116,6 +121,7 @@ class Lowered:
     runner: PassRunner
     sites: Locations
     pipeline: Pipeline
+    schedule: HandSchedule | None = None
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
@@ -150,13 +156,16 @@ def lower(
     if doubles:
         raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
     machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
+    schedule = options.schedule or _common_schedule(functions)
     functions = [f.under(pipeline) for f in functions]
     runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, has_locations=locations)
+    result = Lowered(
+        list(functions), built, module, machine, options, runner, sites, pipeline, schedule, has_locations=locations
+    )
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
@@ -170,6 +179,11 @@ def lower(
     facts = options.facts or machine.facts
     left_out = VECTOR_PASSES if options.check else ()  # the checks look at one element at a time
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
+    if schedule is not None:
+        module = result.module = accept(module, schedule.text, schedule.name, facts)
+        runner.write("schedule", "mlir", lambda: str(module) + "\n")
+        if runner.verify:
+            runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
     runner.run(module, loop_recipe(facts, pipeline))
     if options.check:
@@ -186,6 +200,17 @@ def _common_pipeline(functions: Sequence[Definition]) -> Pipeline:
         names = ", ".join(f.name for f in functions)
         raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
     return next(iter(found), DEFAULT)
+
+
+def _common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
+    """The schedule that a function asks for.   Raises: GraphValueError if it is compiled together with others"""
+    found = [f for f in functions if f.schedule_text is not None]
+    if found and len(functions) > 1:
+        raise GraphValueError(
+            f"{found[0].name} has a schedule of its own, and is compiled together with {len(functions) - 1} more",
+            hint="give one schedule for the library: compile(..., schedule=...)",
+        )
+    return found[0].schedule_text if found else None
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -264,6 +289,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         sections,
         pool.data,
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
+        "" if lowered.schedule is None else lowered.schedule.label,
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
@@ -360,6 +386,16 @@ def stage_text(
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)
     return lowered.machine.assembly(library.optimised) if stage == "asm" else str(library.optimised)
+
+
+def edited_nest(f: Definition, edits: Sequence[Edit]) -> str:
+    """The nest that passes make of a function, after some edits.   Raises: ScheduleError for one that does not fit"""
+    return edited(stage_text([f], "nest"), edits)
+
+
+def loops_of_nest(f: Definition, edits: Sequence[Edit]) -> list[str]:
+    """The loops of that nest, one line each.   Raises: as `edited_nest`"""
+    return described(stage_text([f], "nest"), edits)
 
 
 def package_version() -> str:

@@ -41,7 +41,12 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
     Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
-    return Parser(make_context(), _SEVERAL_RESULTS.sub(r"\1\2", text), name).parse_module()
+    return Parser(make_context(), readable(text), name).parse_module()
+
+
+def readable(text: str) -> str:
+    """A text as xDSL reads it; each line stays where it is."""
+    return _SEVERAL_RESULTS.sub(r"\1\2", text)
 
 
 def functions_of(module: ModuleOp) -> list[func.FuncOp]:

@@ -29,6 +29,7 @@ from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.tree import (
+    Way,
     axis_of,
     gathers,
     gives_positions,
@@ -47,7 +48,7 @@ _GATHERING: Final = 8
 """Operations on single numbers that take as long as what a shared loop saves: an element that is written and read, one
 that is read, and one at an index that is computed, which vectors do not make faster."""
 
-Axis: TypeAlias = "tuple[int, SSAValue | None]"
+Axis: TypeAlias = "tuple[int, Way]"
 
 
 def fuse(module: ModuleOp, most: int | None = None) -> None:
