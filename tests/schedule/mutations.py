@@ -108,10 +108,8 @@ def _subscript(function: func.FuncOp, random: Random) -> bool:
 
 def _constant(function: func.FuncOp, random: Random) -> bool:
     """Some size of a block, or a literal."""
-    found = [
-        op for op in function.walk()
-        if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and isinstance(op.result.type, IndexType)
-    ]  # fmt: skip
+    constants = [op for op in function.walk() if isinstance(op, arith.ConstantOp)]
+    found = [op for op in constants if isinstance(op.value, IntegerAttr) and isinstance(op.result.type, IndexType)]
     op = _chosen(found, random)
     if op is None:
         return False
@@ -154,5 +152,3 @@ def _hoist(function: func.FuncOp, random: Random) -> bool:
     else:
         loop.parent.insert_ops_after([op], loop)
     return True
-
-

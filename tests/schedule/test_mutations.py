@@ -25,7 +25,7 @@ from aotensor.passes.schedule.accept import accept
 SIZES = ({"n": 5, "m": 4, "k": 3, "l": 3}, {"n": 37, "m": 11, "k": 9, "l": 6})
 PROGRAMS = ("logistic", "softmax_rows", "two_layers", "sparse_products", "sums_over_axes", "batched_products")
 BEYOND = {"static_small", "exponentials"}
-"""Programs whose nests the terms cannot say: short vectors of one loop, and a buffer in a block that is read as a whole."""
+"""Nests that the terms cannot say: short vectors of one loop, a buffer in a block that is read as a whole."""
 
 
 @cache
@@ -50,7 +50,7 @@ def test_every_nest_is_a_schedule_of_itself(name: str, monkeypatch: pytest.Monke
     """Also where the whole proof is made, which the same text does without."""
     _, text = own_nest(name)
     accept(parse_module(text), text, "own", TINY)
-    monkeypatch.setattr(acceptance, "_rows", lambda function: object())
+    monkeypatch.setattr(acceptance, "rows_of", lambda function: object())
     if name in BEYOND:
         with pytest.raises(ScheduleError, match="has no schedules by hand"):
             accept(parse_module(text), text, "own", TINY)

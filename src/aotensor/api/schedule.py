@@ -54,7 +54,7 @@ class Schedule:
 
     def text(self) -> str:
         """The nest as text, for `aotensor compile --schedule`.   Raises: ScheduleError for an edit that does not fit"""
-        from aotensor.driver.recipe import edited_nest
+        from aotensor.driver.edited import edited_nest
 
         return edited_nest(self._function, self._edits)
 
@@ -75,7 +75,7 @@ class Schedule:
         return Schedule(self._function, (*self._edits, (name, told)))
 
     def __str__(self) -> str:
-        from aotensor.driver.recipe import loops_of_nest
+        from aotensor.driver.edited import loops_of_nest
 
         return "\n".join(loops_of_nest(self._function, self._edits))
 

@@ -50,7 +50,6 @@ from aotensor.passes.pipeline import (
     nest_recipe,
 )
 from aotensor.passes.schedule.accept import accept
-from aotensor.passes.schedule.edit import Edit, described, edited
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
@@ -386,16 +385,6 @@ def stage_text(
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)
     return lowered.machine.assembly(library.optimised) if stage == "asm" else str(library.optimised)
-
-
-def edited_nest(f: Definition, edits: Sequence[Edit]) -> str:
-    """The nest that passes make of a function, after some edits.   Raises: ScheduleError for one that does not fit"""
-    return edited(stage_text([f], "nest"), edits)
-
-
-def loops_of_nest(f: Definition, edits: Sequence[Edit]) -> list[str]:
-    """The loops of that nest, one line each.   Raises: as `edited_nest`"""
-    return described(stage_text([f], "nest"), edits)
 
 
 def package_version() -> str:

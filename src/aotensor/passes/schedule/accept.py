@@ -7,24 +7,43 @@ the loops may run as they say (`words`), and results lie where the caller expect
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
-from typing import Final
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IndexType, LocationAttr, ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.errors import ScheduleError
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import LoopOp
-from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.tree import loops_around
+from aotensor.passes.schedule.facts import (
+    DIVISIONS,
+    balances_of,
+    closed,
+    facts_of,
+    facts_of_record,
+    has_same_body,
+    is_at_line,
+    laid_over,
+    loops_of,
+    model_line,
+    names_in,
+    outputs_of,
+    read_term,
+    records_of,
+    risky,
+    rows_of,
+    statements_of,
+    touching,
+)
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.order import Broken, Order
 from aotensor.passes.schedule.reader import Unreadable, facts, root_of
-from aotensor.passes.schedule.record import Record, term_of, without_blocks
+from aotensor.passes.schedule.record import Record, term_of
 from aotensor.passes.schedule.table import Table, Term
 from aotensor.passes.schedule.text import Schedule
 from aotensor.passes.schedule.words import (
@@ -33,7 +52,6 @@ from aotensor.passes.schedule.words import (
     check_words,
     extent_keys,
     shape_of,
-    without_names,
     words_of,
 )
 from aotensor.passes.target import Target
@@ -68,11 +86,6 @@ def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
     return schedule.module
 
 
-def facts_of(function: func.FuncOp) -> Hashable:
-    """The attributes of a function."""
-    return tuple(sorted((k, str(x)) for k, x in {**function.properties, **function.attributes}.items()))
-
-
 class _Comparison:
     """Of one function: `own` is the compiler's, `given` the one of the schedule."""
 
@@ -81,7 +94,7 @@ class _Comparison:
         self.table = Table()
 
     def run(self) -> None:
-        if _rows(self.own_function) == _rows(self.given_function):
+        if rows_of(self.own_function) == rows_of(self.given_function):
             for mine, theirs in zip(self.own_function.walk(), self.given_function.walk(), strict=True):
                 theirs.location = mine.location
             return  # nothing was changed
@@ -95,23 +108,22 @@ class _Comparison:
                 f"hand, it cannot be shown what its own nest computes: {error}"
             ) from error
         self.first: dict[Term, DoOp] = {}
-        for op, record in _records(self.own):
+        for op, record in records_of(self.own):
             self.first.setdefault(term_of(record, self.table), op)
         try:
             self.given = Meaning(self.table, self.given_function)
             found = self.given.effects()
+            self._check_steps()
             self._compare(effects, found)
             Order(self.given).check()
             self._check_memory()
             self._check_loops()
         except Unreadable as error:
-            raise ScheduleError(
-                f"{self.schedule.where(self.given_function)}: it cannot be shown that this computes the same: {error}"
-            ) from error
+            raise self._unreadable(error) from error
         except Broken as error:
             raise self._broken(error) from error
         except Refused as error:
-            raise ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op)) from error
+            raise self._refused(error) from error
         self._locate()
 
     # --- what is computed ----------------------------------------------------------------------------------------
@@ -121,21 +133,38 @@ class _Comparison:
             self._check_guards(own, given)
             self._check_reads()
             return
-        for op, record in _records(self.given):
+        self._check_missing()
+        for op, record in records_of(self.given):
             if term_of(record, self.table) not in self.first:
                 self._check_blocks(op)
                 raise self._foreign(op, record)
-        kept = {term_of(r, self.table) for _, r in _records(self.given)}
-        for lost, record in _records(self.own):
-            if term_of(record, self.table) not in kept:
-                raise ScheduleError(
-                    f"{self.schedule.where(self.given_function)}: a statement of the model is missing ({_model(lost)})",
-                    lines=[str(lost).splitlines()[0]],
-                )
         for (effect, term), (_, wanted) in zip(given, own, strict=False):
             if term != wanted:
                 raise ScheduleError(f"{self.schedule.where(effect)}: this returns or checks something else")
         raise ScheduleError(f"{self.schedule.where(self.given_function)}: it makes {len(given) - len(own):+} checks")
+
+    def _check_missing(self) -> None:
+        """Raises: ScheduleError with the first statement that the schedule has fewer of than the compiler's nest"""
+        left = Counter(map(names_in, statements_of(self.given_function)))
+        if not left.keys() <= {*map(names_in, statements_of(self.own_function))}:
+            return  # one of them was changed
+        for op in statements_of(self.own_function):
+            names = names_in(op)
+            left[names] -= 1
+            if len(names) > 1 and left[names] < 0:  # those that only copy come and go
+                where = self.schedule.where(self.given_function)
+                raise ScheduleError(
+                    f"{where}: a statement of the model is missing ({model_line(op)})",
+                    lines=[f"{model_line(op)}   {str(op).splitlines()[0]}"],
+                )
+
+    def _check_steps(self) -> None:
+        known = {s.step for s in self.own.steps.values()}
+        for loop in loops_of(self.given_function):
+            steps = self.given.steps.get(self.given.variable(loop))
+            least = None if steps is None else self.table.least(steps.step)
+            if steps is not None and steps.step not in known and (least is None or least < 1):
+                raise Refused(loop, "it cannot be shown that the step is at least 1")
 
     def _check_guards(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
         """No statement comes in front of a check that it stood behind, which may be of the indices that it reads at."""
@@ -155,18 +184,18 @@ class _Comparison:
     def _with_counts(meaning: Meaning, checks: list[Operation]) -> Iterator[tuple[DoOp, Record, int]]:
         places = {op: k for k, op in enumerate(meaning.function.walk())}
         marks = [places[op] for op in checks]
-        for op, record in _records(meaning):
+        for op, record in records_of(meaning):
             yield op, record, sum(mark < places[op] for mark in marks)
 
     def _check_reads(self) -> None:
         """Nothing reads where the model does not, which may be where nothing is, even if no result depends on it."""
-        known = {read_term(record, self.own) for _, record in _records(self.own)}
-        for op, record in _records(self.given):
+        known = {read_term(record, self.own) for _, record in records_of(self.own)}
+        for op, record in records_of(self.given):
             if self._reads(record.made) and read_term(record, self.given) not in known:
                 self._check_blocks(op)
                 raise self._foreign(op, record)
-        done = {closed(op, self.own) for op in _risky(self.own_function)}
-        for other in _risky(self.given_function):
+        done = {closed(op, self.own) for op in risky(self.own_function)}
+        for other in risky(self.given_function):
             if closed(other, self.given) not in done and not self._divides(other):
                 raise ScheduleError(f"{self.schedule.where(other)}: this is not done in the model")
 
@@ -179,24 +208,25 @@ class _Comparison:
 
     def _divides(self, op: Operation) -> bool:
         """Is an operation a division by a number that is known not to be 0?"""
-        is_division = isinstance(op, _DIVISIONS) and isinstance(op.results[0].type, IndexType)
+        is_division = isinstance(op, DIVISIONS) and isinstance(op.results[0].type, IndexType)
         least = self.table.least(self.given.scalar(op.operands[1])) if is_division else None
         return least is not None and least >= 1
 
     def _check_blocks(self, op: DoOp) -> None:
         """Raises: Refused with the loop around a statement that goes over no block of iterations as a whole"""
         for loop in loops_around(op):
-            node = self.table.nodes[self.given.domains[self.given.variable(loop)]]
+            x = self.given.variable(loop)
+            node = self.table.nodes[self.given.domains[x]]
             if node.tag == "range" and not self.table.free(node.args[0]).isdisjoint(self.given.steps):
                 raise Refused(loop, "it cannot be shown that this loop goes over all iterations of a block and no more")
 
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
         """Of a statement that the compiler's nest does not have: what is different."""
         nearest, what = None, "this is no statement of the model"
-        for other, wanted in _records(self.own):
-            if not _has_same_body(op, other):
+        for other, wanted in records_of(self.own):
+            if not has_same_body(op, other):
                 continue
-            same = [_facts_of(r, self.table) for r in (record, wanted)]
+            same = [facts_of_record(r, self.table) for r in (record, wanted)]
             nearest = nearest or other
             what = "it reads or writes other elements than the model asks for"
             if same[0][:2] == same[1][:2]:
@@ -204,9 +234,24 @@ class _Comparison:
                 break
         lines = [self.schedule.source(op)]
         if nearest is not None:
-            lines.append(f"the model: {_model(nearest)}")
-            what += f" ({_model(nearest)})"
+            lines.append(f"the model: {model_line(nearest)}")
+            what += f" ({model_line(nearest)})"
         return ScheduleError(f"{self.schedule.where(op)}: {what}", lines=lines)
+
+    def _refused(self, error: Refused) -> ScheduleError:
+        return ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op))
+
+    def _unreadable(self, error: Unreadable) -> ScheduleError:
+        """Of a value that has no term: the loop that is no whole block, if there is one, else the statement."""
+        try:
+            for op in statements_of(self.given_function):
+                self._check_blocks(op)
+        except Refused as refused:
+            return self._refused(refused)
+        except Unreadable:
+            pass
+        where = self.schedule.where(error.op or self.given_function)
+        return ScheduleError(f"{where}: it cannot be shown that this computes the same: {error}")
 
     def _broken(self, error: Broken) -> ScheduleError:
         first, second = error.first, error.second
@@ -230,11 +275,11 @@ class _Comparison:
         return "a value"
 
     def _model_of(self, op: Operation) -> str:
-        for statement, record in _records(self.given):
+        for statement, record in records_of(self.given):
             if statement is op and (found := self.first.get(term_of(record, self.table))) is not None:
-                return _model(found)
-        same = (other for other in self.own_function.walk() if isinstance(op, DoOp) and _has_same_body(op, other))
-        return _model(next(same, None))
+                return model_line(found)
+        same = (other for other in self.own_function.walk() if isinstance(op, DoOp) and has_same_body(op, other))
+        return model_line(next(same, None))
 
     def _lines(self, op: Operation) -> list[str]:
         held = [x for x in op.walk() if isinstance(x, DoOp)]
@@ -243,12 +288,12 @@ class _Comparison:
     # --- memory and loops ----------------------------------------------------------------------------------------
 
     def _check_memory(self) -> None:
-        mine, theirs = (_outputs(m) for m in (self.own, self.given))
+        mine, theirs = (outputs_of(m) for m in (self.own, self.given))
         if mine != theirs:
             where = self.schedule.where(self.given_function)
             raise ScheduleError(f"{where}: results lie in other outputs than the compiler put them in")
-        known = {(self._term(self.own, x), self._term(self.own, old)) for x, old in _laid_over(self.own_function)}
-        for x, old in _laid_over(self.given_function):
+        known = {(self._term(self.own, x), self._term(self.own, old)) for x, old in laid_over(self.own_function)}
+        for x, old in laid_over(self.given_function):
             is_value = isinstance(root_of(old).owner, ValueOp)
             if x.type != old.type or (
                 not is_value and (self._term(self.given, x), self._term(self.given, old)) not in known
@@ -260,18 +305,12 @@ class _Comparison:
         return meaning.definition(x).closed.term if isinstance(x.owner, ValueOp) else meaning.scalar(x)
 
     def _check_loops(self) -> None:
-        steps = {s.step for s in self.own.steps.values()}
-        balances = {n.args[1:] for n in self._balances(self.own)}
-        trusted = {(words_of(op), shape_of(op, self.own)) for op in _loops(self.own_function)}
-        for op in _loops(self.given_function):
-            x = self.given.variable(op)
-            if x in self.given.steps and self.given.steps[x].step not in steps:
-                least = self.table.least(self.given.steps[x].step)
-                if least is None or least < 1:
-                    raise Refused(op, "it cannot be shown that the step is at least 1")
+        balances = {n.args[1:] for n in balances_of(self.own)}
+        trusted = {(words_of(op), shape_of(op, self.own)) for op in loops_of(self.own_function)}
+        for op in loops_of(self.given_function):
             if (words_of(op), shape_of(op, self.given)) not in trusted:
                 check_words(op, self.given, self.target)
-        for node in self._balances(self.given):
+        for node in balances_of(self.given):
             if (node.args[1], *node.args[3:]) not in {(b[0], *b[2:]) for b in balances}:
                 raise ScheduleError(
                     f"{self.schedule.where(self.given_function)}: nest.balance divides by other entries"
@@ -282,130 +321,16 @@ class _Comparison:
             if not isinstance(around, LoopOp) or around.cores is None:
                 raise Refused(value, "only chunks on several cores begin with the sum itself")
 
-    @staticmethod
-    def _balances(meaning: Meaning):  # type: ignore[no-untyped-def]
-        return [
-            meaning.table.nodes[meaning.scalar(x)]
-            for op in meaning.function.walk() if op.name == "nest.balance" for x in op.results
-        ]  # fmt: skip
-
     def _locate(self) -> None:
         """Give operations the lines of the model that those of the compiler's nest have."""
-        for op, record in _records(self.given):
+        for op, record in records_of(self.given):
             found = self.first.get(term_of(record, self.table))
             if found is not None:
                 for inner in op.walk():
                     inner.location = found.location
         for one in self.given_function.walk():
             if isinstance(one, LoopOp | ValueOp):
-                one.location = next((x.location for x in _touching(one) if x.location is not UNKNOWN_LOC), UNKNOWN_LOC)
+                one.location = next((x.location for x in touching(one) if x.location is not UNKNOWN_LOC), UNKNOWN_LOC)
         own = self.own_function.location
         self.given_function.location = own
-        locate(self.given_function, next((op.location for op in self.own_function.walk() if _is_at_line(op)), own))
-
-
-_DIVISIONS: Final = (arith.DivSIOp, arith.DivUIOp)
-_PURE: Final = (
-    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp,
-    arith.SelectOp, BalanceOp, PrefetchOp, ReshapeOp, ValueOp, DoOp, LoopOp, func.ReturnOp,
-)  # fmt: skip
-"""Operations that may stand anywhere: they cannot fail, or are looked at by themselves."""
-
-
-def _risky(function: func.FuncOp) -> Iterator[Operation]:
-    """Operations between statements that need what the compiler knows: extents that are there, indices in bounds."""
-    for op in function.walk():
-        inner = op.parent_op()
-        if op is not function and not isinstance(op, _PURE) and isinstance(inner, LoopOp | func.FuncOp):
-            yield op
-
-
-def closed(op: Operation, meaning: Meaning) -> Hashable:
-    """What an operation gives, in whatever loops it stands."""
-    terms = [meaning.scalar(x) for x in op.results]
-    domains = [meaning.domains[x] for term in terms for x in sorted(meaning.table.free(term)) if x in meaning.domains]
-    return op.name, without_names([*terms, *domains], meaning.table)
-
-
-def _records(meaning: Meaning) -> Iterator[tuple[DoOp, Record]]:
-    """What every statement gives, in the order of the text."""
-    for op in meaning.function.walk():
-        if isinstance(op, DoOp):
-            for number in range(len(op.outputs)):
-                for record in meaning.records.get((op, number), ()):
-                    yield op, record
-
-
-def read_term(record: Record, meaning: Meaning) -> Term:
-    """What a statement computes, and over which iterations, wherever it puts that."""
-    reads = Record("reads", (), record.made, record.domains, record.loops)
-    return term_of(without_blocks(reads, meaning), meaning.table)
-
-
-def _is_at_line(op: Operation) -> bool:
-    return isinstance(op.location, FileLineColLoc)
-
-
-def _touching(op: Operation) -> Iterator[DoOp]:
-    """The statements in a loop, or those that write a value."""
-    if isinstance(op, LoopOp):
-        yield from (x for x in op.walk() if isinstance(x, DoOp))
-    else:
-        yield from (u.operation for x in op.results for u in x.uses if isinstance(u.operation, DoOp))
-
-
-def _loops(function: func.FuncOp) -> list[LoopOp]:
-    return [op for op in function.walk() if isinstance(op, LoopOp)]
-
-
-def _rows(function: func.FuncOp) -> Hashable:
-    """A function as a fact that is equal for the same text."""
-    numbers: dict[SSAValue, int] = {}
-    rows: list[Hashable] = []
-    for op in function.walk():
-        for x in (*op.results, *(x for region in op.regions for block in region.blocks for x in block.args)):
-            numbers[x] = len(numbers)
-        told = tuple(sorted((k, str(x)) for k, x in {**op.properties, **op.attributes}.items()))
-        rows.append(
-            (op.name, told, tuple(numbers.get(x, -1) for x in op.operands), tuple(str(x.type) for x in op.results))
-        )
-    return tuple(rows)
-
-
-def _outputs(meaning: Meaning) -> Hashable:
-    """Which values lie in outputs, and for each result of a function which output it comes to lie in."""
-    values = [op for op in meaning.function.walk() if isinstance(op, ValueOp) and op.output is not None]
-    lying = sorted((op.output.value.data, meaning.definition(op.result).closed.term) for op in values if op.output)
-    last = meaning.function.body.block.last_op
-    returned: list[int | None] = []
-    for x in last.operands if last is not None else ():
-        found = root_of(x)
-        while isinstance(found.owner, ValueOp) and found.owner.over is not None:
-            found = root_of(found.owner.over)
-        output = found.owner.output if isinstance(found.owner, ValueOp) else None
-        returned.append(None if output is None else output.value.data)
-    return (tuple(lying), tuple(returned))
-
-
-def _laid_over(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
-    return [(op.result, op.over) for op in function.walk() if isinstance(op, ValueOp) and op.over is not None]
-
-
-def _has_same_body(op: DoOp, other: Operation) -> bool:
-    names = [[x.name for x in y.body.block.ops] for y in (op, other) if isinstance(y, DoOp)]
-    return len(names) == 2 and names[0] == names[1] and len(op.operands) == len(other.operands)
-
-
-def _facts_of(record: Record, t: Table) -> tuple[Hashable, ...]:
-    """What a record makes, and where, but for the iterations."""
-    node = t.nodes[term_of(record, t)]
-    count = node.fact[1]  # type: ignore[index]
-    return (node.fact, node.args[: count + 1], node.args[count + 1 :])
-
-
-def _model(op: Operation | None) -> str:
-    """The line of the model that an operation comes from."""
-    location: LocationAttr | None = None if op is None else op.location
-    if isinstance(location, FileLineColLoc):
-        return f"{location.filename.data}:{location.line.data}"
-    return "the model"
+        locate(self.given_function, next((op.location for op in self.own_function.walk() if is_at_line(op)), own))

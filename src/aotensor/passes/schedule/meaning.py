@@ -63,20 +63,27 @@ class Meaning(Reader):
         self._shapes: dict[SSAValue, Shape] = {}
         self._closed: dict[Term, Closed] = {}
         self._pending: set[SSAValue] = set()
-        statements = [op for op in function.walk() if isinstance(op, DoOp)]
-        for op in statements:
+        for op in (op for op in function.walk() if isinstance(op, DoOp)):
             for number, x in enumerate(op.outputs):
                 self.writers[root_of(x)].append((op, number))
-        for op in statements:  # what comes first is defined first: no chain of values is a deep recursion
-            for x in dict.fromkeys(map(root_of, op.inputs)):
-                if isinstance(x.owner, ValueOp) and x not in self.partial and op not in self._added:
-                    self.definition(x)
+
+    def read_statements(self) -> None:
+        """Define every value, what comes first first: no chain of values is a deep recursion."""
+        for op in (op for op in self.function.walk() if isinstance(op, DoOp)):
+            try:
+                for x in dict.fromkeys(map(root_of, op.inputs)):
+                    if isinstance(x.owner, ValueOp) and x not in self.partial and op not in self._added:
+                        self.definition(x)
+            except Unreadable as error:
+                error.op = error.op or op
+                raise
         for x in list(self.writers):
             if isinstance(x.owner, ValueOp):
                 self.definition(x)
 
     def effects(self) -> list[tuple[Operation, Term]]:
         """What can be seen of a function from outside, in order: its checks, and what it returns."""
+        self.read_statements()
         found = []
         for op in self.function.body.block.ops:
             if not op.results and not isinstance(op, LoopOp | DoOp | PrefetchOp):
@@ -205,9 +212,28 @@ class Meaning(Reader):
         elif way == SET:
             result = made[op.body.block.last_op.operands[number]]  # type: ignore[union-attr]
         else:
-            result = self.table.make("yield", number, [made[y] for y in op.body.block.last_op.operands])  # type: ignore[union-attr]
+            result = self._in_order(op, number, made)
         domains = {v: self.domains[v] for v in loops}
         return without_blocks(Record(way, tuple(at), result, domains, tuple(loops)), self)
+
+    def _in_order(self, op: DoOp, number: int, made: dict[SSAValue, Term]) -> Term:
+        """What a statement makes of elements as they were, with what the others of these begin with."""
+        t, parts = self.table, [made[y] for y in op.body.block.last_op.operands]  # type: ignore[union-attr]
+        for other, held in enumerate(op.body.block.args[len(op.inputs) :]):
+            if other == number or not held.uses:
+                continue
+            x, subscripts = op.writes[other]
+            if not isinstance(x.owner, ValueOp) or op.scatter is not None:
+                raise Unreadable(f"{name_of(x)} is updated together with another value, at elements that are not known")
+            init = None if x.owner.init is None else self.scalar(x.owner.init)
+            before = [(o, n) for o, n in self.writers[x] if o is not op]
+            if any(self.way(o, n) == ORDERED for o, n in before) or x in self.partial:
+                raise Unreadable(f"{name_of(x)} is updated by several statements together with other values")
+            records = [(self._record(x, o, n, None), 0) for o, n in before]
+            begin = [] if init is None else [init]
+            start = close(records, init, "start", self)[0].term if records else t.make("begin", None, begin)
+            parts += [start, *self.shape(x).at(self.subscripts(subscripts))]
+        return t.make("yield", number, parts)
 
     def view(self, view: SSAValue) -> Term:
         """Through what shape a value is written."""

@@ -39,7 +39,9 @@ class Steps:
 
 
 class Unreadable(Exception):
-    """What a function computes cannot be said in terms: the reason."""
+    """What a function computes cannot be said in terms: the reason, and the statement that it is known of."""
+
+    op: Operation | None = None
 
 
 class Reader:
