@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -145,3 +147,51 @@ def test_a_schedule_is_of_one_library() -> None:
         aot.compile([f.with_schedule(f.schedule), g], "nowhere")
     with pytest.raises(ScheduleError, match="a schedule of f, not of f, g"):
         aot.compile([f, g], "nowhere", schedule=f.schedule)
+
+
+def softmax_rows() -> aot.Function:
+    x, w = at.matrix("X", shape=("n", "p")), at.vector("w", shape=("p",))
+    y = at.exp(x * w) / at.exp(x * w).sum(axis=1)[:, None]
+    return aot.function([x, w], [y, aot.grad((y * y).sum(), w)], name="softmax")
+
+
+def edits_at_random(own: Schedule, random: Random) -> Schedule:
+    """Some edits that fit; what they lead to may be refused."""
+    schedule = own
+    for _ in range(3):
+        names = [line.split()[0] for line in str(schedule).splitlines()]
+        one, two = random.choice(names), random.choice(names)
+        other = random.choice([
+            schedule.tile(one, random.choice([2, 7, 64])), schedule.block(one, random.choice([16, 64, 256])),
+            schedule.jam(one, random.choice([1, 2, 3, 8])), schedule.vectorize(one, random.choice([1, 8, 32])),
+            schedule.fuse(one, two), schedule.interchange(one, two),
+        ])  # fmt: skip
+        try:
+            other.text()
+        except ScheduleError:
+            continue
+        schedule = other
+    return schedule
+
+
+@pytest.mark.parametrize("make", [logistic, softmax_rows])
+def test_edits_at_random_compute_the_same_or_are_refused(make: Callable[[], aot.Function]) -> None:
+    f = make()
+    values = {key: x for key, x in arguments(300, 13).items() if key in f.arguments}
+    wanted = f.reference(**values)
+    taken = set()
+    for seed in range(60):
+        schedule = edits_at_random(f.schedule, Random(seed))
+        try:
+            schedule.check()
+        except ScheduleError:
+            continue
+        if schedule.text() in taken:
+            continue
+        taken.add(schedule.text())
+        found = f.with_schedule(schedule)(**values)
+        for x, y in zip(*(r.values() if isinstance(r, dict) else r for r in (found, wanted)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-12, err_msg=repr(schedule))
+        if len(taken) == 4:
+            return
+    pytest.fail("too few schedules were accepted")
