@@ -23,7 +23,7 @@ from xdsl.dialects import func  # noqa: E402
 from xdsl.dialects.builtin import ModuleOp  # noqa: E402
 from xdsl.rewriter import InsertPoint  # noqa: E402
 
-from aotensor.codegen.blas_call import define_blas_calls  # noqa: E402
+from aotensor.codegen.calls.blas import define_blas_calls  # noqa: E402
 from aotensor.codegen.emit import emit_module  # noqa: E402
 from aotensor.codegen.llvm import binding  # noqa: E402
 from aotensor.codegen.machine import Machine  # noqa: E402

@@ -17,7 +17,16 @@ from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import Model, load_model
-from aotensor_cli.options import CONTEXT, Refusal, Session, debug_option, json_option, machine_options, pass_options
+from aotensor_cli.options import (
+    CONTEXT,
+    Refusal,
+    Session,
+    debug_option,
+    json_option,
+    machine_options,
+    pass_options,
+    short_option,
+)
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
@@ -42,10 +51,15 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 @pass_options
 @click.option(
     "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Nest text to compile, as --emit nest writes it, edited; refused unless it computes the same.",
+    help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
 )  # fmt: skip
 @click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
+@click.option(
+    "-g", "debug_info", is_flag=True,
+    help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
+@short_option
 @click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
@@ -91,11 +105,14 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     sources = [load_model(model) for model in models]
     functions = [f for source in sources for f in source.functions]
     grad, hvp = ((_names(f"--{name}", flags[name]) if flags[name] is not None else None) for name in ("grad", "hvp"))
+    if flags["short"] and "nest" not in forms:
+        raise Refusal("--short is about the text of nests", "add --emit nest")
     derived = with_gradients(functions, grad) if grad is not None else []
     derived += with_hessian_products(functions, hvp) if hvp is not None else []
     if flags["dump_ir"] is not None:
         os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
     build = Build([*functions, *derived], _library_name(flags["name"]), _options(flags))
+    build.short = flags["short"]
     build.seconds["load the model"] = time.perf_counter() - start
     wanted = list(dict.fromkeys(forms)) or ["lib", "header"]
     with progress(f"compiling {build.name}", is_quiet=flags["quiet"]) as build.begin, without_remarks():
@@ -135,6 +152,7 @@ def _options(flags: dict[str, Any]) -> Options:
         threads=flags["threads"],
         pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
         schedule=read_schedule(flags["schedule"]),
+        debug_info=flags["debug_info"],
     )
 
 

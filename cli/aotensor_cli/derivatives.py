@@ -8,6 +8,7 @@ from typing import TypeAlias
 from aotensor import Function, function, grad
 from aotensor.core.dtypes import is_float
 from aotensor.gradient import hessian_vector_product
+from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor_cli.options import Exit, Refusal
 
@@ -48,7 +49,11 @@ def _derived(functions: Sequence[Function], wrt: Sequence[str], option: str, der
         raise Refusal(
             f"{option}: the first output of {candidates[0].name} must be a floating scalar, {found}", code=Exit.PROGRAM
         )
-    return [derive(f, wrt) for f in chosen]
+    made = []
+    for f in chosen:
+        with made_at(_cost(f)[1].site):  # no line of the user's asks for a derivative
+            made.append(derive(f, wrt))
+    return made
 
 
 def _gradient(f: Function, wrt: Sequence[str]) -> Function:

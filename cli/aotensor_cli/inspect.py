@@ -5,31 +5,62 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from aotensor.driver.stages import IR_STAGES, STAGES
+from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
+from aotensor_cli.options import (
+    CONTEXT,
+    Exit,
+    Refusal,
+    debug_option,
+    json_option,
+    pass_options,
+    short_option,
+    similar,
+    what_there_is,
+)
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
-from aotensor_cli.reading.remarks import recorded_remarks, show_by_line
+from aotensor_cli.reading.remarks import Choice, recorded_remarks
+from aotensor_cli.terminal.difference import Moment, View
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
+from aotensor_cli.terminal.report import Sources, show_report
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import LibraryError
+
+_WITHOUT_NESTS: Final = frozenset(STAGES) - {"nest"}
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
 @click.argument("subject", metavar="MODEL|LIBRARY")
 @click.option(
-    "--stage", type=click.Choice(STAGES), metavar="STAGE", help=f"Print the text of one stage: {', '.join(STAGES)}."
-)
+    "--stage", type=Moment(), metavar="STAGE|PASS",
+    help=f"Print the text of one stage: {', '.join(STAGES)}; or of a model what a pass left, such as fuse or "
+    "canonicalize.1, the first of several runs.",
+)  # fmt: skip
+@click.option(
+    "--diff", "base", type=Moment("before"), metavar="STAGE|PASS|before",
+    help="With --stage: what turned this into that; before: what the pass of --stage did.",
+)  # fmt: skip
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
-@click.option("--remarks", is_flag=True, help="What each pass decided and why, by line of the model.")
-@click.option("--function", "name", metavar="F", help="Only this function.")
+@short_option
+@click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
+@click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
+@click.option(
+    "--op", "ops", metavar="NAME", multiple=True,
+    help="Remarks that name this value or function, or have this operator: grad_w, exp, @; may be repeated.",
+)  # fmt: skip
+@click.option("--pass", "deciders", metavar="NAME", multiple=True, help="Remarks of this pass; may be repeated.")
+@click.option(
+    "--function", "name", metavar="F",
+    help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
+)  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
     help="dot draws --stage graph of a model for Graphviz.",
@@ -38,8 +69,9 @@ from aotensor_runtime.errors import LibraryError
 @json_option
 @debug_option
 def command(
-    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
-    passes: str | None, disabled: tuple[str, ...],
+    subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, name: str | None, form: str,
+    as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
+    deciders: tuple[str, ...], base: str | None,
 ) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
 
@@ -51,24 +83,35 @@ def command(
     path, chosen = split_name(subject)
     if locations:
         _check_locations(path, stage, form)
+    if short and (stage is None or stage in _WITHOUT_NESTS):
+        raise Refusal("--short is about the text of nests", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
         raise Refusal("--remarks is a report of its own", "leave out --stage and --format dot")
+    if base is not None and stage is None:
+        raise Refusal("--diff compares with --stage", "add --stage")
+    choice = Choice(lines, ops, deciders)
+    if choice.is_made and not remarks:
+        raise Refusal("--line, --op and --pass choose remarks", "add --remarks")
     if form == "dot" and (stage not in (None, "graph") or is_library(path)):
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
         with naming(path):
-            return _inspect_library(path, stage, _one_name(chosen, name), form, remarks)
-    from aotensor_cli.inspect_model import Wanted, described, drawn, remarks_of, stage_text
+            view = View(stage, base, _one_name(chosen, name), form)
+            return _inspect_library(path, view, choice if remarks else None, short)
+    from aotensor_cli.inspect_model import Wanted, described, drawn, kernel_of, remarks_of, stage_texts
 
     wanted = Wanted(subject, name, passes, disabled)
     if form == "dot":
         show(drawn(wanted), nl=False)
     elif remarks:
-        _show_remarks(remarks_of(wanted), form)
+        found, files = remarks_of(wanted)
+        _show_remarks(choice.of(found, subject), form, Sources(files))
     elif stage is not None:
-        _show_text(stage, stage_text(wanted, stage, locations), form)
+        view = View(stage, base, name, form)
+        is_kernel = stage == "asm" and base is None and name is not None
+        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations, short)))
     else:
         description, names = described(wanted)
         _show_description(description, names, form)
@@ -77,8 +120,8 @@ def command(
 
 def _check_locations(path: Path, stage: str | None, form: str) -> None:
     """Refuse --locations where there are none."""
-    if form == "dot" or stage not in IR_STAGES:
-        raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(IR_STAGES)}")
+    if form == "dot" or stage is None or stage in STAGES[len(IR_STAGES) :]:
+        raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(IR_STAGES)}, or a pass")
     if is_library(path):
         raise Refusal(f"{path}: the IR in a library has no locations", "inspect the model instead")
 
@@ -89,22 +132,33 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_library(path: Path, stage: str | None, name: str | None, form: str, remarks: bool) -> int:
-    """Show a library; USAGE if something in it is damaged, after all that could be read."""
+def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool) -> int:
+    """Show a library, or remarks of a choice; USAGE if something in it is damaged, after all that could be read."""
+    stage, base, name, form = view.stage, view.base, view.name, view.form
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     _check_name(path, name, functions)
-    if remarks:
-        _show_remarks([x for x in recorded_remarks(container) if name in (None, x.function)], form)
+    if choice is not None:
+        remarks = choice.of([x for x in recorded_remarks(container) if name in (None, x.function)], str(path))
+        near = [folder / x.file for x in remarks for folder in (Path(), path.parent) if Path(x.file).name == x.file]
+        _show_remarks(remarks, form, Sources(list(dict.fromkeys(near)), path.stat().st_mtime))
         return Exit.DONE
     if stage is None:
         found = describe(container.elf.data)
         _show_description(found, [name] if name else functions, form)
         return _report(path, found.damages)
-    if stage not in IR_STAGES or f"ir.{stage}" not in container.extra_names():
-        raise Refusal(f"{path}: stage {stage} does not travel in a library", "inspect the model instead")
-    text = section_text(container, f"ir.{stage}")
-    _show_text(stage, text if name is None else function_text(text, stage, name), form)
+    texts = []
+    for one in view.names:
+        if one not in IR_STAGES or f"ir.{one}" not in container.extra_names():
+            what = "pass" if one in BY_NAME else "stage"
+            raise Refusal(f"{path}: {what} {one} does not travel in a library", "inspect the model instead")
+        text = section_text(container, f"ir.{one}")
+        if one == "nest" and base is None and not short:
+            from aotensor_cli.inspect_model import generic_form
+
+            text = generic_form(text)
+        texts.append(text if name is None else function_text(text, one, name))
+    view.show(*texts)
     try:
         if container.elf.kind == SHARED:
             container.check()
@@ -127,7 +181,7 @@ def _check_name(path: Path, name: str | None, functions: Sequence[str]) -> None:
 
 def function_text(text: str, stage: str, name: str) -> str:
     """The lines of one function (and of its `.extents` and the like) in the text of a stage."""
-    if stage == "graph":
+    if stage in ("graph", "graph-opt"):
         start, end = re.compile(rf"function {name}\("), "}"
     else:
         start, end = re.compile(rf"  func\.func (private )?@{name}(\.\w+)?\("), "  }"
@@ -141,18 +195,11 @@ def function_text(text: str, stage: str, name: str) -> str:
     return "".join(kept)
 
 
-def _show_remarks(remarks: Sequence[Remark], form: str) -> None:
+def _show_remarks(remarks: Sequence[Remark], form: str, sources: Sources) -> None:
     if form == "json":
         show_json({"remarks": [x.to_json() for x in remarks]})
     else:
-        show_by_line(remarks)
-
-
-def _show_text(stage: str, text: str, form: str) -> None:
-    if form == "json":
-        show_json({"stage": stage, "text": text})
-    else:
-        show(text, nl=not text.endswith("\n"))
+        show_report(remarks, sources)
 
 
 def _show_description(description: Description, names: Sequence[str], form: str) -> None:

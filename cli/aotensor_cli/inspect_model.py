@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from aotensor import Function
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
-from aotensor.errors import ToolError
+from aotensor.driver.snapshots import Snapshots
+from aotensor.driver.stages import BEFORE, STAGES
+from aotensor.errors import InternalError, ToolError
+from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
+from aotensor.ir.context import generic_text
 from aotensor_cli.describe import Description, describe
 from aotensor_cli.dot import graph_dot
-from aotensor_cli.model import load_model
+from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.reading.pipeline import chosen_pipeline
+from aotensor_cli.terminal.difference import View
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
+from aotensor_cli.terminal.report import Sources
+from aotensor_runtime.errors import DamagedLibrary
 
 
 @dataclass(frozen=True)
@@ -30,28 +38,72 @@ class Wanted:
 
     def build(self) -> Build:
         """Their compilation.   Raises: Refusal if there is no such function, or no such pass"""
-        pipeline = chosen_pipeline(self.passes, self.disabled)
-        return Build(_functions(self.subject, self.name), None, Options(pipeline=pipeline))
+        return self.load()[1]
+
+    def load(self, debug_info: bool = False) -> tuple[Model, Build]:
+        """The model and its compilation.   debug_info: with line tables.   Raises: as `build`"""
+        options = Options(pipeline=chosen_pipeline(self.passes, self.disabled), debug_info=debug_info)
+        model = load_model(self.subject)
+        return model, Build(_chosen(self.subject, model, self.name), None, options)
 
 
 def drawn(wanted: Wanted) -> str:
     """The graph of the functions, for Graphviz."""
-    return graph_dot(_functions(wanted.subject, wanted.name))
+    return graph_dot(_chosen(wanted.subject, load_model(wanted.subject), wanted.name))
 
 
-def stage_text(wanted: Wanted, stage: str, locations: bool) -> str:
-    """The text of one stage, with the lines that operations come from if they are asked for."""
+def stage_texts(wanted: Wanted, view: View, locations: bool, short: bool) -> list[str]:
+    """The text of a stage or of what a pass left, and what it is compared with; with lines and in short form, if
+    that is asked for; differences always are in short form.
+
+    Raises: Refusal of a pass that did not run, with those that did
+    """
     build = wanted.build()
-    build.locations = locations
+    build.locations, build.short = locations, short
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
-        return build.content(stage).decode()
+        if view.base is None and view.stage in STAGES:
+            return [build.content(view.stage).decode()]
+        build.snapshots = Snapshots(view.names, locations, short or view.base is not None)
+        snapshots = build.lowered.snapshots
+        found = [snapshots.text(name) for name in view.names]
+        return [_checked(build, name, text) for name, text in zip(view.names, found, strict=True)]
 
 
-def remarks_of(wanted: Wanted) -> list[Remark]:
-    """What each pass decided."""
-    build = wanted.build()
+def kernel_of(wanted: Wanted, name: str) -> str:
+    """The assembly of one function alone, with the lines of the model."""
+    model, build = wanted.load(debug_info=True)  # the code is the same
+    sources = Sources([model.path, *model.opened])
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
+        return build.kernel(name, sources.line)
+
+
+def _checked(build: Build, name: str, text: str | None) -> str:
+    if text is not None:
+        return text
+    if name in STAGES:  # of LLVM
+        return build.content(name).decode()
+    seen = [run for run in build.lowered.snapshots.seen if run.partition(".")[0] in BY_NAME]
+    often = {run.partition(".")[0] for run in seen if not run.endswith(".1")}
+    seen = [run if run.partition(".")[0] in often else run.removesuffix(".1") for run in seen]
+    missing = name.removeprefix(BEFORE)
+    if missing in STAGES:
+        raise Refusal(f"--diff before is for a pass, and {missing} is a stage", what_there_is(seen, 60))
+    raise Refusal(f"pass {missing} did not run", what_there_is(seen, 60))
+
+
+def generic_form(text: str) -> str:
+    """The text of a stage that a library holds, for other tools.   Raises: LibraryError if it cannot be read"""
+    try:
+        return generic_text(text)
+    except InternalError as error:
+        raise DamagedLibrary("the IR in it cannot be read", hint=error.diagnostic.title) from error
+
+
+def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path]]:
+    """What each pass decided, and the files that the model is made of."""
+    model, build = wanted.load()
     with progress(f"compiling {build.name}") as build.begin:
-        return build.lowered.remarks
+        return build.lowered.remarks, [model.path, *model.opened]
 
 
 def described(wanted: Wanted) -> tuple[Description, list[str]]:
@@ -65,11 +117,10 @@ def described(wanted: Wanted) -> tuple[Description, list[str]]:
     return describe(data, passes), [f.name for f in build.functions]
 
 
-def _functions(subject: str, name: str | None) -> Sequence[Function]:
-    functions = load_model(subject).functions
-    chosen = [f for f in functions if name in (None, f.name)]
+def _chosen(subject: str, model: Model, name: str | None) -> Sequence[Function]:
+    chosen = [f for f in model.functions if name in (None, f.name)]
     if not chosen:
-        names = [f.name for f in functions]
+        names = [f.name for f in model.functions]
         raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or what_there_is(names))
     return chosen
 

@@ -45,9 +45,9 @@ def similar(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
-def what_there_is(names: Sequence[str]) -> str:
+def what_there_is(names: Sequence[str], most: int = 20) -> str:
     """The hint for a name that is like none: the first ones that there are."""
-    return f"it has {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
+    return f"it has {', '.join(names[:most]) or 'none'}{', ...' if len(names) > most else ''}"
 
 
 class Refusal(Exception):
@@ -76,6 +76,15 @@ def debug_option(command: _Command) -> _Command:
 def json_option(command: _Command) -> _Command:
     """`--json`, as parameter `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
+
+
+def short_option(command: _Command) -> _Command:
+    """`--short`: nests as people read them."""
+    option = click.option(
+        "--short", is_flag=True,
+        help="Nests in their short form, for people. mlir-opt --allow-unregistered-dialect reads the usual one.",
+    )  # fmt: skip
+    return option(command)
 
 
 def pass_options(command: _Command) -> _Command:

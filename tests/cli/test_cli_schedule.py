@@ -16,7 +16,7 @@ def nest_of(spawn: Call, folder: Path) -> tuple[Path, Path]:
     """A model, and the file of its nest."""
     model = folder / "model.py"
     model.write_text(LOGISTIC.replace('twice = aot.function([w], 2 * w, name="doubled")\n', ""))
-    assert spawn("compile", model, "--emit", "nest", "-o", folder).code == 0
+    assert spawn("compile", model, "--emit", "nest", "--short", "-o", folder).code == 0
     return model, folder / "logistic.nest.mlir"
 
 
@@ -32,7 +32,7 @@ def test_an_edited_nest_is_compiled(spawn: Call, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, np.logaddexp(0, -y * (X @ w)).mean(), rtol=1e-13)
     shown = spawn("inspect", tmp_path / "liblogistic.so").out
     assert re.search(r"schedule +logistic\.nest\.mlir sha256:", shown)
-    again = spawn("compile", model, "--schedule", nest, "--emit", "nest")
+    again = spawn("compile", model, "--schedule", nest, "--emit", "nest", "--short")
     assert again.out.count(" jam 8") == nest.read_text().count(" jam 8") > 0
 
 

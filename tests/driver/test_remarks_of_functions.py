@@ -28,9 +28,11 @@ def test_a_function_answers_and_filters() -> None:
     assert fused and all(x.pass_name == "fuse" and x.kind == "applied" for x in fused)
     line = fused[0].line
     assert all(x.line == line for x in found.about(line=line)) and len(found.about(line=line)) < len(found)
+    assert found.about(op="z") and all("`z`" in str(x) or "(z)" in str(x) for x in found.about(op="z"))
+    assert found.about(op="/") and not found.about(op="z /") and len(found.about(op="exp")) < len(found)
     assert str(found).count("\n") == len(found) - 1
     assert "test_remarks_of_functions.py:" in str(found)
-    assert "<table>" in found._repr_html_() and "`X @ y`" in found._repr_html_()
+    assert "<table>" in found._repr_html_() and "`exp(z)`" in found._repr_html_()
     with pytest.raises(GraphValueError, match="kind is one of 'applied', 'missed', 'analysis'"):
         found.about(kind="done")
 
@@ -39,6 +41,28 @@ def test_names_are_those_of_the_arguments() -> None:
     x = at.dvector()
     (found,) = aot.function([aot.In(x, name="given")], at.exp(x) * 2.0, name="f").remarks().about("fuse-elementwise")
     assert "`exp(given)`" in found.message
+
+
+def test_names_are_those_of_the_program() -> None:
+    """Local variables and keys of results, beside arguments; what has a name of its own keeps that."""
+    X, y, w = at.dmatrix("X"), at.dvector("y"), at.dvector("w")
+    r = X @ w - y
+    energy = at.exp(r)
+    energy.name = "E"
+    f = aot.function(
+        [X, y, w], {"loss": (energy / energy.sum()).max() * 2.0, "grad_w": aot.grad((r**2).sum(), w)}, name="f"
+    )
+    text = str(f.remarks())
+    assert all(f"`{name}`" in text for name in ("r", "E", "grad_w", "E / sum(E)"))
+    assert "energy" not in text and "X @ w - y" not in text
+
+
+def test_values_that_are_not_of_the_function_give_no_names() -> None:
+    x = at.dvector("x")
+    other = at.exp(x)  # the same, and not what is compiled
+    found = aot.function([x], at.exp(x) * 2.0 + at.exp(x).sum(), name="f").remarks()
+    assert found and not any("other" in r.message for r in found)
+    assert other.name is None
 
 
 def test_a_library_carries_them(tmp_path: Path) -> None:
@@ -63,6 +87,8 @@ def test_functions_keep_theirs_apart() -> None:
         ["fuse", "applied", "f", "text", "x", "a.py", 3, "", ""],
         ["fuse", "applied", "f", "text", "x", "a.py", "3", "", "", 1],
         ["fuse", "applied", "f", "text", "x", "a.py", True, "", "", 1],
+        ["fuse", "applied", "f", "text", "x", "a.py", 3, "", "", 1, None],
+        ["fuse", "applied", "f", "text", "x", "a.py", 3, "", "", 1, "", ""],
         ["fuse", "perhaps", "f", "text", "x", "a.py", 3, "", "", 1],
     ],
 )
@@ -71,9 +97,15 @@ def test_what_is_no_remark_is_refused(row: object) -> None:
         Remark.of_row(row)
 
 
+def test_rows_of_older_libraries_have_no_hint() -> None:
+    row = ["fuse", "missed", "f", "text", "x", "a.py", 3, "", "", 1]
+    assert Remark.of_row(row) == Remark("fuse", "missed", "f", "text", "x", "a.py", 3)
+
+
 def test_rows_come_back() -> None:
     for x in model().remarks():
         assert Remark.of_row(json.loads(json.dumps(x.to_row()))) == x
         assert list(x.to_json()) == [
             "pass", "kind", "function", "message", "value", "file", "line", "bytes", "flops", "count",
+            "hint",
         ]  # fmt: skip

@@ -14,7 +14,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
-from aotensor.codegen.blas_call import define_blas_calls
+from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.llvm import binding, ir
 from aotensor.codegen.machine import Machine

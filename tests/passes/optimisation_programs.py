@@ -52,6 +52,13 @@ def logistic() -> aot.Function:
     return function([X, w, y], loss, aot.grad(loss, w))
 
 
+def stacked() -> aot.Function:
+    """Two rows of three columns each, one of which is computed once for both."""
+    a, b = vectors("ab")
+    shared = at.exp(a)
+    return function([a, b], at.stack([at.stack([a * b, shared, b], axis=1), at.stack([shared, b, a], axis=1)], axis=1))
+
+
 def of_vector(build: Any) -> Any:
     """A program that is one formula of a vector."""
 

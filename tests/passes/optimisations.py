@@ -29,6 +29,7 @@ from optimisation_programs import (
     sparse_model,
     sparse_square,
     sparse_times_dense,
+    stacked,
     stencil_gradient,
     ten_columns,
     two_products,
@@ -135,6 +136,20 @@ NEST_ROWS: Final[Sequence[Row]] = (
         sampled_model,
         "loops",
         has(r"load %E\[", 2),
+    ),
+    Row(
+        "stacked columns are written where they belong",
+        without_pass("eliminate-copies"),
+        stacked,
+        "loops",
+        lacks(r"memref\.alloc|memref\.view"),
+    ),
+    Row(
+        "parts share the loop that computes them",
+        replaced("aotensor.passes.windows.assemblies:_axis_of_parts", nothing),
+        stacked,
+        "loops",
+        lacks(r"memref\.alloc|memref\.view"),
     ),
     Row(
         "entries share the loops of products",

@@ -27,7 +27,7 @@ from gemm_harness import (
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from aotensor.codegen.blas_call import define_blas_calls
+from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.machine import Machine
 from aotensor.passes.gemm.dispatch import add_gemm_kernels

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from optimisation_programs import (
@@ -23,11 +25,14 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import Options, lower
+from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark, listener
+from aotensor.graph.passes.topics import TOPICS, topic_of
 from aotensor.ir.build import Program, build
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.lower_to_nest import lower_to_nest
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE
+from aotensor.passes.target import Target
 
 PASSES = {step.name for step in (*GRAPH_RECIPE, *TENSOR_RECIPE, *NEST_RECIPE, *LOOP_RECIPE)}
 BY_PASS = {row.switch.about[0]: row for row in ROWS if row.switch.about[0] in PASSES}
@@ -35,6 +40,41 @@ BY_PASS = {row.switch.about[0]: row for row in ROWS if row.switch.about[0] in PA
 
 def remarks(f: aot.Function, options: Options = OPTIONS) -> list[Remark]:
     return lower([f], options, texts=()).remarks
+
+
+def test_every_pass_has_a_topic() -> None:
+    listed = [name for names in TOPICS.values() for name in names]
+    assert len(listed) == len(set(listed)) and {"build", *BY_NAME} <= set(listed)
+    assert topic_of("fuse") == "loops" and topic_of("of-another-version") == "other"
+
+
+def test_a_hint_says_what_would_allow_it() -> None:
+    """And what it says is true."""
+    (x,) = vectors("x")
+    sized = remarks(function([x], at.sort(at.exp(x[x > 0]))[:1]))
+    found = next(r for r in sized if r.pass_name == "plan-memory" and r.kind == "missed")
+    assert "where(mask, x, 0)" in found.hint and found.hint in str(found)
+    other = remarks(function([x], at.sort(at.exp(at.where(x > 0, x, 0)))[:1]))
+    assert not [r for r in other if r.pass_name == "plan-memory" and r.kind == "missed"]
+
+
+def test_hints_are_for_what_was_not_done() -> None:
+    for make, _ in MISSED.values():
+        for r in remarks(make()):
+            assert not re.search(r"[{}]", r.message) and (r.kind == "missed" or not r.hint)
+
+
+def test_vectors_have_a_number_of_lanes() -> None:
+    (x,) = vectors("x")
+    for bits, lanes in ((512, 8), (256, 4)):
+        options = replace(OPTIONS, facts=Target(register_bits=bits))
+        found = remarks(function([x], x * 2.0 + 1.0), options)
+        assert any(f"vectors of {lanes} lanes" in r.message for r in found if r.pass_name == "hint-vectors")
+
+
+def test_products_say_from_where_on_blas_has_them() -> None:
+    found = [r.message for r in remarks(product(), replace(OPTIONS, facts=Target(blas_work=100**3)))]
+    assert any("goes to the BLAS of the caller, if it has one, from 100**3 multiply-adds on" in text for text in found)
 
 
 def test_every_pass_is_here() -> None:

@@ -30,7 +30,7 @@ def statement(part: str, text: str) -> str:
 def model_line(lines: str) -> str:
     """Of a statement of the nest, as the text with locations has it."""
     count = nest()[: nest().index(lines)].count("nest.do(")
-    located = logistic().ir("nest", locations=True).split("nest.do(")[count + 1]
+    located = logistic().ir("nest", locations=True, short=True).split("nest.do(")[count + 1]
     found = re.search(r'^ *\} loc\("(.*)":(\d+):0\)', located, re.MULTILINE)
     assert found is not None
     return f"{found[1]}:{found[2]}"
@@ -44,11 +44,17 @@ def with_constant(text: str, name: str, value: int) -> str:
 
 def test_the_own_nest_is_a_schedule() -> None:
     check(nest())
+    check(logistic().ir("nest", short=True))
+
+
+def test_generic_texts_and_those_with_locations_are_schedules() -> None:
     check(logistic().ir("nest"))
-
-
-def test_a_text_with_locations_is_one() -> None:
     check(logistic().ir("nest", locations=True))
+    check(logistic().ir("nest", locations=True, short=True))
+    for text in (logistic().ir("nest"), logistic().ir("nest", locations=True)):
+        assert text.count("jam = 4 : i64") == nest().count("jam 4") > 0
+        check(text.replace("jam = 4 : i64", "jam = 8 : i64"))
+        assert "at most 16 iterations" in str(refusal(text.replace("jam = 4 : i64", "jam = 32 : i64")))
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,22 @@
-"""What passes decided: read from a library, and shown by line of the model."""
+"""What passes decided: read from a library, and chosen by line, op and pass."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from typing import Final
 
 from aotensor.driver.stages import REMARKS_SECTION
+from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark, by_line
-from aotensor_cli.terminal.render import show, show_table
+from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary
+
+_OTHERS: Final = ("build", "check-bounds")
+"""What decides, too, and is in no pipeline."""
 
 
 def recorded_remarks(container: Container) -> list[Remark]:
@@ -23,16 +29,51 @@ def recorded_remarks(container: Container) -> list[Remark]:
         raise DamagedLibrary(f"section {REMARKS_SECTION} is damaged: it is no list of remarks") from error
 
 
-def show_by_line(remarks: Sequence[Remark]) -> None:
-    """A table for each function; the lines of the model in their order, with what was decided about each."""
-    for number, name in enumerate(dict.fromkeys(x.function for x in remarks)):
-        show(f"{chr(10) if number else ''}{name}")
-        rows = []
-        for where, group in groupby(by_line(x for x in remarks if x.function == name), key=_location):
-            for position, x in enumerate(group):
-                rows.append(("" if position else where, x.kind, x.pass_name, x.text))
-        show_table(("line", "", "pass", "decision"), rows)
+@dataclass(frozen=True)
+class Choice:
+    """Which remarks shall be shown: those of one of `lines`, one of `ops` and one of `passes`, where any are given."""
+
+    lines: Sequence[str] = ()
+    ops: Sequence[str] = ()
+    passes: Sequence[str] = ()
+
+    @property
+    def is_made(self) -> bool:
+        """Is anything asked for?"""
+        return bool(self.lines or self.ops or self.passes)
+
+    def of(self, remarks: Sequence[Remark], subject: str) -> list[Remark]:
+        """The chosen ones.   Raises: Refusal of a line, op or pass that there is none of, with those that there are"""
+        lines = [_line(text) for text in self.lines]
+        for text, wanted in zip(self.lines, lines, strict=True):
+            if not any(_is_at(x, wanted) for x in remarks):
+                places = dict.fromkeys(f"{x.file}:{x.line}" for x in by_line(remarks) if x.line)
+                raise Refusal(f"{subject}: no remark is about line {text}", what_there_is(list(places), 40))
+        words = sorted(frozenset[str]().union(*(x.words for x in remarks)), key=lambda x: (not x.isidentifier(), x))
+        for name in self.ops:
+            if name not in words:
+                raise Refusal(f"{subject}: no remark names {name}", similar(name, words) or what_there_is(words, 40))
+        known = dict.fromkeys((*BY_NAME, *_OTHERS, *(x.pass_name for x in remarks)))
+        for name in self.passes:
+            if name not in known:
+                raise Refusal(f"there is no pass {name}", similar(name, known) or what_there_is(list(known), 60))
+        return [
+            x
+            for x in remarks
+            if (not lines or any(_is_at(x, wanted) for wanted in lines))
+            and (not self.ops or not x.words.isdisjoint(self.ops))
+            and (not self.passes or x.pass_name in self.passes)
+        ]
 
 
-def _location(remark: Remark) -> str:
-    return f"{remark.file}:{remark.line}" if remark.line else "anywhere"
+def _line(text: str) -> tuple[str, int]:
+    """`35` or `model.py:35` → file, "" for any, and line.   Raises: Refusal for what is no line"""
+    match = re.fullmatch(r"(?:(.*[^:]):)?0*(\d{1,9})", text)
+    if match is None:
+        raise Refusal(f"--line {text} is no line", "a number, or a file and a number: 35, model.py:35")
+    return re.split(r"[/\\]", match[1] or "")[-1], int(match[2])
+
+
+def _is_at(x: Remark, wanted: tuple[str, int]) -> bool:
+    file, line = wanted
+    return x.line > 0 and x.line == line and file in ("", x.file)

@@ -15,5 +15,5 @@ def read_schedule(path: Path | None) -> HandSchedule | None:
     try:
         return HandSchedule(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
-        hint = "a schedule is what `aotensor compile --emit nest` prints, edited"
+        hint = "a schedule is what `aotensor compile --emit nest --short` prints, edited"
         raise Refusal(f"{path}: this is no text", hint) from error

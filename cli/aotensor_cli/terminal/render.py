@@ -22,9 +22,9 @@ _NARROW: Final = 16
 """Columns below which a cell is not wrapped further."""
 
 
-def show(text: str, *, nl: bool = True, err: bool = False) -> None:
-    """Text on stdout, without control characters."""
-    click.echo(printable(text), nl=nl, err=err)
+def show(text: str, *, nl: bool = True, err: bool = False, is_safe: bool = False) -> None:
+    """Text on stdout, without control characters.   is_safe: there are none but those of colours, if any"""
+    click.echo(text if is_safe else printable(text), nl=nl, err=err, color=is_safe or None)
 
 
 def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False, wrap: bool = True) -> None:

@@ -37,6 +37,7 @@ def compile(
     passes: str | None = None,
     disable_passes: Collection[str] | None = None,
     schedule: str | os.PathLike[str] | Schedule | None = None,
+    debug_info: bool = False,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
@@ -48,7 +49,8 @@ def compile(
     prefix: before every exported symbol.
     passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
     schedule: the loops to compile, instead of those that passes make: a file of nest text, as `aotensor compile --emit
-    nest` writes it, edited, or a `Schedule`, as `f.schedule` is.
+    nest --short` writes it, edited, or a `Schedule`, as `f.schedule` is.
+    debug_info: the library knows the lines of the model, for debuggers and profilers; its code is the same.
 
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
     ToolError for a missing linker, OSError for an unwritable folder.
@@ -65,6 +67,7 @@ def compile(
     from aotensor.driver.recipe import Options
 
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
+    options = replace(options, debug_info=debug_info)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:

@@ -17,15 +17,24 @@ class Remarks(list[Remark]):
         self.title = title
 
     @coerced
-    def about(self, pass_name: str | None = None, line: int | None = None, kind: str | None = None) -> Remarks:
+    def about(
+        self, pass_name: str | None = None, line: int | None = None, kind: str | None = None, op: str | None = None
+    ) -> Remarks:
         """Those of one pass, about one line of the user's program, and of one kind, whatever of these is given.
+
+        op: what their expressions name or call, or an operator in them: "exp", "grad_w", "@".
 
         Raises: GraphValueError for a kind that is not "applied", "missed" or "analysis".
         """
         if kind is not None:
             one_of("kind", kind, KINDS)
         chosen = [
-            x for x in self if pass_name in (None, x.pass_name) and line in (None, x.line) and kind in (None, x.kind)
+            x
+            for x in self
+            if pass_name in (None, x.pass_name)
+            and line in (None, x.line)
+            and kind in (None, x.kind)
+            and (op is None or op in x.words)
         ]
         return Remarks(self.title, chosen)
 

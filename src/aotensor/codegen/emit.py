@@ -9,17 +9,26 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    ModuleOp,
+)
 from xdsl.ir import Operation
 
 from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_parallel, emit_vector, llvm
+from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare
+from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.emit_alias import read_only, view_scopes
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, element_bytes, flat_types
 from aotensor.codegen.entry.threads import has_threads
 from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare
 from aotensor.errors import InternalError
+from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.outline import APART
 from aotensor.passes.scalar_math.table import is_vector_symbol
@@ -33,11 +42,18 @@ _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
 }
 
 
-def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] = (), threads: bool = True) -> Module:
+def emit_module(
+    module: ModuleOp,
+    target: Machine,
+    *,
+    exported: Container[str] = (),
+    threads: bool = True,
+    sites: Locations | None = None,
+) -> Module:
     """LLVM IR of a loop-level module.
 
     exported: symbols with default visibility; every other function that is not private is hidden. threads: let loops
-    run on several cores, where the target has threads.
+    run on several cores, where the target has threads. sites: if given, instructions know their lines (`debug_info`).
 
     Raises: InternalError if the module holds an operation or type that the loop form does not allow.
     """
@@ -54,8 +70,9 @@ def emit_module(module: ModuleOp, target: Machine, *, exported: Container[str] =
             _define_global(result, op)
         else:
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
+    debug_info = DebugInfo(result, sites)
     for op in definitions:
-        _define(functions, op, target.vector_bits, threads and has_threads(target.triple))
+        _define(functions, op, target.vector_bits, threads and has_threads(target.triple), debug_info)
     return result
 
 
@@ -104,11 +121,19 @@ def _mark_pointers(function: Function, op: func.FuncOp) -> None:
         position += len(flat_types([argument.type]))
 
 
-def _define(functions: Mapping[str, Function], op: func.FuncOp, vector_bits: int, threads: bool) -> None:
+def _define(
+    functions: Mapping[str, Function], op: func.FuncOp, vector_bits: int, threads: bool, debug_info: DebugInfo
+) -> None:
     function, block = functions[op.sym_name.data], op.body.block
-    emitter = Emitter(function, _HANDLERS, functions, view_scopes(function.module, op), vector_bits, threads)
+    scopes = view_scopes(function.module, op)
+    emitter = Emitter(function, _HANDLERS, functions, scopes, vector_bits, threads, debug_info, _first_line(op))
     emitter.bind(block.args, function.args)
     emitter.run(block.ops)
+
+
+def _first_line(op: func.FuncOp) -> LocationAttr:
+    """That of the first operation that has one: a function has none itself."""
+    return next((inner.location for inner in op.body.walk() if is_located(inner)), UNKNOWN_LOC)
 
 
 def _define_global(module: Module, op: memref.GlobalOp) -> None:

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
+from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare_call
 from aotensor.codegen.emit_state import Emitter, Handler, register_type
 from aotensor.codegen.llvm import Node, Value
-from aotensor.codegen.rare_calls import RARE_FUNCTIONS, mark_rare_call
 
 
 def _call(e: Emitter, op: func.CallOp) -> None:

@@ -18,9 +18,9 @@ from aotensor.codegen.emit_state import (
     Extent,
     Handler,
     element_bytes,
+    known_strides,
     memory_type,
     register_type,
-    with_known,
 )
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
@@ -201,7 +201,7 @@ def _subview(e: Emitter, op: memref.SubviewOp) -> None:
         tuple(strides[axis] for axis in kept),
         source.scope,
     )
-    e.set(op.result, with_known(view, kind))
+    e.set(op.result, _with_known(view, kind))
 
 
 def _kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
@@ -221,7 +221,7 @@ def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
     sizes = e.extents(op.static_sizes.get_values(), op.sizes)
     strides = e.extents(op.static_strides.get_values(), op.strides)
     start = e.shifted(source.base, memory_type(kind.element_type), offset)
-    e.set(op.result, with_known(Buffer(start, source.base, tuple(sizes), tuple(strides), source.scope), kind))
+    e.set(op.result, _with_known(Buffer(start, source.base, tuple(sizes), tuple(strides), source.scope), kind))
 
 
 def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
@@ -234,7 +234,7 @@ def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
         for position in reversed(group):
             strides[position] = stride
             stride = e.multiply(stride, sizes[position])
-    e.set(op.result, with_known(replace(source, sizes=tuple(sizes), strides=tuple(strides)), kind))
+    e.set(op.result, _with_known(replace(source, sizes=tuple(sizes), strides=tuple(strides)), kind))
 
 
 def _collapse_shape(e: Emitter, op: memref.CollapseShapeOp) -> None:
@@ -245,7 +245,7 @@ def _collapse_shape(e: Emitter, op: memref.CollapseShapeOp) -> None:
         long = [axis for axis in group if source.sizes[axis] != 1]
         sizes.append(e.product(source.sizes[axis] for axis in group))
         strides.append(source.strides[long[-1] if long else group[-1]])
-    e.set(op.result, with_known(replace(source, sizes=tuple(sizes), strides=tuple(strides)), kind))
+    e.set(op.result, _with_known(replace(source, sizes=tuple(sizes), strides=tuple(strides)), kind))
 
 
 def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]]:
@@ -253,7 +253,7 @@ def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]
 
 
 def _cast(e: Emitter, op: memref.CastOp) -> None:
-    e.set(op.dest, with_known(e.buffer(op.source), _type(op.dest)))
+    e.set(op.dest, _with_known(e.buffer(op.source), _type(op.dest)))
 
 
 def _assume_alignment(e: Emitter, op: memref.AssumeAlignmentOp) -> None:
@@ -263,6 +263,13 @@ def _assume_alignment(e: Emitter, op: memref.AssumeAlignmentOp) -> None:
 def _type(ssa: SSAValue) -> MemRefType[Any]:
     assert isinstance(ssa.type, MemRefType), ssa.type
     return ssa.type
+
+
+def _with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:
+    """The buffer, with the numbers that a type knows in place of registers."""
+    sizes = tuple(old if new == DYNAMIC_INDEX else new for old, new in zip(buffer.sizes, kind.get_shape(), strict=True))
+    strides = tuple(old if new is None else new for old, new in zip(buffer.strides, known_strides(kind), strict=True))
+    return replace(buffer, sizes=sizes, strides=strides)
 
 
 HANDLERS: Final[Mapping[type[Operation], Handler]] = {

@@ -115,7 +115,7 @@ def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Fun
     function = llvm.function(e.module, name, llvm.void, [llvm.pointer, llvm.i64, llvm.i64])
     function.linkage = "internal"
     llvm.mark_function(function, "nounwind")
-    run = e.inside(function)
+    run = e.inside(function, op.location)
     job, start, lane = function.args
     for x in _read_around(op):
         if isinstance(x.owner, arith.ConstantOp):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    LocationAttr,
     MemRefType,
     NoneAttr,
     VectorType,
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.codegen import llvm
+from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.llvm import Builder, Function, Module, Node, Type, Value
 from aotensor.errors import InternalError
 
@@ -150,6 +152,8 @@ class Emitter:
     scopes: alias metadata of the views that have some
     vector_bits: width of the target's vector registers
     has_threads: may loops run on several cores?
+    debug_info: knows the lines of instructions
+    location: of the function
     """
 
     def __init__(
@@ -159,12 +163,15 @@ class Emitter:
         functions: Mapping[str, Function],
         scopes: Mapping[SSAValue, Mapping[str, Node]],
         vector_bits: int,
-        has_threads: bool = True,
+        has_threads: bool,
+        debug_info: DebugInfo,
+        location: LocationAttr,
     ) -> None:
         self.vector_bits, self.has_threads = vector_bits, has_threads
-        self.function = function
+        self.function, self.debug_info = function, debug_info
         self.entry = function.append_basic_block("entry")
         self.builder: Builder = llvm.ir.IRBuilder(self.entry)
+        self.builder.debug_metadata = debug_info.begin(function, location)
         self.functions = functions
         self.scopes = scopes
         self.access_groups: list[Node] = []
@@ -176,18 +183,22 @@ class Emitter:
     def module(self) -> Module:
         return self.function.module
 
-    def inside(self, function: Function) -> Emitter:
+    def inside(self, function: Function, location: LocationAttr) -> Emitter:
         """An emitter for another function of the module, which knows no values yet."""
-        return Emitter(function, self._handlers, self.functions, self.scopes, self.vector_bits, self.has_threads)
+        told = self.vector_bits, self.has_threads, self.debug_info, location
+        return Emitter(function, self._handlers, self.functions, self.scopes, *told)
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Emit operations in order."""
+        """Emit operations in order. One without a line has that of the operation around it."""
+        around = self.builder.debug_metadata
         for op in operations:
+            self.builder.debug_metadata = self.debug_info.at(self.function, op.location) or around
             handler = self._handlers.get(type(op))
             if handler is None:
                 where = [f"in function {self.function.name}", *str(op).splitlines()[:1]]
                 raise InternalError(f"emit: no LLVM IR for {op.name}", lines=where)
             handler(self, op)
+        self.builder.debug_metadata = around
 
     def body(self, block: Block) -> Sequence[SSAValue]:
         """Emit all of a block but its terminator, whose operands are returned."""
@@ -385,10 +396,3 @@ class Emitter:
         if self.access_groups:
             groups = self.access_groups
             access.set_metadata("llvm.access.group", groups[0] if len(groups) == 1 else llvm.node(self.module, groups))
-
-
-def with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:
-    """The buffer, with the numbers that a type knows in place of registers."""
-    sizes = tuple(old if new == DYNAMIC_INDEX else new for old, new in zip(buffer.sizes, kind.get_shape(), strict=True))
-    strides = tuple(old if new is None else new for old, new in zip(buffer.strides, known_strides(kind), strict=True))
-    return replace(buffer, sizes=sizes, strides=strides)

@@ -33,7 +33,7 @@ class Blueprint:
     """All of a library that is not code.
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
-    schedule: as in `Manifest`.
+    schedule: as in `Manifest`. debug_info: the module has some, which is kept.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Blueprint:
     values: bytes = b""
     pipeline: str = ""
     schedule: str = ""
+    debug_info: bool = False
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -70,6 +71,7 @@ class Library:
     """A library on its way to a file: every form of it that can be written.
 
     program: LLVM IR of all that this library alone has. parts: the rest. store: where the objects of parts come from.
+    debug_info: it and the names of functions inside stay in the shared library.
     """
 
     manifest: Manifest
@@ -78,6 +80,7 @@ class Library:
     program: str
     parts: tuple[Part, ...]
     store: PartStore
+    debug_info: bool = False
 
     @property
     def soname(self) -> str:
@@ -121,7 +124,8 @@ class Library:
 
     def linked(self, objects: Sequence[bytes]) -> bytes:
         """The shared library of `objects`.   Raises: as `shared`"""
-        return seal(link(objects, triple=self.manifest.target, soname=self.soname, exported=self.exported))
+        target, keeps = self.manifest.target, self.debug_info
+        return seal(link(objects, triple=target, soname=self.soname, exported=self.exported, keeps_symbols=keeps))
 
     def static(self) -> bytes:
         """The static archive."""
@@ -151,7 +155,7 @@ def build_library(
     products = product_parts(module, threads, facts)
     is_parallel = threads and (PARALLEL in module.globals or bool(products))
     parts = core_part(blueprint.prefix, is_parallel), *matrix_parts(module), *products
-    return Library(manifest, exported, blueprint.machine, str(module), parts, store)
+    return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info)
 
 
 def write_library(library: Library, folder: Path) -> tuple[Path, Path]:

@@ -23,9 +23,10 @@ from typing import Final
 from aotensor.errors import ToolError, UnsupportedError
 
 _FLAGS: Final = (
-    "--build-id=none", "--gc-sections", "--as-needed", "--no-undefined", "--hash-style=gnu", "-s",
+    "--build-id=none", "--gc-sections", "--as-needed", "--no-undefined", "--hash-style=gnu",
     "-z", "noexecstack", "-z", "relro", "-z", "now",
 )  # fmt: skip
+_STRIP: Final = "-s"
 _SMALL: Final = ("-z", "noseparate-code")  # fewer pages; lld does without, and zig does not know it
 
 _SCRIPT: Final = "library.map"
@@ -49,13 +50,13 @@ class Linker:
     libraries: tuple[str, ...] = ("-lm", "-lc")
     flags: tuple[str, ...] = _FLAGS + _SMALL
 
-    def arguments(self, sources: Sequence[str], soname: str) -> tuple[str, ...]:
-        """The command that links `sources`.
+    def arguments(self, sources: Sequence[str], soname: str, keeps_symbols: bool = False) -> tuple[str, ...]:
+        """The command that links `sources`.   keeps_symbols: and debug information
 
         It runs in their folder and names files only, so that nothing in it depends on how the folder is called: drivers
         take what follows -Wl apart at commas.
         """
-        flags = [*self.flags, f"--version-script={_SCRIPT}", "-soname", soname]
+        flags = [*self.flags, *([] if keeps_symbols else [_STRIP]), f"--version-script={_SCRIPT}", "-soname", soname]
         if self.is_driver:
             flags = ["-nostartfiles", "-nodefaultlibs", *(f"-Wl,{flag}" for flag in flags)]
         return (*self.command, "-shared", "-o", _OUTPUT, *sources, *flags, *self.libraries)
@@ -96,11 +97,12 @@ def is_native_triple(triple: str) -> bool:
 
 def link(
     objects: Sequence[bytes], *, triple: str, soname: str, exported: Sequence[str],
-    linkers: Sequence[Linker] | None = None,
+    linkers: Sequence[Linker] | None = None, keeps_symbols: bool = False,
 ) -> bytes:  # fmt: skip
     """The shared library that object files make.
 
     exported: the symbols that it exports. linkers: to choose from, by default those installed; the first one is used.
+    keeps_symbols: those of functions inside, and debug information, which are left out otherwise.
 
     Raises: ToolError if there is no linker or it fails; UnsupportedError for a target whose files are not ELF.
     """
@@ -120,7 +122,7 @@ def link(
         for source, code in zip(sources, objects, strict=True):
             (folder / source).write_bytes(code)
         (folder / _SCRIPT).write_text(version_script(exported))
-        _run(available[0], available[0].arguments(sources, soname), folder)
+        _run(available[0], available[0].arguments(sources, soname, keeps_symbols), folder)
         return (folder / _OUTPUT).read_bytes()
 
 

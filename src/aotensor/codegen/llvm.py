@@ -15,9 +15,9 @@ from llvmlite.ir.values import MDValue
 
 __all__ = [
     "Builder", "Function", "Module", "ModuleRef", "Node", "Type", "Value",
-    "access_group", "binding", "constant", "count_of", "element_of", "f32", "f64", "function", "i1", "i8", "i32", "i64",
-    "integer", "intrinsic", "ir", "is_constant", "lane_bits", "loop_node", "mark_argument", "mark_function", "node",
-    "opaque", "pointer", "splat", "suffix", "vector", "void",
+    "access_group", "begin_debug_info", "binding", "constant", "count_of", "debug_node", "debug_word", "element_of",
+    "f32", "f64", "function", "i1", "i8", "i32", "i64", "integer", "intrinsic", "ir", "is_constant", "lane_bits",
+    "loop_node", "mark_argument", "mark_function", "node", "opaque", "pointer", "splat", "suffix", "vector", "void",
 ]  # fmt: skip
 
 Module: TypeAlias = ir.Module
@@ -188,3 +188,20 @@ def loop_node(module: Module, properties: Mapping[str, Value | Node]) -> Node:
     loop = MDValue(module, (), name=str(len(module.metadata)))
     loop.operands = (loop, *operands)
     return loop
+
+
+def debug_node(module: Module, kind: str, is_distinct: bool = False, **operands: Any) -> Node:
+    """A node of debug information, such as DILocation, with its fields."""
+    return module.add_debug_info(kind, operands, is_distinct)
+
+
+def debug_word(word: str) -> Any:
+    """A word of LLVM's, such as DW_LANG_Python, that is no string."""
+    return ir.DIToken(word)
+
+
+def begin_debug_info(module: Module, unit: Node, dwarf_version: int, format_version: int) -> None:
+    """Enter a compile unit, without which LLVM drops all debug information."""
+    module.add_named_metadata("llvm.dbg.cu", unit)
+    for rule, name, version in ((7, "Dwarf Version", dwarf_version), (2, "Debug Info Version", format_version)):
+        module.add_named_metadata("llvm.module.flags", [constant(i32, rule), name, constant(i32, version)])

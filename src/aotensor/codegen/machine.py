@@ -86,6 +86,11 @@ class Machine:
         return Machine(target, name, ",".join(part for part in every if part), opt_level)
 
     @property
+    def comment(self) -> str:
+        """What begins a comment in its assembly."""
+        return {"aarch64": "//", "arm64": "//", "arm": "@", "armv7": "@"}.get(self.triple.partition("-")[0], "#")
+
+    @property
     def vector_bits(self) -> int:
         """Width of the vector registers that loops are vectorised for, in bits."""
         return _vector_bits(self)
@@ -93,7 +98,8 @@ class Machine:
     @property
     def facts(self) -> Target:
         """What passes on loops ask of the machine."""
-        return Target(has_masks=self.vector_bits == 512, blas_work=_BLAS_WORK[self.vector_bits])
+        bits = self.vector_bits
+        return Target(has_masks=bits == 512, register_bits=bits, blas_work=_BLAS_WORK[bits])
 
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""

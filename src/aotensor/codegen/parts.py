@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aotensor.codegen import llvm
-from aotensor.codegen.blas_call import define_blas_calls
+from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.entry.core import define_core
 from aotensor.codegen.entry.matrices import define_matrices

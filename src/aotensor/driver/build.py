@@ -12,7 +12,11 @@ from typing import Final
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.definition import Definition
+from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
+from aotensor.driver.snapshots import Snapshots
+from aotensor.ir.context import generic_text
+from aotensor.ir.location import lines_of
 
 FORMS: Final = {
     "lib": "lib{}.so",
@@ -40,7 +44,8 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts. locations: texts say where operations come from.
+    begin: is told the name of each step when it starts. locations: texts say where operations come from. short: nests
+    are as people read them, not in generic form. snapshots: of what is between its steps.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -49,13 +54,14 @@ class Build:
         self.options = options
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
-        self.locations = False
+        self.locations = self.short = False
+        self.snapshots = Snapshots(())
 
     @cached_property
     def lowered(self) -> Lowered:
         """At loop level.   Raises: as `recipe.lower`."""
         with self._timed("lower"):
-            return lower(self.functions, self.options, locations=self.locations)
+            return lower(self.functions, self.options, locations=self.locations, snapshots=self.snapshots)
 
     @cached_property
     def library(self) -> Library:
@@ -70,6 +76,15 @@ class Build:
         library = self.library
         with self._timed("optimise one module"):
             return library.optimised
+
+    def kernel(self, function: str, source: Callable[[str, int], str] = lambda file, line: "") -> str:
+        """The assembly of one function alone: its kernel, and the chunks and loops that are functions of their own.
+
+        source: gives the text of a line of the user's files, which the lines of the model are shown with.
+        """
+        lowered = self.lowered
+        text = lowered.machine.assembly(self.optimised)
+        return kernel_text(text, lines_of(lowered.module, function), lowered.machine.comment, source)
 
     @cached_property
     def shared(self) -> bytes:
@@ -87,7 +102,8 @@ class Build:
     def content(self, form: str) -> bytes:
         """The bytes of one form, a key of FORMS.   Raises: as the steps that it takes."""
         if form in self.lowered.texts:
-            return self.lowered.texts[form].encode()
+            text = self.lowered.texts[form]
+            return (generic_text(text, self.locations) if form == "nest" and not self.short else text).encode()
         makers: dict[str, Callable[[], bytes]] = {
             "lib": lambda: self.shared,
             "static": lambda: self.library.archive_of(self._one_object),

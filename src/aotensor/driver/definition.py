@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.hand import HandSchedule
-from aotensor.driver.naming import c_name, input_names, output_names
+from aotensor.driver.naming import c_name, input_names, local_names, output_names
 from aotensor.driver.prepare import passes_over
 from aotensor.driver.signature import (
     In,
@@ -29,6 +29,7 @@ from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
 from aotensor.graph.passes.remarks import Note, Notes, listening
 from aotensor.graph.passes.run import PassRecord
+from aotensor.graph.site import user_names
 from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
@@ -99,6 +100,7 @@ class Definition:
         self.shared = shared_leaves(self.name, self.inputs, targets, [s for s, _ in pairs])
         written = [*named.values(), *(new for _, new in pairs)]
         check_unused(self.inputs, targets, replacements, written, policy)
+        self.local_names = local_names(user_names(), targets, self.inputs)
         self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
         #: input name → what it says about the arrays that it takes, where it says anything
@@ -130,6 +132,12 @@ class Definition:
             self.updates[self.names[target]] = key
         #: output name → the user's key, for dicts
         self.keys = dict(zip(self.results, named, strict=False))
+
+    @property
+    def written_names(self) -> dict[Variable, str]:
+        """What values are called where the user writes: arguments, results under keys of theirs, local variables."""
+        keyed = {x: key for key, x in self.results.items() if self.output_kind == "dict" and x.owner and not x.name}
+        return {**self.local_names, **keyed, **self.names}
 
     @property
     def flat(self) -> Flat:
@@ -168,17 +176,23 @@ class Definition:
         vars(other).update({key: value for key, value in vars(self).items() if key != "_prepared"}, pipeline=pipeline)
         return other
 
-    def graph_text(self, stage: str) -> str:
-        """The text of the stage `graph` or `graph-opt`."""
+    def graph_text(self, stage: str, known: dict[Variable, str] | None = None) -> str:
+        """The text of the stage `graph` or `graph-opt`.   known: as for `graph.text`"""
         if stage == "graph":
-            return graph_text(self.name, list(self.arguments.values()), self.results)
-        return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results)
+            return graph_text(self.name, list(self.arguments.values()), self.results, known)
+        return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results, known)
 
 
 def check_locations(stage: str, locations: bool) -> None:
     """Raises: GraphValueError if locations are asked for at a stage that has none"""
     if locations and stage not in IR_STAGES:
         raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
+
+
+def check_short(stage: str) -> None:
+    """Raises: GraphValueError for a stage whose text has no short form"""
+    if stage != "nest":
+        raise GraphValueError(f"stage {stage} has no short form", hint="stage nest has one")
 
 
 def _python_signature(names: Sequence[str]) -> Signature:

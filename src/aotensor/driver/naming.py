@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 from aotensor.errors import GraphValueError
 from aotensor.graph.variable import Variable
+from aotensor.graph.walk import toposort
 
 C_KEYWORDS: Final = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if"  # noqa: SIM905
@@ -54,6 +55,23 @@ def output_names(function: str, keys: Sequence[str]) -> list[str]:
             raise GraphValueError(title, hint="rename one of them")
         named[name] = key
     return list(named)
+
+
+def local_names(
+    known: Mapping[str, Any], results: Sequence[Variable], inputs: Collection[Variable]
+) -> dict[Variable, str]:
+    """Values between inputs and results that the user's program has a name for, such as the local variable `r`.
+
+    known: name → whatever it stands for. The first name of a value counts, and its own above all.
+    """
+    found: dict[Variable, str] = {}
+    for name, x in known.items():
+        if isinstance(x, Variable) and x.owner is not None and not x.name and not name.startswith("_"):
+            found.setdefault(x, name)
+    if found:
+        needed = {x for node in toposort(results, inputs) for x in node.outputs}
+        found = {x: name for x, name in found.items() if x in needed}
+    return found
 
 
 def c_name(wanted: str, taken: Collection[str], fallback: str) -> str:

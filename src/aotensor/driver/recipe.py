@@ -10,17 +10,19 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.lapack_call import define_lapack_calls
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.config import config
 from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
+from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
@@ -31,6 +33,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
+from aotensor.ir.context import generic_text
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
@@ -57,7 +60,6 @@ from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     MAX_IDENTIFIER,
-    MAX_NAME,
     SPARSE_PARTS,
     ArgumentSpec,
     Check,
@@ -80,7 +82,7 @@ class Options:
 
     target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
-    threads: let loops run on several cores.
+    threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
     default those that the functions ask for, or those that passes make.
@@ -98,6 +100,7 @@ class Options:
     facts: Target | None = None
     pipeline: Pipeline | None = None
     schedule: HandSchedule | None = None
+    debug_info: bool = False
 
     @property
     def has_threads(self) -> bool:
@@ -124,12 +127,13 @@ class Lowered:
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
+    snapshots: Snapshots = field(default_factory=lambda: Snapshots(()))
 
     @cached_property
     def remarks(self) -> list[Remark]:
         """What every pass decided and why, in order."""
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
-        return worded(notes, self.sites, {f.name: f.names for f in self.functions})
+        return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     @property
     def records(self) -> list[PassRecord]:
@@ -139,37 +143,38 @@ class Lowered:
 
 @rare_collections
 def lower(
-    functions: Sequence[Definition], options: Options, texts: Collection[str] = IR_STAGES, locations: bool = False
+    functions: Sequence[Definition],
+    options: Options,
+    texts: Collection[str] = IR_STAGES,
+    locations: bool = False,
+    snapshots: Snapshots | None = None,
 ) -> Lowered:
     """Functions down to loop level.
 
-    texts: the stages whose texts are kept. locations: with the user's line behind each operation.
+    texts: the stages whose texts are kept. locations: with the user's line behind each operation. snapshots: of stages
+    and passes that are asked for, all of one compilation.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
     one_of("fp policy", options.fp, FP_POLICIES)
-    for f in functions:
-        _check_lengths(f)
-    names = [f.name for f in functions]
-    doubles = sorted({name for name in names if names.count(name) > 1})
-    if doubles:
-        raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
-    machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
-    schedule = options.schedule or _common_schedule(functions)
+    check_names(functions)
+    machine, pipeline = options.machine(), options.pipeline or common_pipeline(functions)
+    schedule = options.schedule or common_schedule(functions)
     functions = [f.under(pipeline) for f in functions]
-    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir)
+    snapshots = snapshots or Snapshots(())
+    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, snapshots.module)
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(
-        list(functions), built, module, machine, options, runner, sites, pipeline, schedule, has_locations=locations
-    )
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, schedule)
+    result.has_locations, result.snapshots = locations, snapshots
+    snapshots.graphs(functions)
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
-    runner.write("tensor", "mlir", lambda: str(module) + "\n")
+    runner.write("tensor", "mlir", lambda: text_of(module))
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
     _keep_text(result, "tensor", texts)
@@ -192,26 +197,6 @@ def lower(
     return result
 
 
-def _common_pipeline(functions: Sequence[Definition]) -> Pipeline:
-    """The pipeline that all functions ask for.   Raises: GraphValueError if they do not ask for the same one"""
-    found = dict.fromkeys(f.pipeline for f in functions)
-    if len(found) > 1:
-        names = ", ".join(f.name for f in functions)
-        raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
-    return next(iter(found), DEFAULT)
-
-
-def _common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
-    """The schedule that a function asks for.   Raises: GraphValueError if it is compiled together with others"""
-    found = [f for f in functions if f.schedule_text is not None]
-    if found and len(functions) > 1:
-        raise GraphValueError(
-            f"{found[0].name} has a schedule of its own, and is compiled together with {len(functions) - 1} more",
-            hint="give one schedule for the library: compile(..., schedule=...)",
-        )
-    return found[0].schedule_text if found else None
-
-
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
     """Enter what passes over graphs have done before; where texts are dumped, they run again to be looked at."""
     runner.records += [record for f in functions for record in f.graph_records]
@@ -222,18 +207,6 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
         for record, results in f.graph_passes():
             text = graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, results, strict=True)))
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
-
-
-def _check_lengths(f: Definition) -> None:
-    """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
-    dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
-    kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
-    for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
-        for name in names:
-            if len(name) > limit:
-                raise GraphValueError(
-                    f"the name of the {kind} {name[:40]}... is too long: {len(name)} characters, at most {limit}"
-                )
 
 
 def _add_bounds_checks(lowered: Lowered) -> None:
@@ -247,13 +220,16 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
+    lowered.snapshots.module(stage, lowered.module)
     if stage in wanted:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 
 
 def emit(lowered: Lowered) -> Module:
     """Loop level to LLVM IR, without the entries."""
-    module = emit_module(lowered.module, lowered.machine, threads=lowered.options.has_threads)
+    options = lowered.options
+    sites = lowered.sites if options.debug_info else None
+    module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites)
     define_lapack_calls(module)
     return module
 
@@ -289,6 +265,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         pool.data,
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
         "" if lowered.schedule is None else lowered.schedule.label,
+        lowered.options.debug_info,
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
@@ -375,12 +352,20 @@ def _output_kind(f: Definition) -> OutputKind:
 
 
 def stage_text(
-    functions: Sequence[Definition], stage: str, options: Options | None = None, locations: bool = False
+    functions: Sequence[Definition],
+    stage: str,
+    options: Options | None = None,
+    locations: bool = False,
+    generic: bool = False,
 ) -> str:
-    """The text of one stage, tensor and below.   locations: with the user's line behind each operation"""
+    """The text of one stage, tensor and below.
+
+    locations: with the user's line behind each operation. generic: as `generic_text`
+    """
     lowered = lower(functions, options or Options(), [stage], locations)
     if stage in lowered.texts:
-        return lowered.texts[stage]
+        text = lowered.texts[stage]
+        return generic_text(text, locations) if generic and stage == "nest" else text
     if stage == "llvm":
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)

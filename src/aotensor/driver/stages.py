@@ -11,3 +11,6 @@ REMARKS_SECTION: Final = "remarks"
 """Where what passes decided travels."""
 
 STAGES: Final = (*IR_STAGES, "llvm", "llvm-opt", "asm")
+
+BEFORE: Final = "before "
+"""In front of the name of a pass: what that found."""

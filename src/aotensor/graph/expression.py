@@ -1,37 +1,26 @@
 """A variable as its user wrote it, as far as the graph knows: `x.T @ y`, `a[1:, i] + 2 * b`. For messages.
 
-Conversions, checks and new axes are not shown; what is too long or too deep becomes `...`.
+Conversions, checks and new axes are not shown; where a text gets too long, some operands are `...`.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+from aotensor.graph.notation import CALLS, INFIX, PREFIX, TRANSPARENT
+
 LONGEST: Final = 60  # characters
-_DEEPEST: Final = 6  # operations inside of each other
 _ATOM: Final = 100
 
-_INFIX: Final = {
-    "pow": ("**", 90), "mul": ("*", 80), "true_div": ("/", 80), "int_div": ("//", 80), "mod": ("%", 80),
-    "dot": ("@", 80), "sparse_dot": ("@", 80), "structured_dot": ("@", 80), "true_dot": ("@", 80), "add": ("+", 70),
-    "add_s_s": ("+", 70), "add_s_d": ("+", 70), "sub": ("-", 70), "mul_s_s": ("*", 80), "mul_s_d": ("*", 80),
-    "mul_s_v": ("*", 80), "div_s_d": ("/", 80), "and_": ("&", 60), "xor": ("^", 55), "or_": ("|", 50), "lt": ("<", 40),
-    "le": ("<=", 40), "gt": (">", 40), "ge": (">=", 40),
-}  # fmt: skip
-"""Operators, and how strongly they bind."""
-
-_PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
-_TRANSPARENT: Final = frozenset({
-    "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
-    "parameter", "dense_from_sparse",
-})  # fmt: skip
-"""What hands on its first operand."""
-
 _PARTS: Final = ("data", "indices", "indptr", "shape")
+_WITH_PARTS: Final = ("csm_properties", "completed_shape", "fused")
+"""Ops whose outputs have texts of their own."""
+_FILLED: Final = {"0.0": "zeros", "0": "zeros", "1.0": "ones", "1": "ones"}
 
 
 _NAMES: ContextVar[Mapping[Any, str]] = ContextVar("names", default=types.MappingProxyType({}))
@@ -47,14 +36,14 @@ def called(names: Mapping[Any, str]) -> Iterator[None]:
         _NAMES.reset(token)
 
 
-def expression_of(x: Any, longest: int = LONGEST) -> str:
-    """The text of a variable."""
-    return _shortened(lambda writer, depth: writer.write(x, depth)[0], longest)
+def expression_of(x: Any, longest: int = LONGEST, is_code: bool = False) -> str:
+    """The text of a variable.   is_code: leaves that have neither name nor value have no type in it: it is Python"""
+    return _shortened(lambda writer: writer.write(x)[0], [x], longest, is_code)
 
 
-def expression_of_node(node: Any, longest: int = LONGEST) -> str:
+def expression_of_node(node: Any, longest: int = LONGEST, is_code: bool = False) -> str:
     """The text of a node: of all its outputs together."""
-    return _shortened(lambda writer, depth: writer.write_node(node, node.outputs[0], depth)[0], longest)
+    return _shortened(lambda writer: writer.write_node(node, node.outputs[0])[0], node.outputs, longest, is_code)
 
 
 def located(node: Any, message: str) -> str:
@@ -67,156 +56,239 @@ def located(node: Any, message: str) -> str:
     return f"{where}: {message}"
 
 
-def _shortened(write: Callable[[_Writer, int], str], longest: int) -> str:
-    """The deepest text that is not too long."""
-    text = ""
-    for depth in range(_DEEPEST, 0, -1):
-        text = write(_Writer(_NAMES.get()), depth)
-        if len(text) <= longest:
-            return text
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+def _shortened(write: Callable[[_Writer], str], roots: Sequence[Any], longest: int, is_code: bool) -> str:
+    """The text with as many operands in it as there is room for, outer ones first."""
+    writer = _Writer(_NAMES.get(), set(roots), is_code)
+    text, pending = write(writer), deque(writer.closed)
+    while pending:
+        x = pending.popleft()
+        if x in writer.open:
+            continue
+        writer.open.add(x)
+        writer.closed.clear()
+        longer = write(writer)
+        if len(longer) <= longest or len(longer) <= len(text):
+            text = longer
+            pending.extend(writer.closed)
+        else:
+            writer.open.discard(x)
+    if len(text) <= longest:
+        return text
+    return _cut(text, longest, is_code)
+
+
+def _cut(text: str, longest: int, is_code: bool) -> str:
+    """What is too long with all operands left out: long names, many of them."""
+    if is_code:
+        return text if len(text) <= 2 * longest else "..."
+    return f"{text[: longest - 3]}..."
 
 
 class _Writer:
-    def __init__(self, names: Mapping[Any, str]) -> None:
-        self._names = names
+    """open: variables whose text is shown. closed: those that were met and are not.   is_code: see `expression_of`"""
 
-    def write(self, x: Any, depth: int) -> tuple[str, int]:
+    def __init__(self, names: Mapping[Any, str], opened: set[Any], is_code: bool) -> None:
+        self._names = names
+        self._is_code = is_code
+        self.open = opened
+        self.closed: list[Any] = []
+
+    def write(self, x: Any) -> tuple[str, int]:
         """A text and how strongly its outermost operator binds."""
         name = self._names.get(x) or x.name
         if name:
             return name, _ATOM
         if x.owner is None:
-            return _leaf(x), _ATOM
-        if depth == 0:
+            return _leaf(x, self._is_code), _ATOM
+        if x not in self.open:
+            self.closed.append(x)
             return "...", _ATOM
-        text, strength = self.write_node(x.owner, x, depth)
-        is_part = len(x.owner.outputs) > 1 and x.owner.op.name not in ("csm_properties", "completed_shape", "fused")
+        text, strength = self.write_node(x.owner, x)
+        is_part = len(x.owner.outputs) > 1 and x.owner.op.name not in _WITH_PARTS
         return (f"{text}[{x.index}]", _ATOM) if is_part else (text, strength)
 
-    def write_node(self, node: Any, x: Any, depth: int) -> tuple[str, int]:
+    def write_node(self, node: Any, x: Any) -> tuple[str, int]:
         """A node with an output x."""
         op, operands = node.op, node.inputs
         if op.name == "fused":
-            return self.write(op.body.outputs[x.index], depth)
-        if op.name in _TRANSPARENT or (op.name == "dimshuffle" and _keeps_order(op.pattern)):
-            return self.write(operands[0], depth)
-        if op.name in _INFIX and len(operands) > 1:
-            return self._infix(*_INFIX[op.name], operands, depth)
-        if op.name in _PREFIX:
-            return f"{_PREFIX[op.name]}{self._inside(operands[0], 85, depth)}", 85
+            return self.write(op.body.outputs[x.index])
+        if operands and (op.name in TRANSPARENT or (op.name == "dimshuffle" and _keeps_order(op.pattern))):
+            return self.write(operands[0])
+        if op.name in INFIX and len(operands) > 1:
+            return self._infix(*INFIX[op.name], operands)
+        if op.name in PREFIX:
+            return f"{PREFIX[op.name]}{self._inside(operands[0], 85)}", 85
         if op.name == "sqr":
-            return f"{self._inside(operands[0], 91, depth)}**2", 90
+            return f"{self._inside(operands[0], 91)}**2", 90
+        if op.name == "dot":
+            return self._product(op.spec, operands)
         special = getattr(self, f"_{op.name}", None)
-        text = special(op, operands, x, depth) if special is not None else None
-        return (text if text is not None else self._call(op, operands, depth)), _ATOM
+        text = special(op, operands, x) if special is not None else None
+        return (text if text is not None else self._call(op, operands)), _ATOM
 
-    def _infix(self, symbol: str, strength: int, operands: Any, depth: int) -> tuple[str, int]:
+    def _infix(self, symbol: str, strength: int, operands: Any) -> tuple[str, int]:
         first, *rest = operands
         is_power = symbol == "**"
-        texts = [self._inside(first, strength + is_power, depth)]
-        texts += [self._inside(y, strength + (not is_power), depth) for y in rest]
+        texts = [self._inside(first, strength + is_power)]
+        texts += [self._inside(y, strength + (not is_power)) for y in rest]
         return (symbol if is_power else f" {symbol} ").join(texts), strength
 
-    def _inside(self, x: Any, least: int, depth: int) -> str:
+    def _inside(self, x: Any, least: int) -> str:
         """An operand, in brackets if it binds less than `least`."""
-        text, strength = self.write(x, depth - 1)
+        text, strength = self.write(x)
         return text if strength >= least else f"({text})"
 
-    def _call(self, op: Any, operands: Any, depth: int) -> str:
-        shown = [self.write(y, depth - 1)[0] for y in operands[:4]]
+    def _call(self, op: Any, operands: Any) -> str:
+        shown = [self.write(y)[0] for y in operands[:4]]
         axes = getattr(op, "axis", getattr(op, "axes", None))
         if isinstance(axes, int | tuple) and len(operands) == 1 and axes != tuple(range(operands[0].ndim)):
             shown.append(f"axis={axes[0] if isinstance(axes, tuple) and len(axes) == 1 else axes}")
-        return f"{op.name}({', '.join(shown)}{', ...' if len(operands) > 4 else ''})"
+        name: str = CALLS.get(op.name, op.name)
+        if "{" in name:
+            return name.format(*shown)
+        return f"{name}({', '.join(shown)}{', ...' if len(operands) > 4 else ''})"
 
-    def _dimshuffle(self, op: Any, operands: Any, x: Any, depth: int) -> str | None:
+    def _product(self, spec: str, operands: Any) -> tuple[str, int]:
+        """A sum of products: `a @ b`, with `.T` where one is transposed, or what has no operator."""
+        given, _, wanted = spec.partition("->")
+        x, _, y = given.partition(",")
+        for (one, a), (other, b) in (((x, operands[0]), (y, operands[1])), ((y, operands[1]), (x, operands[0]))):
+            (k, *more) = sorted(set(one) & set(other)) or ("",)
+            if k and not more and len(one) <= 2 >= len(other) and wanted == (one + other).replace(k, ""):
+                return f"{self._factor(a, one[-1] == k, 80)} @ {self._factor(b, other[0] == k, 81)}", 80
+        texts = [self.write(a)[0] for a in operands]
+        if wanted == x + y and len(wanted) == 2:
+            return f"outer({', '.join(texts)})", _ATOM
+        return f"einsum({', '.join([repr(spec), *texts])})", _ATOM
+
+    def _factor(self, x: Any, is_plain: bool, least: int) -> str:
+        return self._inside(x, least) if is_plain else f"{self._inside(x, _ATOM)}.T"
+
+    def _dimshuffle(self, op: Any, operands: Any, x: Any) -> str | None:
         kept = [axis for axis in op.pattern if axis is not None]
         is_reversed = len(op.pattern) == operands[0].ndim and kept == sorted(kept, reverse=True)
-        return f"{self._inside(operands[0], _ATOM, depth)}.T" if is_reversed else None
+        return f"{self._inside(operands[0], _ATOM)}.T" if is_reversed else None
 
-    def _sparse_transpose(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return f"{self._inside(operands[0], _ATOM, depth)}.T"
+    def _sparse_transpose(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}.T"
 
-    def _shape_i(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return f"{self._inside(operands[0], _ATOM, depth)}.shape[{op.axis}]"
+    def _shape_i(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}.shape[{op.axis}]"
 
-    def _shape(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return f"{self._inside(operands[0], _ATOM, depth)}.shape"
+    def _shape(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}.shape"
 
-    def _matrix_extent(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return f"{self._inside(operands[0], _ATOM, depth)}.shape[{op.axis}]"
+    _matrix_extent = _shape_i
 
-    def _csm_properties(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return f"{self._inside(operands[0], _ATOM, depth)}.{_PARTS[x.index]}"
+    def _csm_properties(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}.{_PARTS[x.index]}"
 
-    def _subtensor(self, op: Any, operands: Any, x: Any, depth: int) -> str:
+    def _subtensor(self, op: Any, operands: Any, x: Any) -> str:
         whole, *symbols = operands
         if all(repr(entry) == ":" for entry in op.entries):
-            return self.write(whole, depth)[0]
+            return self.write(whole)[0]
         pending = iter(symbols)
         texts = []
         for entry in op.entries:
             text = repr(entry)
             while "?" in text:
-                text = text.replace("?", self.write(next(pending), depth - 1)[0], 1)
+                text = text.replace("?", self.write(next(pending))[0], 1)
             texts.append(text)
-        return f"{self._inside(whole, _ATOM, depth)}[{', '.join(texts)}]"
+        return f"{self._inside(whole, _ATOM)}[{', '.join(texts)}]"
 
-    def _advanced_subtensor(self, op: Any, operands: Any, x: Any, depth: int) -> str:
+    def _advanced_subtensor(self, op: Any, operands: Any, x: Any) -> str:
         whole, *indices = operands
         if whole.owner is not None and whole.owner.op.name == "arange" and len(indices) == 1:
-            return self._positions(whole.owner.inputs[1], indices[0], depth)
-        found = dict(zip(op.axes, (self.write(i, depth - 1)[0] for i in indices), strict=True))
+            return self._positions(whole.owner.inputs[1], indices[0])
+        found = dict(zip(op.axes, (self.write(i)[0] for i in indices), strict=True))
         texts = [found.get(axis, ":") for axis in range(max(op.axes) + 1)]
-        return f"{self._inside(whole, _ATOM, depth)}[{', '.join(texts)}]"
+        return f"{self._inside(whole, _ATOM)}[{', '.join(texts)}]"
 
-    def _positions(self, extent: Any, index: Any, depth: int) -> str:
+    def _positions(self, extent: Any, index: Any) -> str:
         """An index that is counted from the start by what `arange` of an extent gives."""
-        text = self.write(index, depth - 1)[0]
+        text = self.write(index)[0]
         counted = extent.owner
         if counted is None or not counted.op.gives_extent:
             return text
-        return f"{self._inside(counted.inputs[0], _ATOM, depth)}[{':, ' * counted.op.axis}{text}]"
+        return f"{self._inside(counted.inputs[0], _ATOM)}[{':, ' * counted.op.axis}{text}]"
 
-    def _nonzero(self, op: Any, operands: Any, x: Any, depth: int) -> str | None:
-        return None if op.first is None else self._positions(operands[1], operands[0], depth)
+    def _nonzero(self, op: Any, operands: Any, x: Any) -> str | None:
+        return None if op.first is None else self._positions(operands[1], operands[0])
 
-    def _alloc(self, op: Any, operands: Any, x: Any, depth: int) -> str:
+    def _alloc(self, op: Any, operands: Any, x: Any) -> str:
         value, *_ = operands
-        pending = iter(operands[1:])
-        sizes = [str(n) if isinstance(n, int) else self.write(next(pending), depth - 1)[0] for n in op.dims]
-        text = self.write(value, depth - 1)[0]
+        sizes = self._extents(op.dims, operands[1:])
+        text = self.write(value)[0]
         shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
-        known = {"0.0": "zeros", "0": "zeros", "1.0": "ones", "1": "ones"}.get(text)
+        known = _FILLED.get(text)
         return f"{known}({shape})" if known else f"full({shape}, {text})"
 
-    def _inc_subtensor(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        whole, value = (self.write(y, depth - 1)[0] for y in operands[:2])
-        return f"{'set' if op.is_set else 'inc'}_subtensor({whole}[...], {value})"
+    def _inc_subtensor(self, op: Any, operands: Any, x: Any) -> str:
+        window = self._subtensor(op, (operands[0], *operands[2:]), x)
+        return f"{'set' if op.is_set else 'inc'}_subtensor({window}, {self.write(operands[1])[0]})"
 
-    _inc_advanced_subtensor = _inc_subtensor
+    def _inc_advanced_subtensor(self, op: Any, operands: Any, x: Any) -> str:
+        window = self._advanced_subtensor(op, (operands[0], *operands[2:]), x)
+        return f"{'set' if op.is_set else 'inc'}_subtensor({window}, {self.write(operands[1])[0]})"
 
-    def _submatrix(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return f"{self._inside(operands[0], _ATOM, depth)}[...]"
+    def _full_like(self, op: Any, operands: Any, x: Any) -> str:
+        value, like = (self.write(y)[0] for y in operands)
+        known = _FILLED.get(value)
+        return f"{known}_like({like})" if known else f"full_like({like}, {value})"
 
-    def _completed_shape(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        return self.write(operands[1 + x.index], depth)[0]
+    def _band(self, op: Any, operands: Any, x: Any) -> str:
+        name, extents = "eye" if op.predicate == "eq" else "tri", self._extents(op.dims, operands)
+        return f"{name}({', '.join(extents)}{f', k={op.offset}' if op.offset else ''})"
 
-    def _reshape(self, op: Any, operands: Any, x: Any, depth: int) -> str:
-        pending = iter(operands[1:])
-        sizes = [str(n) if isinstance(n, int) else self.write(next(pending), depth - 1)[0] for n in op.dims]
-        return f"{self._inside(operands[0], _ATOM, depth)}.reshape({', '.join(sizes)})"
+    def _triangle(self, op: Any, operands: Any, x: Any) -> str:
+        shift = f", k={op.offset}" if op.offset else ""
+        return f"{'tril' if op.is_lower else 'triu'}({self.write(operands[0])[0]}{shift})"
+
+    def _take_at(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}[{self.write(operands[1])[0]}]"
+
+    def _scan_rows(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}[{':, ' * op.axis}:{self.write(operands[1])[0]}]"
+
+    def _sum_at(self, op: Any, operands: Any, x: Any) -> str:
+        values, positions, extent = (self.write(y)[0] for y in operands)
+        return f"inc_subtensor(zeros({extent})[{positions}], {values})"
+
+    def _draw(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{op.kind}({', '.join(self.write(y)[0] for y in operands[1:])})"
+
+    def _noise(self, op: Any, operands: Any, x: Any) -> str:
+        name = {"inner": "uniform", "bits": "integers"}.get(op.kind, op.kind)
+        return f"{name}(size=({', '.join(self._extents(op.dims, operands[1:]))},))"
+
+    def _extents(self, dims: Any, operands: Any) -> list[str]:
+        """Extents that are numbers, or the next operand each."""
+        pending = iter(operands)
+        return [str(n) if isinstance(n, int) else self.write(next(pending))[0] for n in dims]
+
+    def _submatrix(self, op: Any, operands: Any, x: Any) -> str:
+        return f"{self._inside(operands[0], _ATOM)}[...]"
+
+    def _completed_shape(self, op: Any, operands: Any, x: Any) -> str:
+        return self.write(operands[1 + x.index])[0]
+
+    def _reshape(self, op: Any, operands: Any, x: Any) -> str:
+        sizes = self._extents(op.dims, operands[1:])
+        return f"{self._inside(operands[0], _ATOM)}.reshape({', '.join(sizes)})"
 
 
-def _leaf(x: Any) -> str:
+def _leaf(x: Any, is_code: bool) -> str:
     """A constant by its value where that is short; a leaf without a name by its type."""
     data = getattr(x, "data", None)
-    if data is None or x.is_sparse:
-        return f"<{x.type}>" if data is None else f"constant<{x.type}>"
-    if data.size == 1 and data.ndim == 0:
-        return str(data)
-    return str(data.tolist()) if data.ndim == 1 and data.size <= 4 else f"constant<{x.type}>"
+    if data is None:
+        return "..." if is_code else f"<{x.type}>"
+    if x.is_sparse or not _is_short(data):
+        return "constant" if is_code else f"constant<{x.type}>"
+    return str(data) if data.ndim == 0 else str(data.tolist())
+
+
+def _is_short(data: Any) -> bool:
+    return bool(data.ndim == 0 and data.size == 1) or bool(data.ndim == 1 and data.size <= 4)
 
 
 def _keeps_order(pattern: Any) -> bool:

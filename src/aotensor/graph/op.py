@@ -31,7 +31,7 @@ from aotensor.errors import (
 from aotensor.graph.expression import located
 from aotensor.graph.operations import sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
-from aotensor.graph.site import made_at
+from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable, as_tensor
 
 _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
@@ -67,7 +67,7 @@ class Apply:
         """The op on other inputs, in this one's line; itself if they are the same.   Raises: as `Op.apply`"""
         if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
             return self
-        with made_at(self.outputs[0].site):
+        with made_at(written_as(self)):
             if all(new.type == old.type for new, old in zip(inputs, self.inputs, strict=True)):
                 return Apply(self.op, inputs, [x.type for x in self.outputs])
             return self.op.apply(*inputs)

@@ -62,6 +62,12 @@ def user_site() -> Site | None:
     return Site(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
 
 
+def user_names() -> dict[str, Any]:
+    """What the innermost frame that is not ours can name: its local variables, then those of its module."""
+    frame = _user_frame()[0]
+    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+
+
 def warn_user(message: str, kind: type[Warning] = UserWarning) -> None:
     """A warning about the innermost line that is not ours."""
     warnings.warn(message, kind, stacklevel=_user_frame()[1])

@@ -11,11 +11,21 @@ from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 
 
-def graph_text(name: str, inputs: Sequence[Variable], outputs: Mapping[str, Variable]) -> str:
-    """The graph between inputs and outputs, as `f.ir("graph")` shows it."""
+def graph_text(
+    name: str, inputs: Sequence[Variable], outputs: Mapping[str, Variable], known: dict[Variable, str] | None = None
+) -> str:
+    """The graph between inputs and outputs, as `f.ir("graph")` shows it.
+
+    known: names of variables in earlier texts, which they keep; it learns those of the others.
+    """
     labels = {x: f"%{x.name or f'in{position}'}" for position, x in enumerate(inputs)}
+    kept = {} if known is None else known
+    labels.update({x: label for x, label in kept.items() if x not in labels})
+    first = 1 + max((int(label[1:]) for label in kept.values() if label[1:].isdecimal()), default=-1)
     lines = [f"function {name}({', '.join(f'{labels[x]}: {x.type}' for x in inputs)}) {{"]
-    lines += _node_lines(list(outputs.values()), inputs, labels, count(), "  ")
+    lines += _node_lines(list(outputs.values()), inputs, labels, count(first), "  ")
+    if known is not None:
+        known.update(labels)
     returned = ", ".join(f"{key} = {labels[x]}" for key, x in outputs.items())
     return "\n".join([*lines, f"  return {returned}", "}", ""])
 
@@ -35,7 +45,8 @@ def _node_lines(
     for node in toposort(targets, stop=inputs):
         operands = ", ".join(labels[x] for x in node.inputs)
         for x in node.outputs:
-            labels[x] = f"%{next(numbers)}"
+            if x not in labels:
+                labels[x] = f"%{next(numbers)}"
         results = ", ".join(f"{labels[x]}: {x.type}" for x in node.outputs)
         site = f"   # {node.outputs[0].site}" if node.outputs[0].site else ""
         lines.append(f"{indent}{results} = {node.op}({operands}){site}")

@@ -55,15 +55,22 @@ def leaves(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list
     return list(found)
 
 
-def replace(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> list[Variable]:
-    """The same graph with some variables replaced by others; what does not depend on them is shared."""
+def replace(
+    outputs: Sequence[Variable], replacements: Mapping[Variable, Variable], is_rewrite: bool = False
+) -> list[Variable]:
+    """The same graph with some variables replaced by others; what does not depend on them is shared.
+
+    is_rewrite: the replacements are not the user's, who shall see what is there already.
+    """
     mapping: dict[Variable, Variable] = dict(replacements)
     for node in toposort(outputs, stop=replacements):
         inputs = [mapping.get(x, x) for x in node.inputs]
         copies = node.on(inputs).outputs
         if copies is not node.outputs:
             for old, new in zip(node.outputs, copies, strict=True):
-                new.name, new.site, new.origins = old.name, old.site, old.origins
+                new.name, new.origins = old.name, old.origins
+                if not is_rewrite:
+                    new.site = old.site
                 mapping.setdefault(old, new)
     return [mapping.get(x, x) for x in outputs]
 

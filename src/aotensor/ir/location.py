@@ -10,7 +10,8 @@ import os
 from copy import copy
 
 from xdsl.builder import Builder, InsertOpInvT
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.dialects import func
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint
 
@@ -26,6 +27,9 @@ class Locations:
         self._nodes: dict[int, Apply] = {}
         """By the identity of the location, which `_of` keeps alive."""
         self._lines: dict[tuple[str, int], LocationAttr] = {}
+        self._names: dict[str, StringAttr] = {}
+        self._paths: dict[int, str] = {}
+        """By the identity of the name in a location, which `_names` keeps alive."""
 
     def of(self, node: Apply) -> LocationAttr:
         """The location of what a node becomes."""
@@ -43,9 +47,14 @@ class Locations:
             return UNKNOWN_LOC
         key = site.file, site.line
         if key not in self._lines:
-            name = StringAttr(os.path.basename(site.file))
+            name = self._names.setdefault(site.file, StringAttr(os.path.basename(site.file)))
+            self._paths[id(name)] = site.file
             self._lines[key] = FileLineColLoc(name, IntAttr(site.line), IntAttr(0))  # a line is all that is known
         return self._lines[key]
+
+    def path(self, location: FileLineColLoc) -> str:
+        """The file of a location with its folder, as Python names it; that of a text has none."""
+        return self._paths.get(id(location.filename), location.filename.data)
 
     def node(self, location: LocationAttr) -> Apply | None:
         """The node that an operation with this location comes from."""
@@ -97,3 +106,14 @@ def locate_behind(last: Operation | None, block: Block, location: LocationAttr) 
 def is_located(op: Operation) -> bool:
     """Is it known where an operation comes from?"""
     return isinstance(op.location, FileLineColLoc)
+
+
+def lines_of(module: ModuleOp, function: str) -> dict[str, list[tuple[str, int]]]:
+    """Symbols at loop level that the work of a function is in → the lines that each is made of, as (file, line)."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for op in module.ops:
+        symbol = op.sym_name.data if isinstance(op, func.FuncOp) else ""
+        if symbol.startswith(f"{function}.") and not symbol.endswith((".extents", ".workspace_bytes")):
+            located = {x.location for x in op.walk() if isinstance(x.location, FileLineColLoc)}
+            found[symbol] = sorted({(x.filename.data, x.line.data) for x in located})
+    return found

@@ -97,7 +97,10 @@ class _Counter:
     def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
         first, end, step = (self._value(x) for x in (lower, upper, by))
         trips = (end - first).over(step)
-        return trips if trips is not None else self._unknown(upper)
+        if trips is None:
+            return self._unknown(upper)
+        number = trips.number()
+        return Polynomial() if number is not None and number < 0 else trips  # parts of chunks, if there is one only
 
     def _value(self, x: SSAValue) -> Polynomial:
         """The value of an integer; what is not known gets a name of its own."""

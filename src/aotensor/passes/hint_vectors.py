@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from xdsl.dialects import arith, func, math, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, ModuleOp, UnitAttr, VectorType
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Block, Operation
 
@@ -26,7 +26,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
-from aotensor.passes.remarks import applied, missed
+from aotensor.passes.remarks import analysis, applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_UNROLLED: Final = 64  # iterations of a nest
@@ -70,21 +70,39 @@ def _is_innermost(op: scf.ForOp) -> bool:
 
 def _annotate(op: scf.ForOp, target: Target) -> None:
     is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
+    lanes = target.register_bits // _lane_bits(op.body.block)
     if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
-        applied("{} is a loop of few steps: one vector under a mask", op)
+        applied("{} is a loop of few steps: one vector of {} lanes under a mask", op, lanes)
         op.attributes["masked"] = UnitAttr()
         op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
         return
     if "short" in op.attributes and not is_long:
-        missed("{} has no masked vectors: it carries more than sums that may be taken in any order", op)
+        hint = "sums alone: --fp contract or fast, and what else is carried in an expression of its own"
+        missed("{} has no masked vectors: it carries more than sums that may be taken in any order", op, hint=hint)
     if is_narrow:
         applied("{} has vectors of float32 beside a sum in float64", op)
         op.attributes["lane_bits"] = IntegerAttr(32, i64)
     if is_long and is_narrow:
         _split_off_rest(op, target.interleave * target.lanes(32))
     if is_long:
-        applied("{} takes {} vectors at once: its elementary functions are long chains", op, target.interleave)
+        what = "the loop of {} takes {} vectors of {} lanes at once: its elementary functions are long chains"
+        applied(what, op, target.interleave, lanes)
         op.attributes["interleave"] = IntegerAttr(target.interleave, i64)
+    elif _is_for_vectors(op):
+        analysis("the loop of {} becomes vectors of {} lanes in LLVM, if that finds them worth it", op, lanes)
+
+
+def _is_for_vectors(op: scf.ForOp) -> bool:
+    """May the iterations of a loop run in any order, and is none of them written in vectors yet?"""
+    if any(isinstance(x.type, VectorType) for inner in op.body.block.ops for x in inner.results):
+        return False
+    return ("parallel_accesses" in op.attributes or bool(op.results)) and _only_sums(op)
+
+
+def _lane_bits(body: Block) -> int:
+    """Bits of the widest number that a loop computes with; a vector has as many lanes as of these fit."""
+    kinds = [x.type for op in body.ops for x in op.results]
+    return max((x.bitwidth for x in kinds if isinstance(x, Float32Type | Float64Type)), default=64)
 
 
 def _computes_in_float32(body: Block) -> bool:

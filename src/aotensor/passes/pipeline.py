@@ -19,6 +19,7 @@ from aotensor.graph.passes.remarks import Notes, listening, running
 from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.ir.nest.verify import verify_nests
+from aotensor.ir.text import text_of
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -30,6 +31,7 @@ from aotensor.passes.nest.block import block_rows
 from aotensor.passes.nest.coalesce import coalesce
 from aotensor.passes.nest.cores.parallelize import parallelize
 from aotensor.passes.nest.divide_slices import divide_slices
+from aotensor.passes.nest.eliminate_copies import eliminate_copies
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.interchange import interchange
 from aotensor.passes.nest.jam import jam
@@ -112,6 +114,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     )
     passes = (
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
+        Pass("eliminate-copies", eliminate_copies, NEST_FORM, NEST_FORM),
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
         Pass("divide-slices", divide_slices, NEST_FORM, NEST_FORM),
         Pass("interchange", interchange, NEST_FORM, NEST_FORM),
@@ -179,11 +182,18 @@ class PassRunner:
 
     verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
     dump: a folder that receives the text after every pass that changed something. notes: what passes have decided.
+    observe: is told of each pass, of the module, and whether the pass is still to come.
     """
 
-    def __init__(self, verify: bool = False, dump: Path | None = None) -> None:
+    def __init__(
+        self,
+        verify: bool = False,
+        dump: Path | None = None,
+        observe: Callable[[str, ModuleOp, bool], None] = lambda name, module, is_before: None,
+    ) -> None:
         self.verify = verify
         self.dump = dump
+        self.observe = observe
         self.records: list[PassRecord] = []
         self.notes = Notes()
         self._number = 0
@@ -200,6 +210,7 @@ class PassRunner:
         for step in passes:
             if self.verify and step.needs is not given:
                 step.needs.check(module, f"before {step.name}")
+            self.observe(step.name, module, True)
             before, start = size, time.perf_counter()
             with self.noting(step.name), _named(step.name):
                 step.run(module)
@@ -208,7 +219,8 @@ class PassRunner:
             if self.verify:
                 self.check(module, step.gives, step.name)
                 given = step.gives
-            self.write(step.name, "mlir", lambda: str(module) + "\n")
+            self.observe(step.name, module, False)
+            self.write(step.name, "mlir", lambda: text_of(module))
 
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""

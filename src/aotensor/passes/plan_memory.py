@@ -116,7 +116,8 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     planned = set(buffers)
     for op in allocs:
         if op not in planned:
-            missed("{} is allocated at each call: its size depends on values", op)
+            hint = "extents that follow from those of the inputs: where(mask, x, 0) instead of x[mask]"
+            missed("{} is allocated at each call: its size depends on values", op, hint=hint)
     scopes = {slot: number for number, slot in enumerate(x for group in slots.values() for x in group)}
     starts = {loop: _start_of_lane(loop, *lanes[loop]) for loop in loops}
     for op, slot in zip(buffers, chosen, strict=True):
@@ -171,7 +172,8 @@ def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
         loop = _parallel_loop(op)
         if loop is None or follows_from_dims(op.dynamic_sizes, inputs):
             continue
-        missed("{} runs on one core: {} is allocated in it, as its size depends on values", loop, op)
+        hint = "extents that follow from those of the inputs"
+        missed("{} runs on one core: {} is allocated in it, as its size depends on values", loop, op, hint=hint)
         body = loop.detach_region(loop.body)
         last = body.block.last_op
         assert last is not None and loop.parent is not None

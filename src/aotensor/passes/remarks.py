@@ -31,9 +31,11 @@ def applied(message: str, *subjects: object, size: Iterable[SSAValue] = (), flop
     _note("applied", message, subjects, size, flops)
 
 
-def missed(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
-    """A pass has not done something that it looks for; the message says why."""
-    _note("missed", message, subjects, size, flops)
+def missed(
+    message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = (), hint: str = ""
+) -> None:
+    """A pass has not done something that it looks for; the message says why, and the hint what would allow it."""
+    _note("missed", message, subjects, size, flops, hint)
 
 
 def analysis(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
@@ -47,7 +49,12 @@ def is_heard() -> bool:
 
 
 def _note(
-    kind: Kind, message: str, subjects: Sequence[object], size: Iterable[SSAValue], flops: Sequence[object]
+    kind: Kind,
+    message: str,
+    subjects: Sequence[object],
+    size: Iterable[SSAValue],
+    flops: Sequence[object],
+    hint: str = "",
 ) -> None:
     notes = listener()
     if notes is None:
@@ -60,7 +67,7 @@ def _note(
             return
     found = tuple(map(_location, subjects))
     work = _flops(notes, function, flops) if flops else ()
-    notes.found.append(Note(notes.pass_name, kind, name, message, found, _bytes(notes, size), work))
+    notes.found.append(Note(notes.pass_name, kind, name, message, found, _bytes(notes, size), work, hint))
 
 
 def _location(x: object) -> Any:

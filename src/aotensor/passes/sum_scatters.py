@@ -10,6 +10,8 @@ adds them. A scatter that begins with another tensor, or has several arrays of i
 
 from __future__ import annotations
 
+from typing import Final
+
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
@@ -26,6 +28,12 @@ from aotensor.ir.location import LocatedBuilder, builder_before, locate
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.windows.read_windows import fill_of
 
+_ALLOWS: Final = {
+    "it begins with a tensor": "a sum that begins at zeros, and is added to the tensor behind it",
+    "its positions are not those of one vector along the first axis": "one vector of positions, along axis 0",
+}
+"""Why an update is no sum at positions → what would allow it."""
+
 
 def sum_scatters(module: ModuleOp) -> None:
     """Do so in every function."""
@@ -38,7 +46,7 @@ def sum_scatters(module: ModuleOp) -> None:
                     applied("{} is a sum at positions, in a loop that others may share", op, size=[op.source])
                     _sum(op, positions)
                 else:
-                    missed("{} has a loop of its own: {}", op, reason, size=[op.source])
+                    missed("{} has a loop of its own: {}", op, reason, size=[op.source], hint=_ALLOWS.get(reason, ""))
 
 
 def _reason_against(op: ScatterOp) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,8 +19,7 @@ from aotensor.graph.site import Site
 from aotensor.graph.variable import Variable
 from aotensor.ir.location import Locations
 
-LONGEST: Final = 40  # characters of an expression
-_NAMELESS: Final = re.compile(r"<\w+(\[[^\]]*\])?>")
+LONGEST: Final = 60  # characters of an expression
 
 
 def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]) -> list[Remark]:
@@ -51,7 +49,16 @@ class _Writer:
         message = first.message.format(*shown)
         sizes = (_total(note.bytes for note in group), _total(note.flops for note in group))
         return Remark(
-            first.pass_name, first.kind, first.function, message, value.strip("`"), file, line, *sizes, len(group)
+            first.pass_name,
+            first.kind,
+            first.function,
+            message,
+            value.strip("`"),
+            file,
+            line,
+            *sizes,
+            len(group),
+            first.hint,
         )
 
     def _text(self, x: Any, names: Mapping[Variable, str]) -> str:
@@ -65,13 +72,15 @@ class _Writer:
 
     def _expression(self, x: Any) -> str:
         if isinstance(x, Variable):
-            return _quoted(expression_of(x, LONGEST))
+            return _quoted(expression_of(_as_written(x), LONGEST, is_code=True))
         node = x if isinstance(x, Apply) else self.locations.node(x)
         if node is None:
             return "what is made"
         site = node.outputs[0].site
-        written = node if site is None or site.node is None else site.node
-        return _quoted(expression_of_node(written, LONGEST))
+        written: Apply = node if site is None or site.node is None else site.node
+        if len(written.outputs) == 1:
+            return _quoted(expression_of(written.outputs[0], LONGEST, is_code=True))
+        return _quoted(expression_of_node(written, LONGEST, is_code=True))
 
     def where(self, x: Any) -> tuple[str, int] | None:
         """The file and the line of a subject, if it has some."""
@@ -91,8 +100,16 @@ class _Writer:
 
 
 def _quoted(expression: str) -> str:
-    """An expression; what passes have made, and nobody named, is left out of it."""
-    return f"`{_NAMELESS.sub('...', expression)}`"
+    """An expression; what has neither a name nor room for its operands is no more than some value."""
+    return "a value" if expression == "..." else f"`{expression}`"
+
+
+def _as_written(x: Variable) -> Variable:
+    """What the user wrote, for what a rewrite has made of it."""
+    node = None if x.owner is None or x.site is None else x.site.node
+    if node is None or x.name or len(node.outputs) != len(x.owner.outputs):  # type: ignore[union-attr]
+        return x
+    return node.outputs[x.index]  # type: ignore[no-any-return]
 
 
 def _is_plain(x: Any) -> bool:

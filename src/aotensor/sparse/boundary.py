@@ -14,6 +14,7 @@ import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
+from aotensor.graph.site import made_at, written_as
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace, toposort
@@ -75,7 +76,8 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
             continue
         names = _leaf_names(name, taken)
         sparse_arguments.append(SparseValue(name, x.sparse_type, len(inputs)))
-        known[x] = _leaves_of(x, names)
+        with made_at(x.site):
+            known[x] = _leaves_of(x, names)
         inputs.update(zip(names, known[x], strict=True))
     outputs: dict[str, Variable] = {}
     sparse_results: list[SparseValue] = []
@@ -84,10 +86,11 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
             outputs[name] = x
             continue
         sparse_results.append(SparseValue(name, x.sparse_type, len(outputs)))
-        p = parts_of(x)
-        pattern = Pattern(p.dims)(as_tensor(p.rows), as_tensor(p.columns))
+        with made_at(x.site):
+            p = parts_of(x)
+            pattern = Pattern(p.dims)(as_tensor(p.rows), as_tensor(p.columns))
         outputs.update(zip(_leaf_names(name, taken), (pattern, p.data, p.indices, p.indptr), strict=True))
-    dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known))
+    dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known), is_rewrite=True)
     named = dict(zip(outputs, dense, strict=True))
     return Flat(inputs, named, tuple(sparse_arguments), tuple(sparse_results))
 
@@ -124,10 +127,11 @@ def _replacements(
         if not node.inputs or node.inputs[0] not in known:
             continue
         pattern, *vectors = known[node.inputs[0]]
-        if isinstance(node.op, CSMProperties):
-            extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
-            shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)
-            found.update(zip(node.outputs, [*vectors, shape], strict=True))
-        elif isinstance(node.op, MatrixExtent):
-            found[node.outputs[0]] = as_tensor(extent_of(pattern, node.op.axis))
+        with made_at(written_as(node)):
+            if isinstance(node.op, CSMProperties):
+                extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
+                shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)
+                found.update(zip(node.outputs, [*vectors, shape], strict=True))
+            elif isinstance(node.op, MatrixExtent):
+                found[node.outputs[0]] = as_tensor(extent_of(pattern, node.op.axis))
     return found

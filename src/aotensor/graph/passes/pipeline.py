@@ -52,6 +52,7 @@ STEPS: Final = (
     Step("inline-reads", "tensor", is_free=True),
     Step("sum-scatters", "tensor", is_free=True),
     Step("lower-to-nest", "nest", needed="loops are made of nests"),
+    Step("eliminate-copies", "nest"),
     Step("rematerialize", "nest"),
     Step("divide-slices", "nest"),
     Step("interchange", "nest"),

@@ -8,6 +8,7 @@ without a listener notes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,7 +30,7 @@ class Remark:
     function: that it is about. message: what was decided, and why. value: what it is about, as the user wrote it.
     file, line: where that is written, without a folder; "" and 0 where no line is known. bytes, flops: what it is about
     per call, as formulas of dims, "" where that is not known. count: decisions of the kind about this line, which this
-    one stands for.
+    one stands for. hint: what would allow what was not done, "" where nothing is known that does.
     """
 
     pass_name: str
@@ -42,10 +43,12 @@ class Remark:
     bytes: str = ""
     flops: str = ""
     count: int = 1
+    hint: str = ""
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: " if self.line else ""
-        return f"{where}{self.kind} by {self.pass_name}: {self.text}"
+        hint = f"; to allow it: {self.hint}" if self.hint else ""
+        return f"{where}{self.kind} by {self.pass_name}: {self.text}{hint}"
 
     @property
     def text(self) -> str:
@@ -53,6 +56,12 @@ class Remark:
         sizes = [f"{n} {unit}" for n, unit in ((self.bytes, "bytes"), (self.flops, "flops")) if n]
         more = [f"{self.count} alike at this line"] if self.count > 1 else []
         return "; ".join([self.message, *sizes, *more])
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What its expressions name and call, and their operators: `X`, `exp`, `@`."""
+        quoted = " ".join((*re.findall(r"`([^`]*)`", self.message), self.value))
+        return frozenset(re.findall(r"[^\W\d]\w*|\*\*|//|<=|>=|[-+*/@%&|^<>~]", quoted))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; the pass under the name `pass`."""
@@ -66,14 +75,16 @@ class Remark:
     @staticmethod
     def of_row(row: object) -> Remark:
         """The remark of a row that may come from anywhere.   Raises: ValueError for one that is none"""
-        if not isinstance(row, list) or [type(x) for x in row] != [type(x) for x in _EXAMPLE.to_row()]:
-            raise ValueError("a remark has ten fields")
+        kinds = [type(x) for x in row] if isinstance(row, list) else []
+        if kinds not in (_KINDS_OF_FIELDS, _KINDS_OF_FIELDS[:-1]):  # older libraries have no hints
+            raise ValueError("a remark has ten or eleven fields")
+        assert isinstance(row, list)
         if row[1] not in KINDS:
             raise ValueError(f"a remark is one of {', '.join(KINDS)}")
         return Remark(*row)
 
 
-_EXAMPLE: Final = Remark("", "applied", "", "")
+_KINDS_OF_FIELDS: Final = [type(x) for x in Remark("", "applied", "", "").to_row()]
 
 
 def by_line(remarks: Iterable[Remark]) -> list[Remark]:
@@ -91,6 +102,7 @@ class Note(NamedTuple):
     subjects: tuple[Any, ...]
     bytes: Size = ()
     flops: Size = ()
+    hint: str = ""
 
 
 @dataclass
@@ -134,13 +146,13 @@ def applied(message: str, *subjects: Any, size: Size = ()) -> None:
     note("applied", message, subjects, size)
 
 
-def missed(message: str, *subjects: Any) -> None:
-    """A pass over graphs has not done something that it looks for."""
-    note("missed", message, subjects)
+def missed(message: str, *subjects: Any, hint: str = "") -> None:
+    """A pass over graphs has not done something that it looks for.   hint: what would allow it"""
+    note("missed", message, subjects, hint=hint)
 
 
-def note(kind: Kind, message: str, subjects: Sequence[Any], size: Size = ()) -> None:
+def note(kind: Kind, message: str, subjects: Sequence[Any], size: Size = (), hint: str = "") -> None:
     """Keep what was said, if anybody listens."""
     notes = _LISTENER.get()
     if notes is not None:
-        notes.found.append(Note(notes.pass_name, kind, notes.function, message, tuple(subjects), size))
+        notes.found.append(Note(notes.pass_name, kind, notes.function, message, tuple(subjects), size, hint=hint))

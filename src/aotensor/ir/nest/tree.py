@@ -151,6 +151,18 @@ def writers(x: SSAValue) -> list[DoOp]:
     return [op for use in x.uses if isinstance(op := use.operation, DoOp) and x in op.outputs]
 
 
+def sole_writer(x: SSAValue) -> DoOp | None:
+    """The statement that writes a value, if it is the only one and writes it at one place; others write parts of it."""
+    found: DoOp | None = None
+    for use in x.uses:
+        op = use.operation
+        if isinstance(op, DoOp) and use.index >= len(op.inputs):
+            if found is not None:
+                return None
+            found = op
+    return found
+
+
 def is_written(x: SSAValue) -> bool:
     """Does anything give a value elements? Not so for one that is declared and that no statement writes."""
     value = declared(x)
@@ -184,3 +196,35 @@ def known_extent(loop: LoopOp) -> int | None:
     if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
         return source.value.value.data
     return None
+
+
+def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
+    """Take one loop out of a perfect nest.   Returns: what is left, apart from it"""
+    rest = [other for other in loops if other is not loop]
+    ops = [loops[-1].body.block.detach_op(op) for op in list(loops[-1].body.block.ops)]
+    for outer in loops[:-1]:
+        for op in list(outer.body.block.ops):
+            outer.body.block.detach_op(op)
+    for outer in reversed(rest):
+        outer.body.block.add_ops(ops)
+        ops = [outer]
+    return ops
+
+
+def merged_loops(nests: Sequence[Sequence[LoopOp]], shared: Sequence[LoopOp]) -> LoopOp:
+    """One loop around what is in one loop each of several perfect nests."""
+    first = shared[0]
+    for loops, loop in zip(nests, shared, strict=True):
+        first.body.block.add_ops(without_loop(loops, loop))
+        if loop is not first:
+            loop.counter.replace_all_uses_with(first.counter)
+            loop.erase()
+    return first
+
+
+def range_of(loop: LoopOp) -> object:
+    """What loops of equal extent have in common: the value that is their extent, or the pointers of their entries."""
+    if isinstance(loop, EntriesOp):
+        return "entries", loop.indptr
+    assert isinstance(loop, ForOp)
+    return loop.upper if loop.is_whole else loop

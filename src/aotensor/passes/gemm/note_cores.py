@@ -20,6 +20,10 @@ def note_cores(op: Operation, target: Target) -> None:
     depth = op.a.type.get_shape()[1 if op.transpose_a is None else 0]
     extents = [depth, *op.result.type.get_shape()]
     if DYNAMIC_INDEX not in extents and math.prod(extents) <= target.direct_work:
-        missed("{} runs on one core: {} multiply-adds are little work", op, math.prod(extents))
-    else:
-        applied("several cores compute the tiles of {} from about {} multiply-adds on", op, target.direct_work)
+        hint = f"more than {target.direct_work} multiply-adds"
+        missed("{} runs on one core: {} multiply-adds are little work", op, math.prod(extents), hint=hint)
+        return
+    applied("several cores compute the tiles of {} from about {} multiply-adds on", op, target.direct_work)
+    if DYNAMIC_INDEX in extents or math.prod(extents) >= target.blas_work:
+        side = round(target.blas_work ** (1 / 3))
+        applied("{} goes to the BLAS of the caller, if it has one, from {}**3 multiply-adds on", op, side)

@@ -34,8 +34,10 @@ def _mark(op: LapackOp, target: Target) -> None:
     batch = _shape(op.arguments[0])[:rank]
     extents = [n for x in (*op.arguments, *op.tensors) for n in _shape(x)[rank:]]
     if DYNAMIC_INDEX in extents or not all(0 < n <= target.largest_generated for n in extents):
-        what = "extents are not known" if DYNAMIC_INDEX in extents else "they are not small"
-        missed("the matrices of {} are worked on by LAPACK: " + what, op)
+        what, hint = "they are not small", f"at most {target.largest_generated} rows and columns"
+        if DYNAMIC_INDEX in extents:
+            what, hint = "extents are not known", "numbers in the type: shape=(..., 3, 3)"
+        missed("the matrices of {} are worked on by LAPACK: " + what, op, hint=hint)
         return
     lanes = 1 if all(n == 1 for n in batch) else target.lanes(_bits(op))
     op.attributes[MATRICES] = IntegerAttr(lanes, i64)

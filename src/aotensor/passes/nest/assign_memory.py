@@ -17,14 +17,14 @@ from collections.abc import Iterable
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
-from aotensor.ir.nest.tree import copied_register, gathers, writers
+from aotensor.ir.nest.tree import copied_register, gathers, sole_writer, writers
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
@@ -66,7 +66,7 @@ class _Assignment:
     def _statement(self, op: DoOp, returned: Iterable[SSAValue]) -> None:
         """Let an output of a statement take the place of an input that is read there for the last time."""
         for y, written in op.writes:
-            if not isinstance(y.owner, ValueOp) or not written or y in self.over or writers(y) != [op]:
+            if not isinstance(y.owner, ValueOp) or not written or y in self.over or sole_writer(y) is not op:
                 continue
             computed = _computed(op)
             for x, read in computed.reads:
@@ -75,7 +75,13 @@ class _Assignment:
                     self._take(y, x)
                     break
                 if fits:
-                    missed("{} does not take the place of {}: that is needed later, or taken already", y, x, size=[y])
+                    missed(
+                        "{} does not take the place of {}: that is needed later, or taken already",
+                        y,
+                        x,
+                        size=[y],
+                        hint="no later reader of that, and no other value in its place",
+                    )
 
     def _operation(self, op: Operation, returned: dict[SSAValue, int]) -> None:
         match op:
@@ -95,7 +101,8 @@ class _Assignment:
         return len(readers) == 1 and isinstance(x.owner, _MAKERS) and x not in self.taken
 
     def _take(self, y: SSAValue, x: SSAValue) -> None:
-        applied("{} takes the place of {}, which is read for the last time", y, x, size=[y])
+        if _location(y) is not _location(x):  # else they are parts of what the user wrote as one value
+            applied("{} takes the place of {}, which is read for the last time", y, x, size=[y])
         self.over[y] = x
         self.taken.add(x)
 
@@ -155,3 +162,7 @@ def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
 
 def _is_before(one: Operation, other: Operation) -> bool:
     return one.is_before_in_block(other)
+
+
+def _location(x: SSAValue) -> Attribute | None:
+    return x.owner.location if isinstance(x.owner, Operation) else None

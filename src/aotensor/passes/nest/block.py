@@ -41,7 +41,11 @@ def block_rows(module: ModuleOp, target: Target) -> None:
                     applied("the loop of {} runs over blocks of rows: elementary functions get whole vectors", op)
                     _Blocking(op, target).run()
                 else:
-                    missed("the loop of {} has no blocks: more than a number per row goes on to what follows", op)
+                    missed(
+                        "the loop of {} has no blocks: more than a number per row goes on to what follows",
+                        op,
+                        hint="a sum over each row before the elementary functions",
+                    )
 
 
 def _is_mixed(loop: ForOp) -> bool:

@@ -63,7 +63,8 @@ def _chain(root: LoopOp) -> list[ForOp]:
     are_subscripts = all(isinstance(use.operation, DoOp) for counter in counters for use in counter.uses)
     fits = are_subscripts and all(_runs_along_memory(x, counters) for x in statements)
     if not fits:
-        missed("the loops of {} stay: an operand is not walked in the order of memory", root)
+        hint = "operands whose axes are in the order of the result's, without a transpose between"
+        missed("the loops of {} stay: an operand is not walked in the order of memory", root, hint=hint)
     return chain if fits else []
 
 

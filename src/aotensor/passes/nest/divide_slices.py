@@ -55,7 +55,12 @@ def _divide(block: Block) -> None:
         for other in neighbours[one]:
             known = all(_position(x, positions) < other.position for x in (indptr, rows))
             if isinstance(other.entries, ForOp) and not known:
-                missed("{} runs over all entries: the slices of {} are not known yet", other.statement, one.statement)
+                missed(
+                    "{} runs over all entries: the slices of {} are not known yet",
+                    other.statement,
+                    one.statement,
+                    hint="a pattern that is an input, or made before it",
+                )
             if isinstance(other.entries, ForOp) and known:  # else they may be made of what the statement gives
                 applied("{} runs slice by slice, as {} does", other.statement, one.statement)
                 _divide_one(other, rows, indptr)

@@ -28,6 +28,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
     Way,
     axis_of,
@@ -35,8 +36,11 @@ from aotensor.ir.nest.tree import (
     gives_positions,
     is_tensor,
     is_updated,
+    merged_loops,
     perfect_nest,
+    range_of,
     scatters_along,
+    sole_writer,
     used_values,
 )
 from aotensor.passes.nest.work import arithmetic_along
@@ -49,6 +53,12 @@ _GATHERING: Final = 8
 that is read, and one at an index that is computed, which vectors do not make faster."""
 
 Axis: TypeAlias = "tuple[int, Way]"
+_ALLOWS: Final = {
+    "that loop has as many statements as it may": "a larger number, as in --passes ...,fuse{max-statements=64},...",
+    "no loop of equal extent may stand outside": "axes of one length outside of both, under one name of a dim",
+    "it reads at indices that are computed": "slices instead of indices",
+}
+"""Why a statement is not fused → what would allow it; what needs a complete value waits for it in any program."""
 
 
 def fuse(module: ModuleOp, most: int | None = None) -> None:
@@ -70,6 +80,8 @@ class _Item:
     loops: list[LoopOp] = field(default_factory=list)
     declarations: list[ValueOp] = field(default_factory=list)
     needs: dict[SSAValue, None] = field(default_factory=dict)
+    is_part: bool = False
+    """Others write to the same value."""
     is_deferred: bool = False
     """Put where it is needed first: it may join a loop that it shares nothing with."""
 
@@ -89,7 +101,7 @@ class _Slot:
 
     members: list[_Item]
     shared: list[LoopOp] = field(default_factory=list)
-    made: dict[SSAValue, int] = field(default_factory=dict)
+    made: dict[SSAValue, set[Axis | None]] = field(default_factory=lambda: defaultdict(set))
     along: dict[SSAValue, set[Axis]] = field(default_factory=lambda: defaultdict(set))
     arithmetic: int = 0
     jumps: bool = False
@@ -98,7 +110,8 @@ class _Slot:
 
     def add(self, item: _Item, loop: LoopOp) -> None:
         assert item.statement is not None
-        self.made.update(dict.fromkeys(item.makes, len(self.shared)))
+        for x, subscripts in item.statement.writes:
+            self.made[x].add(axis_of(subscripts, loop))
         self.members.append(item)
         self.shared.append(loop)
         self.arithmetic += arithmetic_along(item.statement, loop)
@@ -119,7 +132,10 @@ def _fuse_block(block: Block, most: int | None) -> None:
     ordered: list[Operation] = list(prologue)
     for slot in slots:
         ordered += [declaration for item in slot.members for declaration in item.declarations]
-        ordered += [_merged(slot) if slot.shared else slot.members[0].root, *slot.tail]
+        ordered += [
+            merged_loops([item.loops for item in slot.members], slot.shared) if slot.shared else slot.members[0].root,
+            *slot.tail,
+        ]
     if terminator is None:
         block.add_ops(ordered)
     else:
@@ -132,18 +148,21 @@ def _fuse_block(block: Block, most: int | None) -> None:
 def _items(block: Block) -> list[_Item]:
     """The operations of a block, each with the declarations of what it writes."""
     items: list[_Item] = []
-    writers: dict[SSAValue, _Item] = {}
+    first: dict[SSAValue, _Item] = {}
+    """Who writes a value, or its first part."""
     for position, op in enumerate(block.ops):
         if not isinstance(op, func.ReturnOp):
             loops, inner = perfect_nest(op)
             item = _Item(op, position, inner if isinstance(inner, DoOp) else None, loops, needs=used_values(op))
             items.append(item)
-            writers.update(dict.fromkeys(item.makes, item) if item.statement is not None else {})
+            for x in item.makes if item.statement is not None else ():
+                first.setdefault(x, item)
+                item.is_part = item.is_part or sole_writer(x) is None
     for item in items:
-        if isinstance(item.root, ValueOp) and (writer := writers.get(item.root.result)) is not None:
+        if isinstance(item.root, ValueOp) and (writer := first.get(item.root.result)) is not None:
             writer.declarations.append(item.root)
             writer.needs.update(dict.fromkeys(item.root.operands))
-    return [item for item in items if not (isinstance(item.root, ValueOp) and item.root.result in writers)]
+    return [item for item in items if not (isinstance(item.root, ValueOp) and item.root.result in first)]
 
 
 def _deferred(items: Sequence[_Item]) -> list[_Item]:
@@ -169,7 +188,8 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
 
     for item in items:
         sources = [maker[x] for x in item.needs if x in maker]
-        if item.statement is not None and not any(map(is_updated, item.makes)) and ordered.isdisjoint(sources):
+        is_elementwise = item.statement is not None and not item.is_part and not any(map(is_updated, item.makes))
+        if is_elementwise and ordered.isdisjoint(sources):
             item.is_deferred = True
             waiting.add(item)
             continue
@@ -188,9 +208,9 @@ def _joined_last(items: Sequence[_Item], reader: _Item | None, maker: Mapping[SS
     """
     if reader is None or not reader.loops:
         return list(items)
-    outermost, joined = _extent(reader.loops[0]), set[_Item]()
+    outermost, joined = range_of(reader.loops[0]), set[_Item]()
     for item in items:
-        if any(_extent(loop) == outermost for loop in item.loops) or any(maker.get(x) in joined for x in item.needs):
+        if any(range_of(loop) == outermost for loop in item.loops) or any(maker.get(x) in joined for x in item.needs):
             joined.add(item)
     return sorted(items, key=lambda item: item in joined)
 
@@ -232,8 +252,10 @@ class _Arrangement:
         assert item.statement is not None
         candidates = {self.slot_of[x] for x in item.statement.inputs if x in self.inside}
         candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
+        if item.is_part:
+            candidates.update(self.slot_of[x] for x in item.makes if x in self.inside)
         if item.is_deferred:
-            candidates.update(slot for loop in item.loops for slot in self.by_extent[_extent(loop)])
+            candidates.update(slot for loop in item.loops for slot in self.by_extent[range_of(loop)])
         for where in sorted((slot for slot in candidates if slot >= earliest), reverse=True):
             if self.most is not None and len(self.slots[where].members) >= self.most:
                 continue
@@ -268,13 +290,14 @@ class _Arrangement:
             reason = "it reads at indices that are computed"
         elif any(_needs_vectors(statement, loop, slot) for loop in _candidates(item.loops, slot.shared[0])):
             reason = "one of them adds at positions that are read, element by element, and the other computes much"
-        missed("not fused: {} has loops of its own beside {}; {}", statement, slot.members[0].root, reason)
+        what, hint = "not fused: {} has loops of its own beside {}; {}", _ALLOWS.get(reason, "")
+        missed(what, statement, slot.members[0].root, reason, hint=hint)
 
     def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
         assert item.statement is not None
         slot = self.slots[where]
         if not slot.members:
-            self.by_extent[_extent(loop)].append(where)
+            self.by_extent[range_of(loop)].append(where)
         slot.add(item, loop)
         for x in item.statement.inputs:
             if not self.readers[x] or self.readers[x][-1] != where:
@@ -290,16 +313,18 @@ class _Arrangement:
             if _needs_vectors(statement, loop, slot):
                 continue
             if flows:
-                if all(_flows_within(x, slot, statement, loop) for x in flows):
+                if all(_meet_within(x, slot, statement.reads, loop) for x in flows):
                     return loop
-            elif item.is_deferred or _shares_operand(statement, loop, slot):
+            elif (
+                item.is_deferred or _shares_operand(statement, loop, slot) or _goes_beside(item, statement, loop, slot)
+            ):
                 return loop
         return None
 
 
 def _candidates(loops: Sequence[LoopOp], shared: LoopOp) -> list[LoopOp]:
     """Loops of a nest that could become the shared one and outermost."""
-    found = [loop for loop in loops if _extent(loop) == _extent(shared)]
+    found = [loop for loop in loops if range_of(loop) == range_of(shared)]
     slices = [loop for loop in loops if any(isinstance(e, EntriesOp) and e.slice is loop.counter for e in loops)]
     if slices:  # a slice stands around its entries
         return [loop for loop in found if loop in slices]
@@ -320,22 +345,17 @@ def _is_known(loop: LoopOp) -> bool:
     return isinstance(loop, ForOp) and isinstance(loop.upper.owner, arith.ConstantOp)
 
 
-def _extent(loop: LoopOp) -> object:
-    """What loops of equal extent have in common: the value that is their extent, or the pointers of their entries."""
-    if isinstance(loop, EntriesOp):
-        return "entries", loop.indptr
-    assert isinstance(loop, ForOp)
-    return loop.upper if loop.is_whole else loop
+def _meet_within(
+    x: SSAValue, slot: _Slot, accesses: Iterable[tuple[SSAValue, Sequence[Subscript]]], loop: LoopOp
+) -> bool:
+    """True if iteration t of the loop accesses of `x` just what iteration t of the slot's loop has completed."""
+    axes = slot.made[x] | {axis_of(at, loop) for y, at in accesses if y is x}
+    return len(axes) == 1 and None not in axes
 
 
-def _flows_within(x: SSAValue, slot: _Slot, consumer: DoOp, loop: LoopOp) -> bool:
-    """True if iteration t of the loop reads of `x` just what iteration t has completed."""
-    number = slot.made[x]
-    producer = slot.members[number].statement
-    assert producer is not None
-    written = next(subscripts for y, subscripts in producer.writes if y is x)
-    axis = axis_of(written, slot.shared[number])
-    return axis is not None and all(axis_of(read, loop) == axis for y, read in consumer.reads if y is x)
+def _goes_beside(item: _Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
+    """True if some member of the slot writes other parts of the same rows."""
+    return item.is_part and all(_meet_within(x, slot, statement.writes, loop) for x in item.makes)
 
 
 def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
@@ -366,28 +386,3 @@ def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
 def _is_scalar(op: Operation) -> bool:
     """Scalar arithmetic, whose position is right behind what it depends on. Checks stay in program order."""
     return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
-
-
-def _merged(slot: _Slot) -> LoopOp:
-    """One loop around what is in the shared loops of all members."""
-    first = slot.shared[0]
-    bodies = [_without(item.loops, loop) for item, loop in zip(slot.members, slot.shared, strict=True)]
-    for loop, ops in zip(slot.shared, bodies, strict=True):
-        first.body.block.add_ops(ops)
-        if loop is not first:
-            loop.counter.replace_all_uses_with(first.counter)
-            loop.erase()
-    return first
-
-
-def _without(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
-    """Take one loop out of a nest; what is left, apart from it."""
-    rest = [other for other in loops if other is not loop]
-    ops = [loops[-1].body.block.detach_op(op) for op in list(loops[-1].body.block.ops)]
-    for outer in loops[:-1]:
-        for op in list(outer.body.block.ops):
-            outer.body.block.detach_op(op)
-    for outer in reversed(rest):
-        outer.body.block.add_ops(ops)
-        ops = [outer]
-    return ops

@@ -25,6 +25,12 @@ from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_BODY: Final = 40  # operations of the loops inside
+_ALLOWS: Final = {
+    "there are too few": "a longer axis outside, or jam{by=2}",
+    "the loops inside are large": "less work in one iteration",
+    "the loops inside read nothing that several of them could share": "an operand that is the same in all iterations",
+}
+"""Why iterations go one by one → what would allow them to go together."""
 
 
 def jam(module: ModuleOp, target: Target) -> None:
@@ -36,7 +42,7 @@ def jam(module: ModuleOp, target: Target) -> None:
                 applied("{} iterations of the loop of {} advance together and share what they read", target.jam, loop)
                 loop.schedule(jam=target.jam)
             else:
-                missed("the iterations of the loop of {} go one by one: {}", loop, reason)
+                missed("the iterations of the loop of {} go one by one: {}", loop, reason, hint=_ALLOWS.get(reason, ""))
 
 
 def _reason_against(loop: LoopOp, count: int) -> str | None:

@@ -31,6 +31,7 @@ from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.contraction import is_library_product, matrix_product
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.remarks import applied, is_heard, missed
+from aotensor.passes.windows.assemblies import assemblies, position_of
 
 LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
 """(counters of the loops around, body) → a loop"""
@@ -52,8 +53,11 @@ class _Lowering:
         self.index = ExtentValues(function, self.extents).of
 
     def run(self) -> None:
+        parts = assemblies(self.block.ops, self.extents)
         for op in list(self.block.ops):
             match op:
+                case tensor.InsertSliceOp() if op in parts:
+                    self._part(op, parts[op])
                 case linalg.GenericOp() if is_library_product(op):
                     self._product(op)
                 case linalg.GenericOp():
@@ -92,7 +96,8 @@ class _Lowering:
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
             return [[_subscript(e, counters) for e in m.results] for m in maps]
 
-        self._nest(op, op.inputs, [_start(x) for x in op.outputs], loops, accesses, op.body.detach_block(0))
+        results = [self.value(x, _start(y), op) for x, y in zip(op.results, op.outputs, strict=True)]
+        self._nest(op, op.inputs, results, loops, accesses, op.body.detach_block(0))
 
     def _on_slices(self, op: SegmentSumOp | ExpandSlicesOp) -> None:
         """(slice, entry, the axes behind): one of the two operands goes by slices, the other one by entries."""
@@ -108,7 +113,7 @@ class _Lowering:
             return [by_entry, by_slice] if is_sum else [by_slice, by_entry]
 
         body = _adding(op, 1) if isinstance(op, SegmentSumOp) else _passing(op)
-        self._nest(op, [op.source], [_start(start)], loops, accesses, body)
+        self._nest(op, [op.source], [self.value(op.result, _start(start), op)], loops, accesses, body)
 
     def _scattered(self, op: SumAtOp) -> None:
         loops: list[LoopMaker] = [self._over(n) for n in self.extents.shape(op.source)]
@@ -116,20 +121,31 @@ class _Lowering:
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
             return [counters, counters[:1], [0, *counters[1:]]]
 
-        self._nest(op, [op.source, op.indices], [_start(op.init)], loops, accesses, _adding(op, 2), scatter=1)
+        results = [self.value(op.result, _start(op.init), op)]
+        self._nest(op, [op.source, op.indices], results, loops, accesses, _adding(op, 2), scatter=1)
+
+    def _part(self, op: tensor.InsertSliceOp, axis: int) -> None:
+        """A part of a tensor is copied to its place; all parts are written to one value."""
+        is_first = isinstance(op.dest.owner, tensor.EmptyOp)
+        whole = self.value(op.result, None, op) if is_first else op.dest
+        loops = [self._over(n) for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
+
+        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+            return [[*counters[:axis], n, *counters[axis:]] for n in (0, position_of(op, axis))]
+
+        self._nest(op, [op.source], [whole], loops, accesses, _passing(op))
 
     def _nest(
         self,
         op: Operation,
         inputs: Sequence[SSAValue],
-        starts: Sequence[SSAValue | None],
+        results: Sequence[SSAValue],
         loops: Sequence[LoopMaker],
         accesses: Callable[[Sequence[SSAValue]], list[Sequence[Subscript]]],
         body: Block,
         scatter: int | None = None,
     ) -> None:
-        """Put loops around a statement in place of an operation; `starts` are what its results begin with."""
-        results = [self.value(x, start, op) for x, start in zip(op.results, starts, strict=True)]
+        """Put loops around a statement that writes to `results`, in place of an operation."""
         blocks = [Block(arg_types=[IndexType()]) for _ in loops]
         counters = [block.args[0] for block in blocks]
         _use_counters(body, counters)
@@ -175,14 +191,19 @@ class _Lowering:
             },
         )
         made.location = op.location
-        applied("{} goes to BLAS, or to a tiled kernel where there is none", op, flops=self._work(op))
+        applied("{} goes to the kernel of matrix products, or to BLAS", op, flops=self._work(op))
         self.extents.replace(result, made.result)
         Rewriter.replace_op(op, made)
 
     def _report_small(self, op: linalg.GenericOp) -> None:
         is_update = len(op.body.block.args) == 3 and bool(op.body.block.args[2].uses)
         if is_update and is_heard() and matrix_product(op) is not None:
-            missed("{} does not go to BLAS: it is known to be small, and loops are faster", op, flops=self._work(op))
+            missed(
+                "{} does not go to BLAS: it is known to be small, and loops are faster",
+                op,
+                flops=self._work(op),
+                hint="larger extents, or such that only a call knows",
+            )
 
     def _work(self, op: linalg.GenericOp) -> list[object]:
         """Factors of the operations of a product."""
@@ -263,7 +284,7 @@ def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
     return block
 
 
-def _passing(op: ExpandSlicesOp) -> Block:
+def _passing(op: ExpandSlicesOp | tensor.InsertSliceOp) -> Block:
     """the input"""
     assert isinstance(op.source.type, TensorType)
     block = Block(arg_types=[op.source.type.element_type] * 2)

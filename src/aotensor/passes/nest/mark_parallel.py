@@ -31,7 +31,10 @@ def mark_parallel(module: ModuleOp) -> None:
             if is_apart:
                 applied("the iterations of the loop of {} are independent, and may run in any order", loop)
             elif (writer := _innermost_writer(loop)) is not None:
-                missed("the iterations of the loop of {} run in order: what {} writes may meet", loop, writer)
+                hint = "positions that cannot be equal: a slice instead of indices"
+                missed(
+                    "the iterations of the loop of {} run in order: what {} writes may meet", loop, writer, hint=hint
+                )
 
 
 def is_parallel(loop: LoopOp) -> bool:

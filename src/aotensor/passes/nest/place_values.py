@@ -13,7 +13,7 @@ and loses the axes that they go along. A sum in memory begins with a loop of its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, tensor
@@ -25,7 +25,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, loops_around
+from aotensor.ir.nest.tree import axis_of, gathers, loops_around, sole_writer, statements, writers
 from aotensor.passes.remarks import applied, missed
 
 
@@ -33,19 +33,17 @@ def place_values(module: ModuleOp) -> None:
     """Decide where the values of every function that statements write live."""
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
-            if (writer := _writer(value)) is not None:
-                _Placement(value, writer).run()
+            if found := writers(value.result):  # none of an empty or filled tensor
+                _Placement(value, found[0] if len(found) == 1 else _first(function, set(found))).run()
 
 
-def _writer(value: ValueOp) -> DoOp | None:
-    """The statement that writes a value; an empty or filled tensor has none."""
-    users = [use.operation for use in value.result.uses]
-    return next((op for op in users if isinstance(op, DoOp) and value.result in op.outputs), None)
+def _first(function: func.FuncOp, ops: Container[DoOp]) -> DoOp:
+    return next(op for op in statements(function) if op in ops)
 
 
 @dataclass(eq=False)
 class _Placement:
-    """One value, the statement that writes it, and those that read it.
+    """One value, the statement that writes it, or writes its first part, and those that read it.
 
     complete: the number of loops around the point where it is complete. bound: for each axis, the number of the loop
     that goes along it, counted from outside.
@@ -63,7 +61,8 @@ class _Placement:
         self.complete = is_index.index(False) if self.is_sum else len(self.path)
         counters = {loop.counter: number for number, loop in enumerate(self.path)}
         self.bound = [counters.get(i) if isinstance(i, SSAValue) else None for i in self.written]
-        self.is_register = self.writer.scatter is None and all(n is not None and n < self.complete for n in self.bound)
+        is_whole = self.writer.scatter is None and sole_writer(self.value.result) is not None
+        self.is_register = is_whole and all(n is not None and n < self.complete for n in self.bound)
 
     def run(self) -> None:
         if not self.is_sum:
@@ -94,8 +93,11 @@ class _Placement:
         elif (
             is_memory and (reader := next((op for op in others if not isinstance(op, func.ReturnOp)), None)) is not None
         ):
-            reason = "it is written in parts" if not self.is_register else "{} reads it elsewhere"
-            missed("{} is kept in memory: " + reason, self.value, reader, size=[x])
+            reason, hint = "it is written in parts", "an order of axes in which its sum is the innermost loop"
+            if self.is_register:
+                reason = "{} reads it elsewhere" if isinstance(reader, DoOp) else "{} reads all of it at once"
+                hint = "that reader in the same loop; `fuse` says why it is not" if isinstance(reader, DoOp) else ""
+            missed("{} is kept in memory: " + reason, self.value, reader, size=[x], hint=hint)
 
     @property
     def _home(self) -> Block:

@@ -53,7 +53,13 @@ def _copy_for_each(statement: DoOp, root: Operation, nests: dict[DoOp, Operation
     assert isinstance(value.owner, ValueOp)
     users = [op for op in dict.fromkeys(use.operation for use in value.uses) if op is not statement]
     if not all(isinstance(op, DoOp) and value not in gathers(op) for op in users):
-        missed("{} is copied to memory: something reads more of it than an entry at a time", statement, size=[value])
+        hint = "readers of its elements only: no sort, no factorisation, no indices that are computed"
+        missed(
+            "{} is copied to memory: something reads more of it than an entry at a time",
+            statement,
+            size=[value],
+            hint=hint,
+        )
         return
     if len(users) > 1:
         applied("{} is read again by each of {} readers, not kept", statement, len(users), size=[value])

@@ -51,7 +51,8 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
                 loop.schedule(rows=rows)
                 entries.schedule(terms=_most_terms(target))
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
-                missed("{} goes row by row: it is more than sums of products in float64", loop)
+                hint = "operands in float64, and nothing but the product in the expression"
+                missed("{} goes row by row: it is more than sums of products in float64", loop, hint=hint)
 
 
 def _how(target: Target) -> str:

@@ -41,6 +41,7 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
                 missed(
                     "{} has no tiles of columns: dtypes are mixed, columns are far apart, or a sum stands beside",
                     loop,
+                    hint="operands of one dtype in C order, and the sum in a statement of its own",
                 )
             if columns is not None:
                 applied("{} keeps a block of columns in vector registers for all entries of a row", loop)

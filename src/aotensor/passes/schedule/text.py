@@ -85,7 +85,7 @@ class Schedule:
         return self._source[self.line(op) - 1].strip()
 
 
-_HINT = "a schedule is what `aotensor compile --emit nest` prints, edited"
+_HINT = "a schedule is what `aotensor compile --emit nest --short` prints, edited"
 
 
 class _Parser(Parser):

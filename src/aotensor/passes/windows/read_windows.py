@@ -29,6 +29,7 @@ from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import builder_before
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.remarks import applied, missed
+from aotensor.passes.windows.assemblies import assemblies
 from aotensor.passes.windows.inline_reads import can_be_inlined
 
 _TYPICAL: Final = 1 << 12
@@ -46,8 +47,10 @@ def read_windows(module: ModuleOp) -> None:
         inserts = [op for op in function.body.block.ops if isinstance(op, tensor.InsertSliceOp)]
         if inserts:
             windows = _Windows(function)
+            parts = assemblies(inserts, windows.extents)
             for op in inserts:
-                windows.visit(op)
+                if op not in parts:  # loops that compute them will put them there
+                    windows.visit(op)
 
 
 class _Axis(NamedTuple):
@@ -78,7 +81,12 @@ class _Windows:
             applied("{} is computed element by element, in the window and outside of it", op, size=[op.result])
             self._replace(op, fill)
         else:
-            missed("{} stays a copy into a window: what it replaces is not needed otherwise", op, size=[op.source])
+            missed(
+                "{} stays a copy into a window: what it replaces is not needed otherwise",
+                op,
+                size=[op.source],
+                hint="none is needed: one copy costs less than to ask for each element where it lies",
+            )
 
     # --- sizes ---------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,12 @@ FEWEST: Final = 16
 """Iterations of a loop that is worth splitting."""
 LARGEST: Final = 400
 """Operations of a loop of which there may be three."""
+_ALLOWS: Final = {
+    "it is short": f"at least {FEWEST} iterations",
+    "it is large": f"at most {LARGEST} operations in an iteration",
+    "a part would read what another one writes": "a result that is not read in the same loop",
+}
+"""Why a loop stays whole → what would allow to split it."""
 
 
 def split_loops(module: ModuleOp) -> None:
@@ -80,7 +86,12 @@ def _split(loop: ForOp) -> None:
             _hold(condition.op)
         applied("the loop of {} is split: {} conditions hold in most iterations", loop, len(found))
     elif found:
-        missed("the loop of {} keeps its conditions in all iterations: {}", loop, reason)
+        missed(
+            "the loop of {} keeps its conditions in all iterations: {}",
+            loop,
+            reason,
+            hint=_ALLOWS.get(reason or "", ""),
+        )
     for op in list(loop.body.block.ops):
         if isinstance(op, ForOp):
             _split(op)

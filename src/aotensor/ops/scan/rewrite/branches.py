@@ -54,7 +54,12 @@ def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
     if moved:
         applied("{} is computed in one branch of {} only, with {} more operations", moved[-1], choice, len(moved) - 1)
     else:
-        missed("nothing goes into the branches of {}: both sides are needed elsewhere, or are there already", choice)
+        hint = "work that only one side of it reads"
+        missed(
+            "nothing goes into the branches of {}: both sides are needed elsewhere, or are there already",
+            choice,
+            hint=hint,
+        )
 
 
 def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

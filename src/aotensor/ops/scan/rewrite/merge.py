@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from itertools import combinations, pairwise
+from typing import Final
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
@@ -24,6 +25,12 @@ from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Operands, Results, Slots
 from aotensor.ops.scan.rewrite.draft import Draft, is_loop
 
+_ALLOWS: Final = {
+    "they do not have the same number of steps": "sequences under one name of a dim, or one n_steps",
+    "they do not run in the same way": "the same direction and the same kind of condition",
+}
+"""Why two loops are not one → what would allow it."""
+
 
 def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The graph with all loops merged that share work."""
@@ -33,7 +40,8 @@ def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
         mapping = _first_merger(loops, stop)
         if not mapping:
             for first, second in pairwise(loops):
-                missed("the loops of {} and {} stay apart: {}", first, second, _why_apart(first, second, stop))
+                reason = _why_apart(first, second, stop)
+                missed("the loops of {} and {} stay apart: {}", first, second, reason, hint=_ALLOWS.get(reason, ""))
             return found
         found = unify(replace(found, {old: new for old, new in mapping.items() if old not in stop}), stop)
 

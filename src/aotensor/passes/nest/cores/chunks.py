@@ -43,7 +43,8 @@ class Chunks:
         extent = known_extent(self.loop)
         if extent is None or not isinstance(self.work, int) or extent * self.work >= 2 * self.target.chunk_work:
             return False
-        missed("the loop of {} runs on one core: {} iterations are little work", self.loop, extent)
+        hint = f"about {2 * self.target.chunk_work // max(extent * self.work, 1) + 1} times the work, or a batch"
+        missed("the loop of {} runs on one core: {} iterations are little work", self.loop, extent, hint=hint)
         return True
 
     def build(self) -> None:
@@ -72,7 +73,7 @@ class Chunks:
         """From which size on there are two chunks."""
         if any(not sum.is_number for sum in self.sums):
             tensors = [sum.value.result for sum in self.sums if not sum.is_number]
-            what = "the loop of {} runs on several cores if a {} of its own for each chunk is next to nothing beside it"
+            what = "the loop of {} runs on several cores where it is many times the work of one more {} to add"
             applied(what, self.loop, tensors[0], size=tensors)
         elif isinstance(self.work, int):
             least = -(-2 * self.target.chunk_work // max(self.work, 1))

@@ -36,6 +36,11 @@ from aotensor.passes.target import Target
 
 _BY_ROWS: Final = ("product_count", "product_rows", "product_values", "product_left")
 """Kinds of `aot.pattern` that write row by row."""
+_ALLOWS: Final = {
+    "it needs memory whose size depends on values": "extents that follow from those of the inputs",
+    "an iteration reads what another one writes": "iterations that need nothing of each other: a map, not a scan",
+}
+"""Why a loop runs on one core → what would allow several."""
 
 
 def parallelize(module: ModuleOp, target: Target) -> None:
@@ -79,7 +84,7 @@ def _cut(loop: ForOp, target: Target) -> None:
             if not chunks.is_little():
                 chunks.build()
             return
-        missed("the loop of {} runs on one core: {}", loop, found)
+        missed("the loop of {} runs on one core: {}", loop, found, hint=_ALLOWS.get(found, ""))
     if loop.step is None and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")):
         for op in list(loop.body.block.ops):
             if isinstance(op, ForOp):

@@ -1,0 +1,72 @@
+"""Texts of stages and of what passes left: one as it is, or how it differs from another."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from aotensor.driver.stages import BEFORE, STAGES
+from aotensor.graph.passes.pipeline import BY_NAME
+from aotensor_cli.terminal.plain import is_plain, printable
+from aotensor_cli.terminal.render import show, show_json, talk
+
+_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class Moment(click.Choice[str]):
+    """A stage or a pass; behind the name of a pass, the number of its run may stand."""
+
+    def __init__(self, *others: str) -> None:
+        super().__init__((*STAGES, *BY_NAME, *others))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is.   Raises: BadParameter for what is none"""
+        name, _, number = str(value).partition(".")
+        is_run = name in BY_NAME and number.isdecimal() and len(number) < 4
+        return f"{super().convert(name, param, ctx)}.{int(number)}" if is_run else super().convert(value, param, ctx)
+
+
+@dataclass(frozen=True)
+class View:
+    """What is asked for.   stage: a stage or a pass. base: another one that it is compared with; "before": what the
+    pass found. name: of the function.
+    """
+
+    stage: str | None
+    base: str | None
+    name: str | None
+    form: str
+
+    @property
+    def names(self) -> list[str]:
+        """The texts that this takes."""
+        assert self.stage is not None
+        if self.base is None:
+            return [self.stage]
+        return [self.stage, f"{BEFORE}{self.stage}" if self.base == "before" else self.base]
+
+    def show(self, text: str, other: str | None = None) -> None:
+        """Write the text, or what turned the other one into it."""
+        if other is not None:
+            self._show_difference(text, other)
+        elif self.form == "json":
+            show_json({"stage": self.stage, "text": text})
+        else:
+            show(text, nl=not text.endswith("\n"))
+
+    def _show_difference(self, text: str, other: str) -> None:
+        name, base = self.names
+        lines = list(difflib.unified_diff(other.splitlines(), text.splitlines(), base, name, lineterm=""))
+        if self.form == "json":
+            show_json({"stage": self.stage, "diff": self.base, "text": "".join(f"{line}\n" for line in lines)})
+            return
+        if not lines:
+            talk(f"there is no difference between {base} and {name}")
+        plain = is_plain(sys.stdout)
+        for line in lines:
+            safe = printable(line)
+            show(safe if plain else click.style(safe, fg=_COLOURS.get(line[:1])), is_safe=True)

@@ -1,0 +1,111 @@
+"""The assembly of some functions alone, without directives, and with the lines of the model that it comes from.
+
+.type  f.kernel,@function          # f.kernel: model.py:7, model.py:8
+f.kernel:                    →     f.kernel:
+.loc   1 7 0                         # model.py:7
+    vmulpd %zmm1, %zmm0, %zmm0           vmulpd %zmm1, %zmm0, %zmm0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os.path import basename
+from typing import Final, TypeAlias
+
+Line: TypeAlias = tuple[str, int]
+"""A file without its folder, and a line of it."""
+
+_LABEL: Final = re.compile(r'^"?([A-Za-z_.$][^\s":]*)"?:')
+_CONSTANT: Final = re.compile(r"\.?LCPI\d+_\d+")
+_JUMP_TABLE: Final = re.compile(r"\.?LJTI\d+_\d+")
+_END: Final = re.compile(r"^\.?L?func_end\d+:|^\.?Lfunc_end\d+:|^\s*\.cfi_endproc")
+_FILE: Final = re.compile(r'^\s*\.file\s+(\d+)(?:\s+"(?:[^"\\]|\\.)*")?\s+"((?:[^"\\]|\\.)*)"')
+_LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+_DATA: Final = re.compile(r"^\s*\.(?:quad|long|short|byte|zero|[248]byte|xword|word|hword|ascii|asciz)\b")
+
+
+def kernel_text(
+    assembly: str, functions: Mapping[str, Sequence[Line]], comment: str, source: Callable[[str, int], str]
+) -> str:
+    """Some functions of a program in assembly, and the constants that they read.
+
+    functions: their symbols, and the lines that each is made of. comment: how one begins. source: the text of a line.
+
+    Where the assembly has line tables, each change of the line is noted; lines are those of functions as a whole else.
+    """
+    lines, files = assembly.splitlines(), _files(assembly)
+    blocks = list(_functions(lines, functions))
+    has_lines = any(_LOC.match(line) for _, body in blocks for line in body)
+    what = "behind each line of the model, what was made for it" if has_lines else "lines of the model by function"
+    parts = [f"{comment} {what}\n"]
+    for symbol, body in blocks:
+        places = functions[symbol]
+        parts.append(f"{comment} {symbol}{', which belongs to no line' if not places else ', made of:'}\n")
+        parts += [f"{comment}   {_place(place, source)}\n" for place in places]
+        parts += [f"{line}\n" for line in _annotated(body, files, comment, source)]
+        parts.append("\n")
+    text = "".join(parts)
+    constants = _constants(lines, set(_CONSTANT.findall(text)) | set(_JUMP_TABLE.findall(text)))
+    return f"{text}{comment} constants\n{constants}" if constants else text.rstrip("\n") + "\n"
+
+
+def _functions(lines: Sequence[str], wanted: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
+    """Symbol and lines of each function, its label first."""
+    symbol, body = "", list[str]()
+    for line in lines:
+        label = _LABEL.match(line)
+        if not symbol and label is not None and label[1] in wanted:
+            symbol = label[1]
+        if symbol and _END.match(line):
+            yield symbol, body
+            symbol, body = "", []
+        elif symbol:
+            body.append(line)
+
+
+def _annotated(
+    body: Sequence[str], files: Mapping[int, str], comment: str, source: Callable[[str, int], str]
+) -> Iterator[str]:
+    """Labels that are jumped to, and instructions; in front of these the line, where it is another one."""
+    used = {word for line in body if not _LABEL.match(line) for word in re.findall(r"\.?L\w+", line)}
+    shown: Line | None = None
+    wanted: Line | None = None
+    for line in body:
+        position = _LOC.match(line)
+        label = _LABEL.match(line)
+        if position is not None:
+            wanted = (files.get(int(position[1]), ""), int(position[2]))
+        elif label is not None:
+            if not re.match(r"\.?L", label[1]) or label[1] in used:
+                yield line
+        elif line.strip() and not re.match(rf"\s*(\.|{re.escape(comment)})", line):
+            if wanted is not None and wanted != shown:
+                shown = wanted
+                yield f"  {comment} {_place(wanted, source) if wanted[1] else 'no line of the model'}"
+            yield line
+
+
+def _place(place: Line, source: Callable[[str, int], str]) -> str:
+    text = source(*place)
+    return f"{place[0]}:{place[1]}{'  ' if text else ''}{text}"
+
+
+def _files(assembly: str) -> dict[int, str]:
+    """The names of files by their numbers in line tables."""
+    found = (_FILE.match(line) for line in assembly.splitlines() if ".file" in line)
+    return {int(match[1]): basename(match[2]) for match in found if match is not None}
+
+
+def _constants(lines: Sequence[str], wanted: set[str]) -> str:
+    """The data behind some labels."""
+    kept, is_inside = list[str](), False
+    for line in lines:
+        label = _LABEL.match(line)
+        if label is not None:
+            is_inside = label[1] in wanted
+        elif not _DATA.match(line):
+            is_inside = False
+        if is_inside:
+            kept.append(f"{line}\n")
+    return "".join(kept)

@@ -1,0 +1,98 @@
+"""Texts of a program between its passes, in which a value keeps its name, so that two of them can be compared.
+
+before fuse   →   fuse   →   place-values   …   →   nest        stages, and what each pass left
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aotensor.driver.definition import Definition
+from aotensor.driver.stages import BEFORE
+from aotensor.graph.text import graph_text
+from aotensor.graph.variable import Variable
+from aotensor.ir.text import OWN, USUAL, text_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import SSAValue
+
+
+@dataclass
+class Snapshots:
+    """What is to be kept, and what was.
+
+    wanted: stages and passes; `canonicalize.1` is the first run of a pass that runs several times, without a number it
+    is the last one. locations: say behind each operation where it comes from. short: nests are in short form.
+    """
+
+    wanted: Collection[str]
+    locations: bool = False
+    short: bool = True
+    texts: dict[str, str] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
+    """Everything that there was, in order; runs of passes with their numbers."""
+    labels: dict[Variable, str] = field(default_factory=dict)
+    """Names in texts of graphs so far."""
+    _values: dict[SSAValue, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._names = {name.partition(".")[0] for name in self.wanted if not name.startswith(BEFORE)}
+        self._starts = {name.removeprefix(BEFORE).partition(".")[0] for name in self.wanted if name.startswith(BEFORE)}
+
+    def module(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
+        """A pass begins on a module, or has ended; or a stage is reached."""
+        generic = USUAL if self.short else OWN
+        self.take(name, lambda: text_of(module, self.locations, generic, self._values), is_before)
+
+    def take(self, name: str, text: Callable[[], str], is_before: bool = False) -> None:
+        """The same for a text that is made when it is needed."""
+        number = 1 + sum(known.rpartition(".")[0] == name for known in self.seen)
+        if is_before:
+            if name in self._starts:
+                self.texts[f"{BEFORE}{name}.{number}"] = text()
+            return
+        self.seen.append(f"{name}.{number}")
+        if name in self._names:
+            self.texts[f"{name}.{number}"] = text()
+
+    def graphs(self, functions: Sequence[Definition]) -> None:
+        """What passes over graphs left, and the stages around; they run again for that."""
+        if not self.wanted:
+            return
+        self.take("graph", lambda: "\n".join(f.graph_text("graph", self.labels) for f in functions))
+        steps = [f.graph_passes() for f in functions]
+        former = [list(f.results.values()) for f in functions]
+        for position in range(max(map(len, steps))):
+            names = dict.fromkeys(passes[position][0].name for passes in steps if position < len(passes))
+            found = [
+                passes[position][1] if position < len(passes) else old
+                for passes, old in zip(steps, former, strict=True)
+            ]
+            for name in names:
+                self.take(name, partial(self._graph_texts, functions, former), is_before=True)
+                self.take(name, partial(self._graph_texts, functions, found))
+            former = found
+        self.take("graph-opt", lambda: "\n".join(f.graph_text("graph-opt", self.labels) for f in functions))
+
+    def _graph_texts(self, functions: Sequence[Definition], results: Sequence[Sequence[Variable]]) -> str:
+        return "\n".join(
+            graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, found, strict=True)), self.labels)
+            for f, found in zip(functions, results, strict=True)
+        )
+
+    def text(self, name: str) -> str | None:
+        """A text that was kept, None if there was no such moment."""
+        if name in self.texts:
+            return self.texts[name]
+        *_, found = (None, *(self.texts[f"{name}.{n}"] for n in self._numbers(name)))
+        return found
+
+    def _numbers(self, name: str) -> Iterator[int]:
+        n = 1
+        while f"{name}.{n}" in self.texts:
+            yield n
+            n += 1

@@ -1,0 +1,41 @@
+"""How ops are written: as operators, as the function that a user would call, or not at all.
+
+An op has a name in texts of IR; many of these no user ever writes, and no message shows them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+INFIX: Final = {
+    "pow": ("**", 90), "mul": ("*", 80), "true_div": ("/", 80), "int_div": ("//", 80), "mod": ("%", 80),
+    "sparse_dot": ("@", 80), "structured_dot": ("@", 80), "true_dot": ("@", 80), "multiply_triangular": ("@", 80),
+    "add": ("+", 70), "add_s_s": ("+", 70), "add_s_d": ("+", 70), "sub": ("-", 70), "mul_s_s": ("*", 80),
+    "mul_s_d": ("*", 80), "mul_s_v": ("*", 80), "div_s_d": ("/", 80), "and_": ("&", 60), "xor": ("^", 55),
+    "or_": ("|", 50), "lt": ("<", 40), "le": ("<=", 40), "gt": (">", 40), "ge": (">=", 40),
+}  # fmt: skip
+"""Operators, and how strongly they bind."""
+
+PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
+
+TRANSPARENT: Final = frozenset({
+    "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
+    "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere", "shared_entries",
+})  # fmt: skip
+"""What hands on its first operand."""
+
+CALLS: Final = {
+    "adjugate": "grad(det({0}))", "adjugate_tangent": "grad(det({0}))", "alloc_diagonal": "diag({0})",
+    "branch": "ifelse", "cholesky_pullback": "grad({0})", "cholesky_solve": "solve({0}, {2})",
+    "expand_slices": "repeat({0}, diff({1}))", "extract_diagonal": "diagonal", "extremum_mask": "eq",
+    "linear_recurrence": "scan", "lu_permutation": "lu({0})", "matrix_shape": "({0}, {1})",
+    "op_from_graph": "OpFromGraph", "other_format": "transpose", "pattern": "csr_matrix(({0}, {1}))",
+    "permute_along_axis": "take_along_axis", "philox": "integers", "positions_in": "searchsorted({2}, {0})",
+    "prod_without_zeros": "prod", "product_pattern": "true_dot", "product_values": "true_dot",
+    "scatter_elements": "csr_matrix", "scatter_matrix": "csr_matrix", "segment_sum": "add.reduceat({0}, {1})",
+    "shift": "roll", "sparse_block_diagonal": "block_diag", "sparse_diag": "diag",
+    "sparse_from_dense": "csr_from_dense", "sparse_grad_rows": "get_item_list_grad", "sparse_solve": "solve",
+    "squared_deviations": "({0} - mean({0}))**2", "structured_dot_grad_csc": "structured_dot_grad",
+    "structured_dot_grad_csr": "structured_dot_grad", "union": "union1d", "usmm_csc_dense": "usmm",
+}  # fmt: skip
+"""Op → the name of a function that users know for it, or an expression of its operands' texts."""

@@ -1,0 +1,30 @@
+"""What the decisions of each pass are about, for who reads them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TOPICS: Final = {
+    "arithmetic": (
+        "build", "expand", "cse", "resolve-extents", "canonicalize", "value-numbering", "stabilize", "check-bounds",
+        "expand-math",
+    ),
+    "products": ("lower-to-nest", "emit-loops", "small-matrices"),
+    "loops": (
+        "merge-loops", "dce", "licm", "sink", "join-windows", "sink-into-branches", "fuse-elementwise", "read-windows",
+        "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse", "block-rows",
+        "coalesce", "split-loops", "jam",
+    ),
+    "memory": ("eliminate-copies", "place-values", "assign-memory", "plan-memory"),
+    "vectors": ("tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
+    "cores": ("mark-parallel", "parallelize"),
+    "code": ("outline-chunks", "outline"),
+}  # fmt: skip
+"""Topic → passes, both in the order in which one reads them."""
+
+_OF_PASS: Final = {name: topic for topic, names in TOPICS.items() for name in names}
+
+
+def topic_of(pass_name: str) -> str:
+    """What a pass decides on; "other" for one that is not known, as in a library of another version."""
+    return _OF_PASS.get(pass_name, "other")
