@@ -30,6 +30,7 @@ from aotensor_cli.options import (
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
+from aotensor_cli.reading.schedule import read_schedule
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
@@ -48,6 +49,10 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 )  # fmt: skip
 @machine_options
 @pass_options
+@click.option(
+    "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
+)  # fmt: skip
 @click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
 @click.option(
     "-g", "debug_info", is_flag=True,
@@ -114,7 +119,9 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
         contents = {form: build.content(form) for form in wanted}
     printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
     kept = {form: x for form, x in contents.items() if form not in printed}
-    written = _write(build, folder or Path(), kept, flags["depfile"], sources)
+    written = _write(
+        build, folder or Path(), kept, flags["depfile"], sources, [flags["schedule"]] if flags["schedule"] else []
+    )
     if flags["as_json"]:
         texts = {form: contents[form].decode() for form in printed}
         show_json({"files": [str(path) for path in written], "texts": texts, "steps": _steps(build)})
@@ -144,6 +151,7 @@ def _options(flags: dict[str, Any]) -> Options:
         check=flags["check"],
         threads=flags["threads"],
         pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
+        schedule=read_schedule(flags["schedule"]),
         debug_info=flags["debug_info"],
     )
 
@@ -168,7 +176,12 @@ def _names(option: str, text: str) -> list[str]:
 
 
 def _write(
-    build: Build, folder: Path, contents: dict[str, bytes], depfile: Path | None, models: Sequence[Model]
+    build: Build,
+    folder: Path,
+    contents: dict[str, bytes],
+    depfile: Path | None,
+    models: Sequence[Model],
+    read: Sequence[Path] = (),
 ) -> list[Path]:
     """Write the files, all of them or none."""
     files = {folder / build.file_name(form): content for form, content in contents.items()}
@@ -176,7 +189,7 @@ def _write(
     if depfile is not None:
         if not targets:
             raise Refusal("--depfile needs files to depend on the model", "give -o")
-        sources = [*(model.path for model in models), *(path for model in models for path in model.opened)]
+        sources = [*(model.path for model in models), *(path for model in models for path in model.opened), *read]
         files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(models)).encode()
     made = _make_folder(folder) if targets else []
     try:

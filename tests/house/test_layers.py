@@ -26,6 +26,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.library", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor_runtime"): "the runtime loads with the first library",
+    ("aotensor.api.schedule", "aotensor.driver.edited"): "xDSL and LLVM load at the first compile",
+    ("aotensor.api.schedule", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.cache", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.cache", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",

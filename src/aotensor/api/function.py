@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pickle import PicklingError
@@ -11,6 +12,7 @@ import numpy as np
 
 from aotensor.api.modes import Profile, checked_mode
 from aotensor.api.remarks import Remarks
+from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.definition import Definition, Options, check_locations, check_short
@@ -251,6 +253,20 @@ class Function(Definition):
         from aotensor.driver.recipe import stage_text
 
         return stage_text([self], stage, locations=locations, generic=not short)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The loops that the compiler makes, to be edited: `f.schedule.tile("n", 64)`."""
+        return Schedule(self)
+
+    def with_schedule(self, schedule: str | os.PathLike[str] | Schedule) -> Function:
+        """The same function, which calls compile by a schedule: a file of nest text, or a `Schedule`.
+
+        Raises: ScheduleError for one that does not compute the same; when it is compiled, at the first call.
+        """
+        other = Function.__new__(Function)
+        vars(other).update(vars(self), schedule_text=hand_schedule(schedule), _compiled=None, _direct=None)
+        return other
 
     def remarks(self) -> Remarks:
         """What each pass decided when this function is compiled, and why: records of pass, kind, message and line.

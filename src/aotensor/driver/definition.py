@@ -8,6 +8,7 @@ from inspect import Parameter, Signature
 from typing import TypedDict
 
 from aotensor.core.garbage import rare_collections
+from aotensor.driver.hand import HandSchedule
 from aotensor.driver.naming import c_name, input_names, local_names, output_names
 from aotensor.driver.prepare import passes_over
 from aotensor.driver.signature import (
@@ -79,6 +80,8 @@ class Definition:
             raise GraphValueError(f"function name {name!r} is no C identifier")
         #: the passes that run when this is compiled
         self.pipeline = pipeline_of(passes, disable_passes)
+        #: the loops that are compiled, instead of those that passes make
+        self.schedule_text: HandSchedule | None = None
         self.name = name or "function"
         self.is_named = name is not None
         wishes = checked_inputs(inputs)

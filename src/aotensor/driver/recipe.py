@@ -18,7 +18,9 @@ from aotensor.codegen.machine import Machine
 from aotensor.config import config
 from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
+from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
+from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
@@ -33,7 +35,7 @@ from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
 from aotensor.ir.context import generic_text
-from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
@@ -51,6 +53,7 @@ from aotensor.passes.pipeline import (
     loop_recipe,
     nest_recipe,
 )
+from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
@@ -58,7 +61,6 @@ from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     MAX_IDENTIFIER,
-    MAX_NAME,
     SPARSE_PARTS,
     ArgumentSpec,
     Check,
@@ -83,7 +85,8 @@ class Options:
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
     threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
-    pipeline: the passes that run; by default those that the functions ask for.
+    pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
+    default those that the functions ask for, or those that passes make.
     """
 
     target: str | None = None
@@ -97,6 +100,7 @@ class Options:
     threads: bool = True
     facts: Target | None = None
     pipeline: Pipeline | None = None
+    schedule: HandSchedule | None = None
     debug_info: bool = False
 
     @property
@@ -120,6 +124,7 @@ class Lowered:
     runner: PassRunner
     sites: Locations
     pipeline: Pipeline
+    schedule: HandSchedule | None = None
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
@@ -154,13 +159,9 @@ def lower(
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
     one_of("fp policy", options.fp, FP_POLICIES)
-    for f in functions:
-        _check_lengths(f)
-    names = [f.name for f in functions]
-    doubles = sorted({name for name in names if names.count(name) > 1})
-    if doubles:
-        raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
-    machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
+    check_names(functions)
+    machine, pipeline = options.machine(), options.pipeline or common_pipeline(functions)
+    schedule = options.schedule or common_schedule(functions)
     functions = [f.under(pipeline) for f in functions]
     snapshots = snapshots or Snapshots(())
     sites = Locations()
@@ -170,7 +171,7 @@ def lower(
     programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, schedule)
     result.has_locations, result.snapshots = locations, snapshots
     snapshots.graphs(functions)
     for stage in ("graph", "graph-opt"):
@@ -186,6 +187,11 @@ def lower(
     facts = options.facts or machine.facts
     left_out = VECTOR_PASSES if options.check else ()  # the checks look at one element at a time
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
+    if schedule is not None:
+        module = result.module = accept(module, schedule.text, schedule.name, facts)
+        runner.write("schedule", "mlir", lambda: str(module) + "\n")
+        if runner.verify:
+            runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
     runner.run(module, loop_recipe(facts, pipeline))
     if options.check:
@@ -193,15 +199,6 @@ def lower(
     _keep_text(result, "loops", texts)
     runner.run(module, [EXPAND_MATH])
     return result
-
-
-def _common_pipeline(functions: Sequence[Definition]) -> Pipeline:
-    """The pipeline that all functions ask for.   Raises: GraphValueError if they do not ask for the same one"""
-    found = dict.fromkeys(f.pipeline for f in functions)
-    if len(found) > 1:
-        names = ", ".join(f.name for f in functions)
-        raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
-    return next(iter(found), DEFAULT)
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -214,18 +211,6 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
         for record, results in f.graph_passes():
             text = graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, results, strict=True)))
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
-
-
-def _check_lengths(f: Definition) -> None:
-    """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
-    dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
-    kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
-    for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
-        for name in names:
-            if len(name) > limit:
-                raise GraphValueError(
-                    f"the name of the {kind} {name[:40]}... is too long: {len(name)} characters, at most {limit}"
-                )
 
 
 def _add_bounds_checks(lowered: Lowered) -> None:
@@ -283,6 +268,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         sections,
         pool.data,
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
+        "" if lowered.schedule is None else lowered.schedule.label,
         lowered.options.debug_info,
     )
     kernels = emit(lowered)

@@ -44,8 +44,12 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
     Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
-    known = _SEVERAL_RESULTS.sub(r"\1\2", text.replace(f"{CALL}(", '"func.call"('))
-    return Parser(make_context(), known, name).parse_module()
+    return Parser(make_context(), readable(text), name).parse_module()
+
+
+def readable(text: str) -> str:
+    """A text as xDSL reads it; each line stays where it is."""
+    return _SEVERAL_RESULTS.sub(r"\1\2", text.replace(f"{CALL}(", '"func.call"('))
 
 
 def generic_text(text: str, locations: bool = False) -> str:

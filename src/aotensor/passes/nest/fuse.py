@@ -30,6 +30,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
+    Way,
     axis_of,
     gathers,
     gives_positions,
@@ -51,7 +52,7 @@ _GATHERING: Final = 8
 """Operations on single numbers that take as long as what a shared loop saves: an element that is written and read, one
 that is read, and one at an index that is computed, which vectors do not make faster."""
 
-Axis: TypeAlias = "tuple[int, SSAValue | None]"
+Axis: TypeAlias = "tuple[int, Way]"
 _ALLOWS: Final = {
     "that loop has as many statements as it may": "a larger number, as in --passes ...,fuse{max-statements=64},...",
     "no loop of equal extent may stand outside": "axes of one length outside of both, under one name of a dim",
