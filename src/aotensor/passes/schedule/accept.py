@@ -92,6 +92,7 @@ class _Comparison:
     def __init__(self, schedule: Schedule, own: func.FuncOp, given: func.FuncOp, target: Target) -> None:
         self.schedule, self.own_function, self.given_function, self.target = schedule, own, given, target
         self.table = Table()
+        self.reading: dict[Term, bool] = {}
 
     def run(self) -> None:
         if rows_of(self.own_function) == rows_of(self.given_function):
@@ -201,10 +202,14 @@ class _Comparison:
 
     def _reads(self, x: Term) -> bool:
         """Does an expression read elsewhere than in values, whose elements are looked at by themselves?"""
-        node = self.table.nodes[x]
-        if node.tag in ("read", "whole"):
-            return True
-        return node.tag != "value" and any(map(self._reads, node.args))
+        found = self.reading.get(x)
+        if found is None:
+            node = self.table.nodes[x]
+            found = node.tag in ("read", "whole", "gathered") or (
+                node.tag != "value" and any(map(self._reads, node.args))
+            )
+            self.reading[x] = found
+        return found
 
     def _divides(self, op: Operation) -> bool:
         """Is an operation a division by a number that is known not to be 0?"""
