@@ -202,14 +202,11 @@ class _Comparison:
 
     def _reads(self, x: Term) -> bool:
         """Does an expression read elsewhere than in values, whose elements are looked at by themselves?"""
-        found = self.reading.get(x)
-        if found is None:
-            node = self.table.nodes[x]
-            found = node.tag in ("read", "whole", "gathered") or (
-                node.tag != "value" and any(map(self._reads, node.args))
-            )
-            self.reading[x] = found
-        return found
+        for y in self.table.parts(x, self.reading):
+            node = self.table.nodes[y]
+            is_read = node.tag in ("read", "whole", "gathered")
+            self.reading[y] = is_read or (node.tag != "value" and any(self.reading[z] for z in node.args))
+        return self.reading[x]
 
     def _divides(self, op: Operation) -> bool:
         """Is an operation a division by a number that is known not to be 0?"""

@@ -159,23 +159,14 @@ def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[i
 def _numbered(record: Record, t: Table) -> dict[Term, int]:
     """Numbers for variables, in the order in which they appear; those that do not, by what they go over."""
     names: dict[Term, int] = {}
-    seen: set[Term] = set()
 
-    def visit(x: Term) -> None:
-        if x in seen or not t.free(x):
-            return
-        seen.add(x)
+    def below(x: Term) -> tuple[Term, ...]:
+        return (record.domains[x],) if x in record.domains else t.nodes[x].args
+
+    last = sorted(record.domains, key=lambda x: record.domains[x])
+    for x in t.in_order((record.made, *record.at, *last), below):
         if t.is_variable(x):
             names.setdefault(x, len(names))
-            if x in record.domains:
-                visit(record.domains[x])
-        for y in t.nodes[x].args:
-            visit(y)
-
-    for x in (record.made, *record.at):
-        visit(x)
-    for x in sorted(record.domains, key=lambda x: record.domains[x]):
-        visit(x)
     return names
 
 
