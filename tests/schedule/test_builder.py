@@ -195,3 +195,12 @@ def test_edits_at_random_compute_the_same_or_are_refused(make: Callable[[], aot.
         if len(taken) == 4:
             return
     pytest.fail("too few schedules were accepted")
+
+
+def test_long_programs_are_compared_without_deep_recursion() -> None:
+    x = at.vector("x", shape=("n",))
+    y: at.TensorVariable = x
+    for _ in range(500):
+        y = at.sin(y) + x
+    f = aot.function([x], y, name="f")
+    f.schedule.block("n.chunks", 128).check()

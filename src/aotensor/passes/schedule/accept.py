@@ -92,6 +92,7 @@ class _Comparison:
     def __init__(self, schedule: Schedule, own: func.FuncOp, given: func.FuncOp, target: Target) -> None:
         self.schedule, self.own_function, self.given_function, self.target = schedule, own, given, target
         self.table = Table()
+        self.reading: dict[Term, bool] = {}
 
     def run(self) -> None:
         if rows_of(self.own_function) == rows_of(self.given_function):
@@ -201,10 +202,11 @@ class _Comparison:
 
     def _reads(self, x: Term) -> bool:
         """Does an expression read elsewhere than in values, whose elements are looked at by themselves?"""
-        node = self.table.nodes[x]
-        if node.tag in ("read", "whole"):
-            return True
-        return node.tag != "value" and any(map(self._reads, node.args))
+        for y in self.table.parts(x, self.reading):
+            node = self.table.nodes[y]
+            is_read = node.tag in ("read", "whole", "gathered")
+            self.reading[y] = is_read or (node.tag != "value" and any(self.reading[z] for z in node.args))
+        return self.reading[x]
 
     def _divides(self, op: Operation) -> bool:
         """Is an operation a division by a number that is known not to be 0?"""

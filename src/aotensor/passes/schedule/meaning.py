@@ -31,6 +31,7 @@ from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts,
 from aotensor.passes.schedule.record import ORDERED, SET, Closed, Record, close, without_blocks, without_parts
 from aotensor.passes.schedule.shape import Shape
 from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.writers import frames
 
 _UPDATES = (
     arith.AddfOp, arith.MulfOp, arith.AddiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.MaxSIOp,
@@ -136,17 +137,16 @@ class Meaning(Reader):
             else:
                 self._check_parts(part)
                 statements += [(other, n, part) for other, n in self.writers[part.held]]
-        records: list[tuple[Record, int]] = []
-        last: DoOp | None = None
+        records: list[Record] = []
         for op, number, part in statements:
             record = without_parts(self._record(x, op, number, part), init, self, self._closed)
             self.records.setdefault((op, number), []).append(record)
-            records.append((record, 0 if last is None else len({*loops_around(last)} & {*loops_around(op)})))
-            last = op
-        if len(records) == 1 and init is None and (copied := self._copied(records[0][0])) is not None:
+            records.append(record)
+        if len(records) == 1 and init is None and (copied := self._copied(records[0])) is not None:
             return copied
         kind = f"{x.type.element_type} {value.lanes.value.data if value.lanes else ''}{'first' if value.first else ''}"
-        return Definition(*close(records, init, kind, self))
+        order = frames(x, [(op, number) for op, number, _ in statements], self) if len(records) > 1 else None
+        return Definition(*close(records, order, init, kind, self))
 
     def _copied(self, record: Record) -> Definition | None:
         """The definition of a value that has another one's elements, all of them, at the same or exchanged indices."""
@@ -229,9 +229,11 @@ class Meaning(Reader):
             before = [(o, n) for o, n in self.writers[x] if o is not op]
             if any(self.way(o, n) == ORDERED for o, n in before) or x in self.partial:
                 raise Unreadable(f"{name_of(x)} is updated by several statements together with other values")
-            records = [(self._record(x, o, n, None), 0) for o, n in before]
+            if len(before) > 1 and frames(x, before, self) is not None:
+                raise Unreadable(f"{name_of(x)} is set by several statements before it is updated with other values")
+            records = [self._record(x, o, n, None) for o, n in before]
             begin = [] if init is None else [init]
-            start = close(records, init, "start", self)[0].term if records else t.make("begin", None, begin)
+            start = close(records, None, init, "start", self)[0].term if records else t.make("begin", None, begin)
             parts += [start, *self.shape(x).at(self.subscripts(subscripts))]
         return t.make("yield", number, parts)
 
@@ -267,6 +269,10 @@ class Meaning(Reader):
             return self._operand(x)
 
         for inner in block.ops:
+            if isinstance(inner, tensor.ExtractOp) and isinstance(inner.tensor.owner, ValueOp):
+                element = self.read(inner.tensor, [operand(i) for i in inner.indices])
+                made[inner.result] = t.make("gathered", None, (element,))  # nobody has shown that it is there
+                continue
             parts = [operand(x) for x in (*inner.operands, *captured(inner))]
             if isinstance(inner, tensor.ExtractOp | ExtractIfOp) or inner.results:
                 for k, x in enumerate(inner.results):

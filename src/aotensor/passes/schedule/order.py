@@ -24,6 +24,7 @@ from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.reader import Unreadable, root_of
 from aotensor.passes.schedule.record import ORDERED, SET
 from aotensor.passes.schedule.table import Term
+from aotensor.passes.schedule.writers import are_different, constant_subscripts
 
 
 class Broken(Exception):
@@ -57,8 +58,13 @@ class Order:
 
     def check(self) -> None:
         """Raises: Broken"""
+        taken: set[SSAValue] = set()
         for x, steps in list(self.steps.items()):
             if isinstance(x.owner, ValueOp):
+                if x.owner.over is not None and root_of(x.owner.over) in taken:
+                    raise Unreadable("two values lie over the same one")
+                if x.owner.over is not None:
+                    taken.add(root_of(x.owner.over))
                 part = self.meaning.partial.get(x)
                 if part is not None:  # the first chunk updates the total itself
                     self._check_first(part.total, steps)
@@ -86,6 +92,8 @@ class Order:
                 continue
             others = [w for w in writers if w.access.op is not reader.access.op]
             for writer in others:
+                if self._are_different(x, writer.access, reader.access):
+                    continue
                 self._check_pair(x, writer, reader, scope)
             is_statement = isinstance(reader.access.op, DoOp) and not reader.access.is_write
             if not writers and value.init is None and is_statement:
@@ -111,6 +119,10 @@ class Order:
                 raise Broken(
                     x, first, second, f"is read in a loop over {_name(loop)} that has not yet written all of it"
                 )
+
+    def _are_different(self, x: SSAValue, one: Access, other: Access) -> bool:
+        at = [self.meaning.subscripts(constant_subscripts(x, a.view, a.subscripts)) for a in (one, other)]
+        return are_different(at[0], at[1], self.meaning.table)
 
     def _go_along(self, one: _Step, other: _Step, loop: LoopOp) -> bool:
         """Do two accesses meet in the same iteration of a loop only?"""
@@ -154,15 +166,35 @@ class Order:
         for before in self.steps[old]:
             for writer in writers:
                 first, second = before.access.op, writer.access.op
-                if self.places[second] < self.places[first]:
-                    if are_apart(writer.access, before.access):
-                        continue
+                shared = ({*loops_around(first)} & {*loops_around(second)}) - scope
+                is_above = self.places[second] < self.places[first]
+                if is_above and not shared and are_apart(writer.access, before.access):
+                    continue
+                is_same = first is not second or before.access.subscripts == writer.access.subscripts
+                if is_above or not is_same or not all(self._meet(before, writer, x, scope) for x in shared):
                     raise Broken(old, first, second, "is overwritten before it is read for the last time")
-                if first is second and before.access.subscripts != writer.access.subscripts:
-                    raise Broken(old, first, second, "is overwritten before it is read for the last time")
-                shared = {*loops_around(first)} & {*loops_around(second)} - scope
-                if not all(self._go_along(before, writer, loop) for loop in shared):
-                    raise Broken(old, first, second, "is overwritten before it is read for the last time")
+
+    def _meet(self, one: _Step, other: _Step, loop: LoopOp, scope: set[LoopOp]) -> bool:
+        """Do two accesses of the same memory, by two values, meet in the same iteration of a loop only?"""
+        a, b = one.access, other.access
+        if a.subscripts is None or b.subscripts is None or self._form(a.view) != self._form(b.view):
+            return False
+        pairs = zip(*(self.meaning.subscripts(list(x.subscripts or ())) for x in (a, b)), strict=True)
+        return any(not self._ways(i, loop, scope).isdisjoint(self._ways(j, loop, scope)) for i, j in pairs)
+
+    def _form(self, view: SSAValue) -> Term | None:
+        """Through what shape a value is seen; None for its own."""
+        return None if isinstance(view.owner, ValueOp) else self.meaning.view(view)
+
+    def _ways(self, index: Term, loop: LoopOp, scope: set[LoopOp]) -> set[object]:
+        """How a subscript goes along with a loop, and what is added to that, which is the same in all iterations."""
+        meaning, found = self.meaning, set[object]()
+        fixed = {meaning.variable(outer) for outer in scope}
+        for x in meaning.table.free(index):
+            rest, way = meaning.table.subtract(index, x), self._along(x, loop)
+            if way is not None and meaning.table.free(rest) <= fixed:
+                found.add((way, rest))
+        return found
 
     def _check_results(self, op: Operation) -> None:
         """What an operation writes over an operand is not read there again."""

@@ -116,11 +116,12 @@ def _is_neutral(inner: Term | None, outer: Term | None, kind: str, t: Table) -> 
 
 
 def close(
-    records: Sequence[tuple[Record, int]], init: Term | None, kind: str, reader: Reader
+    records: Sequence[Record], frames: Sequence[Term] | None, init: Term | None, kind: str, reader: Reader
 ) -> tuple[Closed, tuple[int, ...] | None]:
     """A value as a closed term, and in which order that takes the indices: None for the order that they have.
 
-    records: each with how many loops it shares with the one before. kind: of the value's elements.
+    records: of all statements that write it. frames: the loops around these, if their order matters. kind: of the
+    value's elements.
     """
     t = reader.table
     start = [] if init is None else [init]
@@ -128,20 +129,20 @@ def close(
         raise Unreadable("a value begins with something else in each iteration")
     fact = (kind, init is not None)
     if len(records) == 1:
-        record, names, order = _ordered(records[0][0], t)
-        term, closed = _closed(record, names, t, 0)
+        record, names, order = _ordered(records[0], t)
+        term, closed = _closed(record, names, t)
         whole = t.make("value", fact, [*start, term])
         is_plain = order is not None or not record.at
         return Closed(whole, init, closed if is_plain else None), order
-    is_ordered = sum(r.kind == SET for r, _ in records) > 1 or any(r.kind == ORDERED for r, _ in records)
-    terms = [_closed(r, _numbered(r, t), t, shared if is_ordered else 0)[0] for r, shared in records]
-    return Closed(t.make("value", (*fact, is_ordered), [*start, *(terms if is_ordered else sorted(terms))]), init), None
+    terms = [_closed(r, _numbered(r, t), t)[0] for r in records]
+    found = sorted(terms) if frames is None else [*terms, *frames]
+    return Closed(t.make("value", (*fact, frames is not None), [*start, *found]), init), None
 
 
 def term_of(record: Record, t: Table) -> Term:
     """A record as a closed term, in whatever order its indices are."""
     ordered, names, _ = _ordered(record, t)
-    return _closed(ordered, names, t, 0)[0]
+    return _closed(ordered, names, t)[0]
 
 
 def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[int, ...] | None]:
@@ -158,27 +159,18 @@ def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[i
 def _numbered(record: Record, t: Table) -> dict[Term, int]:
     """Numbers for variables, in the order in which they appear; those that do not, by what they go over."""
     names: dict[Term, int] = {}
-    seen: set[Term] = set()
 
-    def visit(x: Term) -> None:
-        if x in seen or not t.free(x):
-            return
-        seen.add(x)
+    def below(x: Term) -> tuple[Term, ...]:
+        return (record.domains[x],) if x in record.domains else t.nodes[x].args
+
+    last = sorted(record.domains, key=lambda x: record.domains[x])
+    for x in t.in_order((record.made, *record.at, *last), below):
         if t.is_variable(x):
             names.setdefault(x, len(names))
-            if x in record.domains:
-                visit(record.domains[x])
-        for y in t.nodes[x].args:
-            visit(y)
-
-    for x in (record.made, *record.at):
-        visit(x)
-    for x in sorted(record.domains, key=lambda x: record.domains[x]):
-        visit(x)
     return names
 
 
-def _closed(record: Record, names: dict[Term, int], t: Table, shared: int) -> tuple[Term, Record]:
+def _closed(record: Record, names: dict[Term, int], t: Table) -> tuple[Term, Record]:
     new = {x: t.make("bound", k) for x, k in names.items()}
     known: dict[Term, Term] = {}
 
@@ -190,7 +182,7 @@ def _closed(record: Record, names: dict[Term, int], t: Table, shared: int) -> tu
     order = tuple(names[x] for x in record.loops) if is_ordered else ()
     at, domains = closed(record.at), closed(record.domains[x] for x in own)
     (made,) = closed([record.made])
-    fact = (record.kind, len(at), tuple(names[x] for x in own), order, shared)
+    fact = (record.kind, len(at), tuple(names[x] for x in own), order)
     term = t.make("record", fact, [*at, made, *domains])
     bound = dict(zip((new[x] for x in own), domains, strict=True))
     return term, Record(record.kind, tuple(at), made, bound, tuple(bound))

@@ -7,12 +7,15 @@ A sum is `lin`: a constant and a coefficient for each other expression. A variab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
 Term: TypeAlias = int
 """The number of an expression in its table."""
+
+
+_NONE: Final[frozenset[int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Table:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._terms: dict[Node, Term] = {}
-        self._free: dict[Term, frozenset[Term]] = {}
+        self._free: list[frozenset[Term]] = []
         self._count = 0
 
     def make(self, tag: str, fact: Hashable = None, args: Iterable[Term] = ()) -> Term:
@@ -39,6 +42,8 @@ class Table:
         if found is None:
             found = self._terms[node] = len(self.nodes)
             self.nodes.append(node)
+            is_variable = tag == "var"
+            self._free.append(frozenset({found}) if is_variable else _NONE.union(*(self._free[x] for x in node.args)))
         return found
 
     def variable(self) -> Term:
@@ -51,25 +56,48 @@ class Table:
 
     def free(self, x: Term) -> frozenset[Term]:
         """The variables in an expression."""
-        found = self._free.get(x)
-        if found is None:
-            node = self.nodes[x]
-            parts = frozenset({x}) if node.tag == "var" else frozenset().union(*map(self.free, node.args))
-            found = self._free[x] = parts
-        return found
+        return self._free[x]
+
+    def parts(self, x: Term, known: Container[Term]) -> list[Term]:
+        """An expression and those in it, operands first, but for known ones and what is in these."""
+        found, pending = set[Term](), [x]
+        while pending:
+            y = pending.pop()
+            if y not in found and y not in known:
+                found.add(y)
+                pending += self.nodes[y].args
+        return sorted(found)  # operands are made first, and so have smaller numbers
+
+    def in_order(self, terms: Iterable[Term], below: Callable[[Term], Sequence[Term]]) -> Iterator[Term]:
+        """Expressions with variables as they appear, each once: in front of those `below` it, and before later ones."""
+        seen: set[Term] = set()
+        for x in terms:
+            pending = [x]
+            while pending:
+                y = pending.pop()
+                if y not in seen and self._free[y]:
+                    seen.add(y)
+                    yield y
+                    pending += reversed(below(y))
 
     def replace(self, x: Term, new: Mapping[Term, Term], known: dict[Term, Term] | None = None) -> Term:
         """An expression with others for some variables, in normal form again.   known: what was replaced before"""
         known = {} if known is None else known
-        if x in new:
-            return new[x]
-        if not self.nodes[x].args or self.nodes[x].tag == "value":
-            return x  # a value is closed: what is bound in it is its own
-        found = known.get(x)
-        if found is None:
-            node = self.nodes[x]
-            found = known[x] = self.again(node, [self.replace(y, new, known) for y in node.args])
-        return found
+        pending = [x]
+        while pending:
+            y = pending[-1]
+            node = self.nodes[y]
+            if y in known:
+                pending.pop()
+            elif y in new:
+                known[y] = new[y]
+            elif not node.args or node.tag == "value":
+                known[y] = y  # a value is closed: what is bound in it is its own
+            elif missing := [z for z in node.args if z not in known]:
+                pending += missing
+            else:
+                known[y] = self.again(node, [known[z] for z in node.args])
+        return known[x]
 
     def again(self, node: Node, args: Sequence[Term]) -> Term:
         """The same operation on other operands."""

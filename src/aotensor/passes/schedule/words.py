@@ -63,19 +63,11 @@ def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
 
 def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
     """Terms with numbers for variables, in the order in which these appear."""
-    names: dict[Term, Term] = {}
     whole = table.make("all", None, list(terms))
-
-    def visit(x: Term, seen: set[Term]) -> None:
-        if x not in seen and table.free(x):
-            seen.add(x)
-            if table.is_variable(x):
-                names.setdefault(x, table.make("bound", len(names)))
-            for y in table.nodes[x].args:
-                visit(y, seen)
-
-    visit(whole, set())
-    return (table.replace(whole, names),)
+    found = table.in_order([whole], lambda x: table.nodes[x].args)
+    variables = [x for x in found if table.is_variable(x)]
+    names = {x: table.make("bound", number) for number, x in enumerate(variables)}
+    return (table.replace(whole, names) if names else whole,)
 
 
 def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
