@@ -71,7 +71,7 @@ def test_a_stranger_finds_what_the_hot_loop_does_for_each_row(browser: Browser) 
     gradient = next(n for n, x in enumerate(hot) if "grad_w[j] += X[i, j] *" in x)
     assert product < functions < gradient
     assert "for j in p" in hot[product - 1] and "× 100" in hot[product - 1]
-    assert "4 at a time, which share what they read" in hot[product - 2]
+    assert "8 at a time, which share what they read" in hot[product - 2]
     assert int(hot[product].split(" %")[0]) + int(hot[gradient].split(" %")[0]) > 90
 
 

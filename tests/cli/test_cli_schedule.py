@@ -22,7 +22,7 @@ def nest_of(spawn: Call, folder: Path) -> tuple[Path, Path]:
 
 def test_an_edited_nest_is_compiled(spawn: Call, tmp_path: Path) -> None:
     model, nest = nest_of(spawn, tmp_path)
-    nest.write_text(nest.read_text().replace(" jam 4", " jam 8"))
+    nest.write_text(nest.read_text().replace(" jam 8", " jam 16"))
     answer = spawn("compile", model, "--schedule", nest, "-o", tmp_path, "--depfile", tmp_path / "model.d")
     assert (answer.code, answer.err) == (0, "said while loading\n")
     assert str(nest) in (tmp_path / "model.d").read_text()
@@ -33,7 +33,7 @@ def test_an_edited_nest_is_compiled(spawn: Call, tmp_path: Path) -> None:
     shown = spawn("inspect", tmp_path / "liblogistic.so").out
     assert re.search(r"schedule +logistic\.nest\.mlir sha256:", shown)
     again = spawn("compile", model, "--schedule", nest, "--emit", "nest", "--short")
-    assert again.out.count(" jam 8") == nest.read_text().count(" jam 8") > 0
+    assert again.out.count(" jam 16") == nest.read_text().count(" jam 16") > 0
 
 
 def test_a_broken_dependence_is_named_with_both_lines(spawn: Call, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def loops(**options: Any) -> str:
 
 
 def test_options_reach_their_passes() -> None:
-    assert "jam 4" in loops() and "jam 2" in loops(passes=str(DEFAULT).replace("jam", "jam{by=2}"))
+    assert "jam 8" in loops() and "jam 2" in loops(passes=str(DEFAULT).replace("jam", "jam{by=2}"))
     apart = loops(passes=str(DEFAULT).replace("fuse,", "fuse{max-statements=1},").replace("jam", "jam{by=2}"))
     assert apart.count("nest.for") > loops().count("nest.for")
     (x,) = vectors("x")

@@ -52,16 +52,16 @@ def test_generic_texts_and_those_with_locations_are_schedules() -> None:
     check(logistic().ir("nest", locations=True))
     check(logistic().ir("nest", locations=True, short=True))
     for text in (logistic().ir("nest"), logistic().ir("nest", locations=True)):
-        assert text.count("jam = 4 : i64") == nest().count("jam 4") > 0
-        check(text.replace("jam = 4 : i64", "jam = 8 : i64"))
-        assert "at most 16 iterations" in str(refusal(text.replace("jam = 4 : i64", "jam = 32 : i64")))
+        assert text.count("jam = 8 : i64") == nest().count("jam 8") > 0
+        check(text.replace("jam = 8 : i64", "jam = 16 : i64"))
+        assert "at most 16 iterations" in str(refusal(text.replace("jam = 8 : i64", "jam = 32 : i64")))
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (" jam 4", " jam 8"),
-        (" jam 4", ""),
+        (" jam 8", " jam 16"),
+        (" jam 8", ""),
         ("nest.for %loop.p.1 in %3 parallel", "nest.for %loop.p.1 in %3 lanes 16 parallel masked"),
         (" parallel", ""),
         (" cores", ""),
@@ -153,7 +153,7 @@ WRONG: Mapping[str, tuple[Callable[[str], str], str]] = {
     "operand": (pattern(r"(nest.do\(%\d+ = )%y\[", r"\1%w["), "other elements"),
     "parallel on a sum": (pattern(r"(nest.for %loop.i.2 = .*) \{", r"\1 parallel {"), "write the same elements"),
     "cores inside": (pattern(r"(step %\d+) \{", r"\1 cores {"), "several cores run the chunks|stands in no other"),
-    "too many jammed": (lambda t: t.replace("jam 4", "jam 17", 1), "at most 16 iterations"),
+    "too many jammed": (lambda t: t.replace("jam 8", "jam 17", 1), "at most 16 iterations"),
     "odd lanes": (words("lanes 6 parallel masked"), "power of two"),
     "lanes without a mask": (words("lanes 8 parallel"), "only a masked loop"),
     "rows": (words("rows 8 parallel"), "the compiler alone"),

@@ -21,16 +21,16 @@ from aotensor_runtime.container import Container
 def test_the_loops_are_listed() -> None:
     lines = str(logistic().schedule).splitlines()
     assert "  n.blocks" in lines
-    assert any(line.split() == ["n", "jam", "4"] for line in lines)
+    assert any(line.split() == ["n", "jam", "8"] for line in lines)
     assert any(line.split() == ["p.1", "parallel"] for line in lines)
 
 
 def test_an_edit_leaves_the_schedule_as_it_was() -> None:
     own = logistic().schedule
-    other = own.jam("n", 8)
+    other = own.jam("n", 16)
     assert own.text() != other.text()
     assert own.text() == logistic().schedule.text()
-    assert repr(other) == "<logistic.schedule.jam('n', 8)>"
+    assert repr(other) == "<logistic.schedule.jam('n', 16)>"
 
 
 GOOD = {
@@ -40,7 +40,7 @@ GOOD = {
     "block": lambda s: s.block("n.blocks", 128).block("n.chunks", 1024),
     "fuse": lambda s: s.fuse("n", "n.1"),
     "fuse all": lambda s: s.fuse("n", "n.1").fuse("n", "n.2"),
-    "jam": lambda s: s.jam("n", 8).jam("n.2", 2),
+    "jam": lambda s: s.jam("n", 16).jam("n.2", 2),
     "vectorize": lambda s: s.vectorize("p.1", 16).vectorize("p.2", 8),
     "everything": lambda s: s.block("n.blocks", 64).jam("n", 2).vectorize("p.1", 32).jam("n.2", 8),
 }

@@ -41,7 +41,7 @@ def test_hot_loops_first_and_every_edit_fits() -> None:
 def test_no_move_says_what_is_so_already() -> None:
     text = stage_text([logistic()], "nest")
     jams = {edit for move in moves(Nest(parse_module(text)), {"n": 10_000, "p": 100}, 1) for edit in move.edits}
-    assert ("jam", ("n", 8)) in jams and ("jam", ("n", 4)) not in jams
+    assert ("jam", ("n", 4)) in jams and ("jam", ("n", 8)) not in jams
 
 
 def test_chunks_are_whole_blocks_for_so_many_threads() -> None:
@@ -53,12 +53,12 @@ def test_chunks_are_whole_blocks_for_so_many_threads() -> None:
 
 def test_nests_of_functions_become_that_of_a_library() -> None:
     functions = [logistic("f"), logistic("g")]
-    fast = edited(stage_text(functions[:1], "nest"), (("jam", ("n", 8)),))
+    fast = edited(stage_text(functions[:1], "nest"), (("jam", ("n", 16)),))
     library = joined(stage_text(functions, "nest"), {"f": fast})
-    assert library.count("jam 8") == fast.count("jam 8") == 1
+    assert library.count("jam 16") == fast.count("jam 16") == 1
     assert library.count("func.func @f(") == library.count("func.func @g(") == 1
     lowered = lower(functions, Options(schedule=HandSchedule(library)), texts=("nest",))
-    assert lowered.texts["nest"].count("jam 8") == 1
+    assert lowered.texts["nest"].count("jam 16") == 1
     with pytest.raises(ScheduleError, match="there is no loop 'q'"):
         edited(fast, (("jam", ("q", 2)),))
-    assert any("jam 8" in line for line in described(fast, ()))
+    assert any("jam 16" in line for line in described(fast, ()))

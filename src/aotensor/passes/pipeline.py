@@ -78,17 +78,17 @@ TENSOR_RECIPE: Final = (
 
 
 _FACTS: Final = {
-    ("block-rows", "elements"): "block_elements",
-    ("tile-columns", "prefetch-distance"): "prefetch_distance",
-    ("jam", "by"): "jam",
-    ("vectorize", "interleave"): "interleave",
-    ("hint-vectors", "interleave"): "interleave",
-    ("outline", "loops-together"): "loops_together",
-    ("small-matrices", "largest"): "largest_generated",
-    ("parallelize", "chunk-work"): "chunk_work",
-    ("parallelize", "most-chunks"): "most_chunks",
+    ("block-rows", "elements"): ["block_elements"],
+    ("tile-columns", "prefetch-distance"): ["prefetch_distance"],
+    ("jam", "by"): ["jam", "jam_products"],
+    ("vectorize", "interleave"): ["interleave"],
+    ("hint-vectors", "interleave"): ["interleave"],
+    ("outline", "loops-together"): ["loops_together"],
+    ("small-matrices", "largest"): ["largest_generated"],
+    ("parallelize", "chunk-work"): ["chunk_work"],
+    ("parallelize", "most-chunks"): ["most_chunks"],
 }
-"""Options of passes that stand for a fact of the machine."""
+"""Options of passes that stand for facts of the machine."""
 
 
 def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...]:
@@ -100,7 +100,11 @@ def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...
 def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
     """The facts that a pass goes by: those of the machine, but for its options."""
     options: dict[str, Any] = {
-        _FACTS[name, key]: value for one in pipeline.passes if one.name == name for key, value in one.options
+        fact: value
+        for one in pipeline.passes
+        if one.name == name
+        for key, value in one.options
+        for fact in _FACTS[name, key]
     }
     return replace(target, **options)
 
