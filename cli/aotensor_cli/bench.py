@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from aotensor.api.cost.clock import Timing, timed
 from aotensor.api.cost.limits import Limits, measured_limits
-from aotensor.api.cost.work import bytes_of, flops_of, parts_of
+from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
-from aotensor.sampling.agreement import absolute_tolerance, disagreement
+from aotensor_cli.benching.agreement import difference
 from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
@@ -173,7 +172,9 @@ def _measured(
         for count in counts:
             bound["other", count] = other.functions[f.spec.name].bind(**inputs, num_threads=count)
             bound["other", count]()
-        if not _agree(bound["ours", counts[0]], bound["other", counts[0]]):
+        problem = difference(bound["ours", counts[0]], bound["other", counts[0]])
+        if problem is not None:
+            talk(problem)
             return None
     times = timed(bound, seconds)
     first = bound["ours", counts[0]]
@@ -187,25 +188,6 @@ def _measured(
         )
         for count in counts
     ]  # fmt: skip
-
-
-def _agree(ours: Any, other: Any) -> bool:
-    if ours.outputs.keys() != other.outputs.keys():
-        names = (", ".join(one.outputs) for one in (other, ours))
-        talk("{}: the other library gives {}, not {}".format(ours.spec.name, *names))
-        return False
-    for name, x in ours.outputs.items():
-        patterns = [[part.tolist() for part in parts_of(one.outputs[name])[1:]] for one in (ours, other)]
-        if patterns[0] != patterns[1]:
-            talk(f"{ours.spec.name}: {name} has another sparsity pattern than that of the other library")
-            return False
-        found, expected = (parts_of(one.outputs[name])[0] for one in (ours, other))
-        tolerance = absolute_tolerance(expected, 1e-4 if x.dtype == np.float32 else 1e-7)
-        problem = disagreement(found, expected, tolerance)
-        if problem is not None:
-            talk(f"{ours.spec.name}: {name} differs from the other library: {problem}")
-            return False
-    return True
 
 
 def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:

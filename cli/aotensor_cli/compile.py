@@ -17,10 +17,20 @@ from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import Model, load_model
-from aotensor_cli.options import CONTEXT, Refusal, Session, debug_option, json_option, machine_options, pass_options
+from aotensor_cli.options import (
+    CONTEXT,
+    Refusal,
+    Session,
+    debug_option,
+    json_option,
+    machine_options,
+    pass_options,
+    short_option,
+)
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
+from aotensor_cli.reading.schedule import read_schedule
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
@@ -39,12 +49,17 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 )  # fmt: skip
 @machine_options
 @pass_options
+@click.option(
+    "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
+)  # fmt: skip
 @click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
 @click.option(
     "-g", "debug_info", is_flag=True,
     help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
 )  # fmt: skip
 @click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
+@short_option
 @click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
@@ -90,18 +105,23 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     sources = [load_model(model) for model in models]
     functions = [f for source in sources for f in source.functions]
     grad, hvp = ((_names(f"--{name}", flags[name]) if flags[name] is not None else None) for name in ("grad", "hvp"))
+    if flags["short"] and "nest" not in forms:
+        raise Refusal("--short is about the text of nests", "add --emit nest")
     derived = with_gradients(functions, grad) if grad is not None else []
     derived += with_hessian_products(functions, hvp) if hvp is not None else []
     if flags["dump_ir"] is not None:
         os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
     build = Build([*functions, *derived], _library_name(flags["name"]), _options(flags))
+    build.short = flags["short"]
     build.seconds["load the model"] = time.perf_counter() - start
     wanted = list(dict.fromkeys(forms)) or ["lib", "header"]
     with progress(f"compiling {build.name}", is_quiet=flags["quiet"]) as build.begin, without_remarks():
         contents = {form: build.content(form) for form in wanted}
     printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
     kept = {form: x for form, x in contents.items() if form not in printed}
-    written = _write(build, folder or Path(), kept, flags["depfile"], sources)
+    written = _write(
+        build, folder or Path(), kept, flags["depfile"], sources, [flags["schedule"]] if flags["schedule"] else []
+    )
     if flags["as_json"]:
         texts = {form: contents[form].decode() for form in printed}
         show_json({"files": [str(path) for path in written], "texts": texts, "steps": _steps(build)})
@@ -131,6 +151,7 @@ def _options(flags: dict[str, Any]) -> Options:
         check=flags["check"],
         threads=flags["threads"],
         pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
+        schedule=read_schedule(flags["schedule"]),
         debug_info=flags["debug_info"],
     )
 
@@ -155,7 +176,12 @@ def _names(option: str, text: str) -> list[str]:
 
 
 def _write(
-    build: Build, folder: Path, contents: dict[str, bytes], depfile: Path | None, models: Sequence[Model]
+    build: Build,
+    folder: Path,
+    contents: dict[str, bytes],
+    depfile: Path | None,
+    models: Sequence[Model],
+    read: Sequence[Path] = (),
 ) -> list[Path]:
     """Write the files, all of them or none."""
     files = {folder / build.file_name(form): content for form, content in contents.items()}
@@ -163,7 +189,7 @@ def _write(
     if depfile is not None:
         if not targets:
             raise Refusal("--depfile needs files to depend on the model", "give -o")
-        sources = [*(model.path for model in models), *(path for model in models for path in model.opened)]
+        sources = [*(model.path for model in models), *(path for model in models for path in model.opened), *read]
         files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(models)).encode()
     made = _make_folder(folder) if targets else []
     try:

@@ -61,6 +61,7 @@ class Description:
             ("made by", origin),
             ("target", f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}"),
             *([("passes", manifest.pipeline)] if manifest.pipeline else []),
+            *([("schedule", manifest.schedule)] if manifest.schedule else []),
             ("size", f"{self.size} bytes" if is_linked else f"{self.size} bytes of object code, not linked"),
             ("needs", ", ".join(linkage.needed) or ("nothing" if is_linked else "not linked")),
             ("calls", ", ".join(linkage.undefined) or "nothing"),

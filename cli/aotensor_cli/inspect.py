@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -14,29 +14,46 @@ from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, pass_options, similar, what_there_is
+from aotensor_cli.options import (
+    CONTEXT,
+    Exit,
+    Refusal,
+    debug_option,
+    json_option,
+    pass_options,
+    short_option,
+    similar,
+    what_there_is,
+)
+from aotensor_cli.page.of_library import library_page
+from aotensor_cli.page.options import DRAWN, MEMORY, PageOptions, page_options
+from aotensor_cli.page.options import chosen as page_wanted
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import Choice, recorded_remarks
 from aotensor_cli.terminal.difference import Moment, View
+from aotensor_cli.terminal.output import output_option
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
 from aotensor_cli.terminal.report import Sources, show_report
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import LibraryError
 
+_WITHOUT_NESTS: Final = frozenset(STAGES) - {"nest"}
+
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
 @click.argument("subject", metavar="MODEL|LIBRARY")
 @click.option(
-    "--stage", type=Moment(), metavar="STAGE|PASS",
+    "--stage", type=Moment(MEMORY), metavar="STAGE|PASS",
     help=f"Print the text of one stage: {', '.join(STAGES)}; or of a model what a pass left, such as fuse or "
-    "canonicalize.1, the first of several runs.",
+    f"canonicalize.1, the first of several runs. With --format svg a picture of {', '.join(DRAWN)}.",
 )  # fmt: skip
 @click.option(
     "--diff", "base", type=Moment("before"), metavar="STAGE|PASS|before",
     help="With --stage: what turned this into that; before: what the pass of --stage did.",
 )  # fmt: skip
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
+@short_option
 @click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
 @click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
 @click.option(
@@ -49,27 +66,39 @@ from aotensor_runtime.errors import LibraryError
     help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
 )  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True,
-    help="dot draws --stage graph of a model for Graphviz.",
+    "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", show_default=True,
+    help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything.",
 )  # fmt: skip
+@page_options
+@output_option
 @pass_options
 @json_option
 @debug_option
 def command(
-    subject: str, stage: str | None, locations: bool, remarks: bool, name: str | None, form: str, as_json: bool,
-    passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
-    deciders: tuple[str, ...], base: str | None,
+    subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, name: str | None, form: str,
+    as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
+    deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...], sources: tuple[Path, ...],
 ) -> int:  # fmt: skip
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
     call, and what each pass did to the number of operations. A library is read, never executed. What is damaged in it
     is named, the rest is shown, and the exit code is 2.
+
+    --format html -o page.html makes one page that needs no network: source, graph, loops with the time that they are
+    estimated to take, every stage, remarks, memory plan and machine code, linked by location.
     """
     form = "json" if as_json else form
     path, chosen = split_name(subject)
+    page = page_wanted(form, stage, is_library(path), bench, sizes, sources)
+    useless = {"locations": locations, "remarks": remarks, "short": short, "diff": base is not None}
+    if page is not None and any(useless.values()):
+        option = next(x for x, is_given in useless.items() if is_given)
+        raise Refusal(f"--format {form} has no use for --{option}", "leave it out")
     if locations:
         _check_locations(path, stage, form)
+    if short and (stage is None or stage in _WITHOUT_NESTS):
+        raise Refusal("--short is about the text of nests", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
@@ -83,12 +112,16 @@ def command(
         raise Refusal("--format dot draws the graph stage of a model")
     if is_library(path):
         with naming(path):
+            if page is not None:
+                return _page_of_library(path, _one_name(chosen, name), page)
             view = View(stage, base, _one_name(chosen, name), form)
-            return _inspect_library(path, view, choice if remarks else None)
-    from aotensor_cli.inspect_model import Wanted, described, drawn, kernel_of, remarks_of, stage_texts
+            return _inspect_library(path, view, choice if remarks else None, short)
+    from aotensor_cli.inspect_model import Wanted, described, drawn, kernel_of, page_of, remarks_of, stage_texts
 
     wanted = Wanted(subject, name, passes, disabled)
-    if form == "dot":
+    if page is not None:
+        click.echo(page_of(wanted, page), nl=False)
+    elif form == "dot":
         show(drawn(wanted), nl=False)
     elif remarks:
         found, files = remarks_of(wanted)
@@ -96,7 +129,7 @@ def command(
     elif stage is not None:
         view = View(stage, base, name, form)
         is_kernel = stage == "asm" and base is None and name is not None
-        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations)))
+        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations, short)))
     else:
         description, names = described(wanted)
         _show_description(description, names, form)
@@ -117,9 +150,9 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_library(path: Path, view: View, choice: Choice | None) -> int:
+def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool) -> int:
     """Show a library, or remarks of a choice; USAGE if something in it is damaged, after all that could be read."""
-    stage, name, form = view.stage, view.name, view.form
+    stage, base, name, form = view.stage, view.base, view.name, view.form
     container = Container(read_library(path))
     functions = [spec.name for spec in container.manifest().functions]
     _check_name(path, name, functions)
@@ -138,6 +171,10 @@ def _inspect_library(path: Path, view: View, choice: Choice | None) -> int:
             what = "pass" if one in BY_NAME else "stage"
             raise Refusal(f"{path}: {what} {one} does not travel in a library", "inspect the model instead")
         text = section_text(container, f"ir.{one}")
+        if one == "nest" and base is None and not short:
+            from aotensor_cli.inspect_model import generic_form
+
+            text = generic_form(text)
         texts.append(text if name is None else function_text(text, one, name))
     view.show(*texts)
     try:
@@ -146,6 +183,15 @@ def _inspect_library(path: Path, view: View, choice: Choice | None) -> int:
     except LibraryError as error:
         return _report(path, [error.diagnostic.title])
     return Exit.DONE
+
+
+def _page_of_library(path: Path, name: str | None, page: PageOptions) -> int:
+    """The page of a library; USAGE if something in it is damaged, after all that could be read."""
+    data = read_library(path)
+    _check_name(path, name, [spec.name for spec in Container(data).manifest().functions])
+    text, damages = library_page(path, data, name, page.rows, page.sources)
+    click.echo(text, nl=False)
+    return _report(path, damages)
 
 
 def _report(path: Path, damages: Sequence[str]) -> int:

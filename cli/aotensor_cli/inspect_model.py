@@ -11,18 +11,22 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import BEFORE, STAGES
-from aotensor.errors import ToolError
+from aotensor.errors import InternalError, ToolError
 from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
+from aotensor.ir.context import generic_text
 from aotensor_cli.describe import Description, describe
-from aotensor_cli.dot import graph_dot
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.page.dot import graph_dot
+from aotensor_cli.page.of_model import ModelPage, started
+from aotensor_cli.page.options import MEMORY, PageOptions
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.difference import View
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, talk
 from aotensor_cli.terminal.report import Sources
+from aotensor_runtime.errors import DamagedLibrary
 
 
 @dataclass(frozen=True)
@@ -50,17 +54,30 @@ def drawn(wanted: Wanted) -> str:
     return graph_dot(_chosen(wanted.subject, load_model(wanted.subject), wanted.name))
 
 
-def stage_texts(wanted: Wanted, view: View, locations: bool) -> list[str]:
-    """The text of a stage or of what a pass left, and what it is compared with; with lines if they are asked for.
+def page_of(wanted: Wanted, page: PageOptions) -> str:
+    """A page, or a picture of one stage."""
+    loaded = started()
+    build = wanted.load(debug_info=True)[1]  # the code is the same
+    made = ModelPage(build, page.sizes, page.rows, loaded)
+    if page.form == "html":
+        return made.html()
+    if page.stage == "nest":
+        return made.nest_svg()
+    return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
+
+
+def stage_texts(wanted: Wanted, view: View, locations: bool, short: bool) -> list[str]:
+    """The text of a stage or of what a pass left, and what it is compared with; with lines and in short form, if
+    that is asked for; differences always are in short form.
 
     Raises: Refusal of a pass that did not run, with those that did
     """
     build = wanted.build()
-    build.locations = locations
+    build.locations, build.short = locations, short
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         if view.base is None and view.stage in STAGES:
             return [build.content(view.stage).decode()]
-        build.snapshots = Snapshots(view.names, locations)
+        build.snapshots = Snapshots(view.names, locations, short or view.base is not None)
         snapshots = build.lowered.snapshots
         found = [snapshots.text(name) for name in view.names]
         return [_checked(build, name, text) for name, text in zip(view.names, found, strict=True)]
@@ -86,6 +103,14 @@ def _checked(build: Build, name: str, text: str | None) -> str:
     if missing in STAGES:
         raise Refusal(f"--diff before is for a pass, and {missing} is a stage", what_there_is(seen, 60))
     raise Refusal(f"pass {missing} did not run", what_there_is(seen, 60))
+
+
+def generic_form(text: str) -> str:
+    """The text of a stage that a library holds, for other tools.   Raises: LibraryError if it cannot be read"""
+    try:
+        return generic_text(text)
+    except InternalError as error:
+        raise DamagedLibrary("the IR in it cannot be read", hint=error.diagnostic.title) from error
 
 
 def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path]]:

@@ -78,6 +78,15 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
 
 
+def short_option(command: _Command) -> _Command:
+    """`--short`: nests as people read them."""
+    option = click.option(
+        "--short", is_flag=True,
+        help="Nests in their short form, for people. mlir-opt --allow-unregistered-dialect reads the usual one.",
+    )  # fmt: skip
+    return option(command)
+
+
 def pass_options(command: _Command) -> _Command:
     """`--passes`, `--disable-pass`: which passes run, as parameters `passes` and `disabled`."""
     options = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar
 
 from aotensor_runtime.errors import LibraryError
@@ -63,9 +63,9 @@ class Node:
     def optional(self, read: Callable[[Node], _T]) -> _T | None:
         return None if self.value is None else read(self)
 
-    def fields(self, *names: str) -> Iterator[Node]:
-        """The members of an object that has exactly these names."""
-        members = self._as(dict, "an object")
+    def fields(self, *names: str, optional: Mapping[str, object] | None = None) -> Iterator[Node]:
+        """The members of an object that has exactly these names.   optional: what is taken for those that may lack"""
+        members = {**(optional or {}), **self._as(dict, "an object")}
         wrong = sorted(set(members) ^ set(names))
         require(not wrong, self.path, f"missing or unknown: {', '.join(map(str, wrong))}")
         return (Node(members[name], f"{self.path}.{name}") for name in names)

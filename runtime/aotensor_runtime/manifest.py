@@ -57,7 +57,8 @@ class Manifest:
 
     target, cpu, features: as LLVM writes them. fp: strict, contract or fast. prefix: before every exported symbol.
     sections: names of the extra sections that travel along, such as IR texts and test vectors. pipeline: the
-    compiler's passes, where they are not the usual ones.
+    compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
+    digest, where it was not the compiler's own schedule.
     """
 
     name: str
@@ -72,11 +73,15 @@ class Manifest:
     prefix: str = ""
     sections: tuple[str, ...] = ()
     pipeline: str = ""
+    schedule: str = ""
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
         """One line of ASCII; the same manifest gives the same text."""
-        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+        tree = asdict(self)
+        if not self.schedule:  # so that runtimes that do not know of it read all other libraries
+            del tree["schedule"]
+        return json.dumps(tree, separators=(",", ":"), sort_keys=True)
 
     @staticmethod
     def from_json(text: str | bytes) -> Manifest:
@@ -319,8 +324,8 @@ def _function(node: Node) -> FunctionSpec:
 
 def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
-    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, pipeline, schema = node.fields(
-        *names, "pipeline", "schema"
+    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, pipeline, schedule, schema = (
+        node.fields(*names, "pipeline", "schedule", "schema", optional={"schedule": ""})
     )
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
@@ -338,5 +343,6 @@ def _manifest(node: Node) -> Manifest:
         prefix=prefix.text(),
         sections=sections.items(Node.name),
         pipeline=pipeline.text(),
+        schedule=schedule.text(),
         schema=SCHEMA,
     )

@@ -5,7 +5,8 @@ AotensorError                          everything below; carries a Diagnostic
 │   ├── GraphTypeError   (TypeError)       dtypes, ranks or kinds that do not go together
 │   ├── GraphValueError  (ValueError)      sizes or options that do not go together
 │   │   ├── GraphLinAlgError (LinAlgError)     a matrix that is singular, not positive definite, ...
-│   │   └── GraphOverflowError (OverflowError) a number or a size that 64 bits do not hold
+│   │   ├── GraphOverflowError (OverflowError) a number or a size that 64 bits do not hold
+│   │   └── ScheduleError                  a schedule that does not compute what its function does
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
 │   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
@@ -73,6 +74,7 @@ __all__ = [
     "MissingRuleError",
     "NullTypeGradError",
     "OutOfMemory",
+    "ScheduleError",
     "TooNewLibrary",
     "TooOldLibrary",
     "ToolError",
@@ -102,6 +104,10 @@ class GraphLinAlgError(GraphValueError, LinAlgError):
 
 class GraphOverflowError(GraphValueError, OverflowError):
     """A number or a size that 64 bits do not hold."""
+
+
+class ScheduleError(GraphValueError):
+    """A schedule that does not belong to a function, breaks a dependence, or asks a machine for what it lacks."""
 
 
 class GraphIndexError(GraphError, IndexError):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias
+
+PYTHON: Final = (sys.executable, "-m", "aotensor_cli")
 
 LOGISTIC: Final = '''"""Logistic regression."""
 import aotensor as aot
@@ -36,3 +44,17 @@ class Answer:
 
 
 Call: TypeAlias = Callable[..., Answer]
+
+
+def on_a_terminal(arguments: Sequence[str], folder: Path, **environment: str) -> Answer:
+    """What a command writes to a terminal, on stdout and stderr together."""
+    master, slave = pty.openpty()
+    variables = {**os.environ, "TERM": "xterm", **environment}
+    process = subprocess.Popen([*PYTHON, *arguments], cwd=folder, stdout=slave, stderr=slave, env=variables)
+    os.close(slave)
+    found = b""
+    with contextlib.suppress(OSError):  # the terminal is closed
+        while piece := os.read(master, 4096):
+            found += piece
+    os.close(master)
+    return Answer(process.wait(timeout=60), found.decode(), "")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import LOGISTIC, SMALL, Answer, Call
+from command_line import LOGISTIC, PYTHON, SMALL, Answer, Call, on_a_terminal
 
 from aotensor_cli.terminal.plain import printable
 from aotensor_cli.terminal.remarks import without_remarks
@@ -20,7 +18,6 @@ from aotensor_cli.terminal.render import plain_table, size_text
 from aotensor_runtime import load
 
 CLOSED = ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"]
-PYTHON = [sys.executable, "-m", "aotensor_cli"]
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -243,27 +240,12 @@ def test_the_package_runs_too() -> None:
 PLAIN_TERMINALS = [{"NO_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": ""}]
 
 
-def on_a_terminal(arguments: list[str], folder: Path, **environment: str) -> str:
-    """What a command writes to a terminal."""
-    master, slave = pty.openpty()
-    variables = {**os.environ, "TERM": "xterm", **environment}
-    process = subprocess.Popen([*PYTHON, *arguments], cwd=folder, stdout=slave, stderr=slave, env=variables)
-    os.close(slave)
-    found = b""
-    with contextlib.suppress(OSError):
-        while piece := os.read(master, 4096):
-            found += piece
-    os.close(master)
-    process.wait(timeout=60)
-    return found.decode()
-
-
 def test_progress_on_a_terminal(small: Path) -> None:
     environment = {"NO_COLOR": "", "COLUMNS": "100"}
-    text = on_a_terminal(["compile", "small.py", "-o", "out"], small.parent, **environment)
+    text = on_a_terminal(["compile", "small.py", "-o", "out"], small.parent, **environment).out
     assert "compiling f: " in text and "load the model" not in text.split("\r")[-1] and "\x1b[K" in text
     assert text.rstrip().endswith("out/f.h")
-    assert "compiling" not in on_a_terminal(["compile", "small.py", "-q"], small.parent, **environment)
+    assert "compiling" not in on_a_terminal(["compile", "small.py", "-q"], small.parent, **environment).out
 
 
 @pytest.mark.parametrize(
@@ -280,7 +262,7 @@ def test_progress_on_a_terminal(small: Path) -> None:
     ],
 )
 def test_no_escape_sequences(small: Path, arguments: list[str], variable: dict[str, str]) -> None:
-    text = on_a_terminal(arguments, small.parent, **variable)
+    text = on_a_terminal(arguments, small.parent, **variable).out
     assert text and "\x1b" not in text
 
 

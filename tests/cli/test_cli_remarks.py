@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Call
+from command_line import Call, on_a_terminal
 
 LINE = "loss = at.softplus(-y * (X @ w)).mean()"
 
@@ -107,21 +104,8 @@ def test_a_name_in_a_library_cannot_command_the_terminal(call: Call, tmp_path: P
 
 @pytest.mark.parametrize("is_plain", [False, True])
 def test_colours_are_for_terminals_that_want_them(library: Path, is_plain: bool) -> None:
-    parent, child = pty.openpty()
-    environment = {key: x for key, x in os.environ.items() if key not in ("NO_COLOR", "TERM")} | {"TERM": "xterm"}
-    environment |= {"NO_COLOR": "1"} if is_plain else {}
-    command = [sys.executable, "-m", "aotensor_cli", "inspect", str(library), "--remarks", "--pass", "fuse"]
-    with subprocess.Popen(command, stdout=child, stderr=child, env=environment) as process:
-        os.close(child)
-        text = b""
-        while True:
-            try:
-                part = os.read(parent, 4096)
-            except OSError:  # the terminal is closed
-                break
-            if not part:
-                break
-            text += part
-    os.close(parent)
-    assert process.returncode == 0 and b"[fuse]" in text
-    assert (b"\x1b[32m+\x1b[0m" in text) is not is_plain and (b"\x1b" in text) is not is_plain
+    answer = on_a_terminal(
+        ["inspect", str(library), "--remarks", "--pass", "fuse"], library.parent, NO_COLOR="1" if is_plain else ""
+    )
+    assert answer.code == 0 and "[fuse]" in answer.out
+    assert ("\x1b[32m+\x1b[0m" in answer.out) is not is_plain and ("\x1b" in answer.out) is not is_plain

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import aotensor as aot
+import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.core.polynomial import Polynomial
 from aotensor.driver.recipe import Options, lower
@@ -67,6 +68,14 @@ CASES: dict[str, tuple[Callable[[], tuple[list[Variable], Variable]], str]] = {
 def test_counts(name: str, facts: Target) -> None:
     make, expected = CASES[name]
     assert _flops(*make(), facts) == expected
+
+
+def test_parts_of_chunks_are_not_taken_from_the_sum() -> None:
+    """Adding them up begins with the second one, of which there may be none."""
+    A, x = sp.csr_matrix("A", shape=("m", "n")), at.vector("x", shape=("m",))
+    module = lower([aot.function([A, x], A.T @ x, name="f")], Options(), texts=()).module
+    found = count_flops(module, "f.kernel", [("m", "n"), ("A_nnz",), ("A_nnz",), (None,), ("m",), ("n",)])
+    assert not found.is_exact and all(factor >= 0 for factor in found.flops.terms.values())
 
 
 def test_polynomials() -> None:

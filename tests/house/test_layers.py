@@ -20,13 +20,15 @@ LAYERS: Final = (
 
 # Imports inside functions: (importer, what it loads) → why it waits.
 DOORS: Final[Mapping[tuple[str, str], str]] = {
-    ("aotensor.api.function", "aotensor.api.cost.cost"): "it is made of functions itself",
+    ("aotensor.api.function", "aotensor.api.cost.cost"): "few ask what a call will cost",
     ("aotensor.api.function", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.verification.calls"): "a mode that few ask for",
     ("aotensor.api.function", "aotensor.verification.verify"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor_runtime"): "the runtime loads with the first library",
+    ("aotensor.api.schedule", "aotensor.driver.edited"): "xDSL and LLVM load at the first compile",
+    ("aotensor.api.schedule", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.cache", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.cache", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",

@@ -163,6 +163,47 @@ def test_a_broken_dependence_is_named(body: str, what: str) -> None:
         verify_nests(nest(body))
 
 
+CHUNKS = """
+func.func @f(%x: tensor<?xf64>, %indptr: tensor<?xi32>) -> tensor<?xf64> attributes {dims = [["n"], [""]]} {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?xf64>
+  %s = arith.constant 4 : index
+  %one = arith.constant 1 : index
+  %y = nest.value[%n] : tensor<?xf64>
+  %z = nest.value[%n] : tensor<?xf64>
+  nest.for %c in %n step %s cores {
+    %b = arith.addi %c, %s : index
+    %e = arith.minsi %b, %n : index
+    %low = nest.balance %c of %n by %s group %one in %indptr : tensor<?xi32>
+    %high = nest.balance %e of %n by %s group %one in %indptr : tensor<?xi32>
+    nest.for %i = WRITTEN {
+      nest.do(%a = %x[%i] : tensor<?xf64>) -> (%d = %y[%i] : tensor<?xf64>) {
+        nest.yield %a : f64
+      }
+    }
+    nest.for %k = READ {
+      nest.do(%a = %y[%k] : tensor<?xf64>) -> (%d = %z[%k] : tensor<?xf64>) {
+        nest.yield %a : f64
+      }
+    }
+  }
+  func.return %z : tensor<?xf64>
+}
+"""
+
+
+@pytest.mark.parametrize("written", ["%low to %high", "%c to %e"])
+@pytest.mark.parametrize("read", ["%low to %high", "%c to %e"])
+def test_loops_of_one_chunk_are_divided_alike(written: str, read: str) -> None:
+    """What one chunk has written is not all that it reads, if `nest.balance` has moved only one of the loops."""
+    module = parse_module(CHUNKS.replace("WRITTEN", written).replace("READ", read))
+    if written == read:
+        verify_nests(module)
+    else:
+        with pytest.raises(VerifyException, match="%y is read in a loop over %c in which it is not complete"):
+            verify_nests(module)
+
+
 def test_a_pass_that_breaks_a_dependence_is_named() -> None:
     module = nest(READ + WRITE)
     with pytest.raises(InternalError, match="pass vectorize left invalid IR"):

@@ -10,7 +10,7 @@ from levels import levels
 from xdsl.utils.exceptions import ParseError
 
 from aotensor.ir.build import Program, build
-from aotensor.ir.context import make_context, parse_module
+from aotensor.ir.context import generic_text, make_context, parse_module
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.text import text_of
 
@@ -18,10 +18,16 @@ PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 
 
 def check_round_trip(text: str) -> None:
-    """Our printer's text, and that of xDSL's printer for what was parsed."""
+    """Our printer's text, in every form, and that of xDSL's printer for what was parsed."""
     parsed = parse_module(text)
     parsed.verify()
-    assert str(parsed) + "\n" == text
+    assert text_of(parsed) == text
+    custom, generic = text_of(parsed, generic=()), generic_text(text)
+    assert custom == str(parsed) + "\n"
+    assert text_of(parse_module(generic)) == text
+    again = parse_module(custom)  # with properties in another order
+    assert text_of(again, generic=()) == custom
+    assert again.is_structurally_equivalent(parsed)
 
 
 @pytest.mark.parametrize("level", ["tensor", "tensor-opt", "nest", "loops"])

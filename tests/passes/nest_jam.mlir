@@ -25,7 +25,7 @@
 // CHECK-NEXT: %[[V27:[0-9]+]] = arith.minsi %[[V26]], %[[V1]] : index
 // CHECK-NEXT: %[[V28:[0-9]+]] = nest.value : tensor<1024xf64>
 // CHECK-NEXT: %[[V29:[0-9]+]] = nest.value over %[[V28]] : tensor<1024xf64> : tensor<1024xf64>
-// CHECK-NEXT: nest.for %[[V30:[0-9]+]] = %[[V25]] to %[[V27]] jam 4 {
+// CHECK-NEXT: nest.for %[[V30:[0-9]+]] = %[[V25]] to %[[V27]] jam 8 {
 // CHECK-NEXT: %[[V31:[0-9]+]] = arith.subi %[[V30]], %[[V25]] : index
 // CHECK-NEXT: %[[V32:[0-9]+]] = nest.value init %[[V8:[0-9]+]] : f64 : tensor<f64>
 // CHECK-NEXT: nest.for %[[V33:[0-9]+]] in %[[V3]] {
@@ -50,7 +50,7 @@
 // CHECK-NEXT: nest.yield %[[V47]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.for %[[V49:[0-9]+]] = %[[V25]] to %[[V27]] jam 4 {
+// CHECK-NEXT: nest.for %[[V49:[0-9]+]] = %[[V25]] to %[[V27]] jam 8 {
 // CHECK-NEXT: %[[V50:[0-9]+]] = arith.subi %[[V49]], %[[V25]] : index
 // CHECK-NEXT: nest.for %[[V51:[0-9]+]] in %[[V3]] {
 // CHECK-NEXT: nest.do(%[[V52:[0-9]+]] = %[[V29]][%[[V50]]] : tensor<1024xf64>, %[[V53:[0-9]+]] = %x[%[[V49]], %[[V51]]] : tensor<?x?xf64>) -> (%[[V54:[0-9]+]] = %[[V10]][%[[V51]]] : tensor<?xf64>) {

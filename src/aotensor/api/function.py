@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pickle import PicklingError
@@ -11,9 +12,10 @@ import numpy as np
 
 from aotensor.api.modes import Profile, checked_mode
 from aotensor.api.remarks import Remarks
+from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
-from aotensor.driver.definition import Definition, Options, check_locations
+from aotensor.driver.definition import Definition, Options, check_locations, check_short
 from aotensor.driver.signature import In, Outputs, Updates
 from aotensor.driver.stages import STAGES
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
@@ -235,20 +237,38 @@ class Function(Definition):
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
 
     @coerced
-    def ir(self, stage: str, locations: bool = False) -> str:
+    def ir(self, stage: str, locations: bool = False, short: bool = False) -> str:
         """The text of a stage: graph, graph-opt, tensor, tensor-opt, nest, loops, llvm, llvm-opt or asm.
 
         locations: say behind each operation which line it comes from, as MLIR does: `loc("model.py":12:0)`. Graphs
-        always do.
+        always do. short: nests as people read them. Without it they are in MLIR's generic form, which
+        `mlir-opt --allow-unregistered-dialect` reads, too.
 
-        Raises: GraphValueError for another stage, and for locations at one of LLVM's.
+        Raises: GraphValueError for another stage, for locations at one of LLVM's, and for the short form of another
+        stage than nest.
         """
+        if short:
+            check_short(stage)
         if one_of("stage", stage, STAGES) in ("graph", "graph-opt"):
             return self.graph_text(stage)
         check_locations(stage, locations)
         from aotensor.driver.recipe import stage_text
 
-        return stage_text([self], stage, locations=locations)
+        return stage_text([self], stage, locations=locations, generic=not short)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The loops that the compiler makes, to be edited: `f.schedule.tile("n", 64)`."""
+        return Schedule(self)
+
+    def with_schedule(self, schedule: str | os.PathLike[str] | Schedule) -> Function:
+        """The same function, which calls compile by a schedule: a file of nest text, or a `Schedule`.
+
+        Raises: ScheduleError for one that does not compute the same; when it is compiled, at the first call.
+        """
+        other = Function.__new__(Function)
+        vars(other).update(vars(self), schedule_text=hand_schedule(schedule), _compiled=None, _direct=None)
+        return other
 
     def remarks(self) -> Remarks:
         """What each pass decided when this function is compiled, and why: records of pass, kind, message and line.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotensor.api.function import Function
+from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import listed
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -35,6 +36,7 @@ def compile(
     prefix: str = "",
     passes: str | None = None,
     disable_passes: Collection[str] | None = None,
+    schedule: str | os.PathLike[str] | Schedule | None = None,
     debug_info: bool = False,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
@@ -46,9 +48,12 @@ def compile(
     check: check every memory access at run time.
     prefix: before every exported symbol.
     passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
+    schedule: the loops to compile, instead of those that passes make: a file of nest text, as `aotensor compile --emit
+    nest --short` writes it, edited, or a `Schedule`, as `f.schedule` is.
     debug_info: the library knows the lines of the model, for debuggers and profilers; its code is the same.
 
-    Raises: GraphError for a wrong program, ToolError for a missing linker, OSError for an unwritable folder.
+    Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
+    ToolError for a missing linker, OSError for an unwritable folder.
     """
     chosen = [functions] if isinstance(functions, Function) else listed(functions, "functions to compile")
     if not chosen:
@@ -65,6 +70,8 @@ def compile(
     options = replace(options, debug_info=debug_info)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
+    if schedule is not None:
+        options = replace(options, schedule=hand_schedule(schedule))
     return write_artifact(chosen, Path(path), name, options)
 
 

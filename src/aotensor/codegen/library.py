@@ -32,8 +32,8 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest
 class Blueprint:
     """All of a library that is not code.
 
-    version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline: as
-    in `Manifest`. debug_info: the module has some, which is kept.
+    version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
+    schedule: as in `Manifest`. debug_info: the module has some, which is kept.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Blueprint:
     sections: Mapping[str, bytes] = field(default_factory=dict)
     values: bytes = b""
     pipeline: str = ""
+    schedule: str = ""
     debug_info: bool = False
 
     def manifest(self) -> Manifest:
@@ -61,6 +62,7 @@ class Blueprint:
             prefix=self.prefix,
             sections=tuple(self.sections),
             pipeline=self.pipeline,
+            schedule=self.schedule,
         )
 
 

@@ -66,6 +66,11 @@ class Polynomial:
             total += Polynomial({tuple(item for item in key if not item[0].startswith("#")): factor})
         return total
 
+    def part(self, name: str) -> Polynomial:
+        """What `name` is a factor of, to the power of 1, without it."""
+        found = {key: factor for key, factor in self.terms.items() if (name, 1) in key}
+        return Polynomial({tuple(item for item in key if item[0] != name): x for key, x in found.items()})
+
     def typical(self) -> Fraction:
         """The value where every name is 1000: what formulas are compared by."""
         powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]

@@ -14,7 +14,10 @@ from aotensor.codegen.llvm import ModuleRef
 from aotensor.driver.definition import Definition
 from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
+from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
+from aotensor.driver.stages import IR_STAGES
+from aotensor.ir.context import generic_text
 from aotensor.ir.location import lines_of
 
 FORMS: Final = {
@@ -43,8 +46,9 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts. locations: texts say where operations come from. snapshots: of
-    what is between its steps.
+    begin: is told the name of each step when it starts. locations: texts say where operations come from. short: nests
+    are as people read them, not in generic form. snapshots: of what is between its
+    steps. report: what is written down on the way about loops and memory.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -53,14 +57,15 @@ class Build:
         self.options = options
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
-        self.locations = False
+        self.locations = self.short = False
         self.snapshots = Snapshots(())
+        self.report: Report | None = None
 
     @cached_property
     def lowered(self) -> Lowered:
         """At loop level.   Raises: as `recipe.lower`."""
         with self._timed("lower"):
-            return lower(self.functions, self.options, locations=self.locations, snapshots=self.snapshots)
+            return lower(self.functions, self.options, IR_STAGES, self.locations, self.snapshots, self.report)
 
     @cached_property
     def library(self) -> Library:
@@ -101,7 +106,8 @@ class Build:
     def content(self, form: str) -> bytes:
         """The bytes of one form, a key of FORMS.   Raises: as the steps that it takes."""
         if form in self.lowered.texts:
-            return self.lowered.texts[form].encode()
+            text = self.lowered.texts[form]
+            return (generic_text(text, self.locations) if form == "nest" and not self.short else text).encode()
         makers: dict[str, Callable[[], bytes]] = {
             "lib": lambda: self.shared,
             "static": lambda: self.library.archive_of(self._one_object),

@@ -8,6 +8,7 @@ from inspect import Parameter, Signature
 from typing import TypedDict
 
 from aotensor.core.garbage import rare_collections
+from aotensor.driver.hand import HandSchedule
 from aotensor.driver.naming import c_name, input_names, local_names, output_names
 from aotensor.driver.prepare import passes_over
 from aotensor.driver.signature import (
@@ -79,6 +80,8 @@ class Definition:
             raise GraphValueError(f"function name {name!r} is no C identifier")
         #: the passes that run when this is compiled
         self.pipeline = pipeline_of(passes, disable_passes)
+        #: the loops that are compiled, instead of those that passes make
+        self.schedule_text: HandSchedule | None = None
         self.name = name or "function"
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
@@ -184,6 +187,12 @@ def check_locations(stage: str, locations: bool) -> None:
     """Raises: GraphValueError if locations are asked for at a stage that has none"""
     if locations and stage not in IR_STAGES:
         raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
+
+
+def check_short(stage: str) -> None:
+    """Raises: GraphValueError for a stage whose text has no short form"""
+    if stage != "nest":
+        raise GraphValueError(f"stage {stage} has no short form", hint="stage nest has one")
 
 
 def _python_signature(names: Sequence[str]) -> Signature:

@@ -18,8 +18,11 @@ from aotensor.codegen.machine import Machine
 from aotensor.config import config
 from aotensor.core.garbage import rare_collections
 from aotensor.core.types import Array, dim_name
+from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
+from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError
@@ -31,7 +34,8 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
-from aotensor.ir.forms import LOOP_FORM, TENSOR_FORM
+from aotensor.ir.context import generic_text
+from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
@@ -49,6 +53,7 @@ from aotensor.passes.pipeline import (
     loop_recipe,
     nest_recipe,
 )
+from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
@@ -56,7 +61,6 @@ from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     MAX_IDENTIFIER,
-    MAX_NAME,
     SPARSE_PARTS,
     ArgumentSpec,
     Check,
@@ -81,7 +85,8 @@ class Options:
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
     threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
-    pipeline: the passes that run; by default those that the functions ask for.
+    pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
+    default those that the functions ask for, or those that passes make.
     """
 
     target: str | None = None
@@ -95,6 +100,7 @@ class Options:
     threads: bool = True
     facts: Target | None = None
     pipeline: Pipeline | None = None
+    schedule: HandSchedule | None = None
     debug_info: bool = False
 
     @property
@@ -118,6 +124,7 @@ class Lowered:
     runner: PassRunner
     sites: Locations
     pipeline: Pipeline
+    schedule: HandSchedule | None = None
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
     """Do the texts say behind each operation where it comes from?"""
@@ -142,37 +149,36 @@ def lower(
     texts: Collection[str] = IR_STAGES,
     locations: bool = False,
     snapshots: Snapshots | None = None,
+    report: Report | None = None,
 ) -> Lowered:
     """Functions down to loop level.
 
     texts: the stages whose texts are kept. locations: with the user's line behind each operation. snapshots: of stages
-    and passes that are asked for, all of one compilation.
+    and passes that are asked for, all of one compilation. report: of loops and memory, filled on the way.
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
     """
     one_of("fp policy", options.fp, FP_POLICIES)
-    for f in functions:
-        _check_lengths(f)
-    names = [f.name for f in functions]
-    doubles = sorted({name for name in names if names.count(name) > 1})
-    if doubles:
-        raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
-    machine, pipeline = options.machine(), options.pipeline or _common_pipeline(functions)
+    check_names(functions)
+    machine, pipeline = options.machine(), options.pipeline or common_pipeline(functions)
+    schedule = options.schedule or common_schedule(functions)
     functions = [f.under(pipeline) for f in functions]
     snapshots = snapshots or Snapshots(())
-    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, snapshots.module)
-    programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     sites = Locations()
+    look = report.begin(sites, functions) if report is not None else None
+    observers = [snapshots.module, *([look] if look is not None else [])]
+    runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, observers)
+    programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
-    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline)
+    result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, schedule)
     result.has_locations, result.snapshots = locations, snapshots
     snapshots.graphs(functions)
     for stage in ("graph", "graph-opt"):
         if stage in texts or runner.dump is not None:
             result.texts[stage] = "\n".join(f.graph_text(stage) for f in functions)
     _record_graph_passes(functions, runner, result.texts)
-    runner.write("tensor", "mlir", lambda: str(module) + "\n")
+    runner.write("tensor", "mlir", lambda: text_of(module))
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
     _keep_text(result, "tensor", texts)
@@ -181,6 +187,11 @@ def lower(
     facts = options.facts or machine.facts
     left_out = VECTOR_PASSES if options.check else ()  # the checks look at one element at a time
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
+    if schedule is not None:
+        module = result.module = accept(module, schedule.text, schedule.name, facts)
+        runner.write("schedule", "mlir", lambda: str(module) + "\n")
+        if runner.verify:
+            runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
     runner.run(module, loop_recipe(facts, pipeline))
     if options.check:
@@ -188,15 +199,6 @@ def lower(
     _keep_text(result, "loops", texts)
     runner.run(module, [EXPAND_MATH])
     return result
-
-
-def _common_pipeline(functions: Sequence[Definition]) -> Pipeline:
-    """The pipeline that all functions ask for.   Raises: GraphValueError if they do not ask for the same one"""
-    found = dict.fromkeys(f.pipeline for f in functions)
-    if len(found) > 1:
-        names = ", ".join(f.name for f in functions)
-        raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
-    return next(iter(found), DEFAULT)
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -211,18 +213,6 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
 
 
-def _check_lengths(f: Definition) -> None:
-    """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
-    dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
-    kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
-    for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
-        for name in names:
-            if len(name) > limit:
-                raise GraphValueError(
-                    f"the name of the {kind} {name[:40]}... is too long: {len(name)} characters, at most {limit}"
-                )
-
-
 def _add_bounds_checks(lowered: Lowered) -> None:
     numbers: dict[str, int] = {}
     for position, built in enumerate(lowered.built):
@@ -234,7 +224,7 @@ def _add_bounds_checks(lowered: Lowered) -> None:
 
 
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
-    lowered.snapshots.module(stage, lowered.module)
+    lowered.runner.tell(stage, lowered.module)
     if stage in wanted:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
 
@@ -262,7 +252,10 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
-    sections["work"] = json.dumps({spec.name: str(_work(lowered, spec)) for spec in specs}).encode()
+    work = {spec.name: _work(lowered, spec) for spec in specs}
+    sections["work"] = json.dumps({name: str(found) for name, found in work.items()}).encode()
+    parts = {name: {kind: str(x) for kind, x in found.parts.items() if x.terms} for name, found in work.items()}
+    sections["work.parts"] = json.dumps(parts).encode()
     if is_shipped:
         sections[REMARKS_SECTION] = json.dumps([x.to_row() for x in lowered.remarks], separators=(",", ":")).encode()
     vectors = make_vectors(lowered.functions) if is_shipped else b""
@@ -278,6 +271,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         sections,
         pool.data,
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
+        "" if lowered.schedule is None else lowered.schedule.label,
         lowered.options.debug_info,
     )
     kernels = emit(lowered)
@@ -290,7 +284,13 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
 
 def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
     """The floating point operations of a call."""
-    return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values])
+    slices = {}
+    for group in spec.sparse_inputs:
+        pattern, entries = spec.inputs[group.first : group.first + 2]
+        found = entries.shape[0], pattern.shape[group.major]
+        if found[0] is not None and found[1] is not None:
+            slices[group.first + 3] = (found[0], found[1])
+    return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices)
 
 
 class _SharedValues(ValuePool):
@@ -365,12 +365,20 @@ def _output_kind(f: Definition) -> OutputKind:
 
 
 def stage_text(
-    functions: Sequence[Definition], stage: str, options: Options | None = None, locations: bool = False
+    functions: Sequence[Definition],
+    stage: str,
+    options: Options | None = None,
+    locations: bool = False,
+    generic: bool = False,
 ) -> str:
-    """The text of one stage, tensor and below.   locations: with the user's line behind each operation"""
+    """The text of one stage, tensor and below.
+
+    locations: with the user's line behind each operation. generic: as `generic_text`
+    """
     lowered = lower(functions, options or Options(), [stage], locations)
     if stage in lowered.texts:
-        return lowered.texts[stage]
+        text = lowered.texts[stage]
+        return generic_text(text, locations) if generic and stage == "nest" else text
     if stage == "llvm":
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)

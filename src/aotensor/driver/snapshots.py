@@ -14,7 +14,7 @@ from aotensor.driver.definition import Definition
 from aotensor.driver.stages import BEFORE
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import Variable
-from aotensor.ir.text import text_of
+from aotensor.ir.text import OWN, USUAL, text_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -26,11 +26,12 @@ class Snapshots:
     """What is to be kept, and what was.
 
     wanted: stages and passes; `canonicalize.1` is the first run of a pass that runs several times, without a number it
-    is the last one. locations: say behind each operation where it comes from.
+    is the last one. locations: say behind each operation where it comes from. short: nests are in short form.
     """
 
     wanted: Collection[str]
     locations: bool = False
+    short: bool = True
     texts: dict[str, str] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     """Everything that there was, in order; runs of passes with their numbers."""
@@ -44,7 +45,8 @@ class Snapshots:
 
     def module(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
         """A pass begins on a module, or has ended; or a stage is reached."""
-        self.take(name, lambda: text_of(module, self.locations, self._values), is_before)
+        generic = USUAL if self.short else OWN
+        self.take(name, lambda: text_of(module, self.locations, generic, self._values), is_before)
 
     def take(self, name: str, text: Callable[[], str], is_before: bool = False) -> None:
         """The same for a text that is made when it is needed."""

@@ -178,8 +178,7 @@ class _Writer:
     def _shape(self, op: Any, operands: Any, x: Any) -> str:
         return f"{self._inside(operands[0], _ATOM)}.shape"
 
-    def _matrix_extent(self, op: Any, operands: Any, x: Any) -> str:
-        return f"{self._inside(operands[0], _ATOM)}.shape[{op.axis}]"
+    _matrix_extent = _shape_i
 
     def _csm_properties(self, op: Any, operands: Any, x: Any) -> str:
         return f"{self._inside(operands[0], _ATOM)}.{_PARTS[x.index]}"

@@ -9,9 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects import func, get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
 
+from aotensor.errors import InternalError
 from aotensor.ir.dialect import AOT
 from aotensor.ir.nest.dialect import NEST
+from aotensor.ir.text import CALL, OWN, text_of
 from aotensor.ir.upstream import SCF, GatherOp, PrefetchOp, RemfOp
 
 # dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
@@ -37,11 +40,30 @@ def make_context() -> Context:
 
 
 def parse_module(text: str, name: str = "<text>") -> ModuleOp:
-    """The module that a text of either level describes.   name: what error messages call the text
+    """The module that a text of any level describes, in any form.   name: what error messages call the text
 
     Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
-    return Parser(make_context(), _SEVERAL_RESULTS.sub(r"\1\2", text), name).parse_module()
+    return Parser(make_context(), readable(text), name).parse_module()
+
+
+def readable(text: str) -> str:
+    """A text as xDSL reads it; each line stays where it is."""
+    return _SEVERAL_RESULTS.sub(r"\1\2", text.replace(f"{CALL}(", '"func.call"('))
+
+
+def generic_text(text: str, locations: bool = False) -> str:
+    """The text of a level with the operations of our own dialects in MLIR's generic form, which other tools read.
+
+    locations: it has them.
+
+    Raises: InternalError for a text that is not one of ours.
+    """
+    try:
+        return text_of(parse_module(text), locations, OWN)
+    except (ParseError, VerifyException) as error:
+        position = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        raise InternalError(f"a text of IR cannot be read: {position}") from error
 
 
 def functions_of(module: ModuleOp) -> list[func.FuncOp]:

@@ -3,15 +3,22 @@
 xDSL walks an assembly format for every operation. But for the names of its values, the text of an operation without
 regions follows from its kind, its attributes and its types: xDSL prints it once for each combination. So it does each
 type and each map.
+
+Other tools know our dialects not, and read their operations in MLIR's generic form only:
+
+    aot.sort %x {axis = 0} : tensor<?xf64> -> ...         "aot.sort"(%x) <{axis = 0 : i64}> : (tensor<?xf64>) -> ...
+
+So `aot` is printed; `nest` is where one asks for it, as people read and edit nests (decision 0026).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from io import StringIO
 from math import copysign
 from typing import Final
 
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, MemRefType, ModuleOp, TensorType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
@@ -21,14 +28,28 @@ _HOLE: Final = "\0"
 _LONG: Final = frozenset({MemRefType, TensorType, VectorType, AffineMapAttr})
 
 
-def text_of(module: ModuleOp, locations: bool = False, known: dict[SSAValue, str] | None = None) -> str:
+OWN: Final = frozenset({"aot", "nest"})
+"""The dialects that no other tool knows."""
+USUAL: Final = frozenset({"aot"})
+"""Those of them that are always in generic form."""
+CALL: Final = '"nest.call"'
+"""func.call in generic form, in a nest: upstream looks for the symbol, and not beyond operations it does not know."""
+
+
+def text_of(
+    module: ModuleOp,
+    locations: bool = False,
+    generic: Collection[str] = USUAL,
+    known: dict[SSAValue, str] | None = None,
+) -> str:
     """The module in MLIR's notation, with a line end.
 
-    locations: say behind each operation where it comes from. known: names of values in earlier texts, which they keep;
-    it learns those of the others.
+    locations: say behind each operation where it comes from. generic: the dialects whose operations are in generic
+    form; without all of OWN, `mlir-opt --allow-unregistered-dialect` reads no nests. known: names of values in earlier
+    texts, which they keep; it learns those of the others.
     """
     stream = StringIO()
-    printer = _Printer(stream, locations, known or {})
+    printer = _Printer(stream, locations, generic, known or {})
     printer.print_op(module)
     if known is not None:
         known.update(printer.names)
@@ -36,8 +57,13 @@ def text_of(module: ModuleOp, locations: bool = False, known: dict[SSAValue, str
 
 
 class _Printer(Printer):
-    def __init__(self, stream: StringIO, locations: bool, known: Mapping[SSAValue, str]) -> None:
+    def __init__(
+        self, stream: StringIO, locations: bool, generic: Collection[str], known: Mapping[SSAValue, str]
+    ) -> None:
         super().__init__(stream, print_debuginfo=locations)
+        self._generic = generic
+        self._depth = 0
+        """Operations in generic form around the one that is printed."""
         self._ssa_values.update(known)
         self._taken = set(known.values())
         self._next_valid_name_id = [1 + max((int(name) for name in self._taken if name.isdecimal()), default=-1)]
@@ -45,8 +71,18 @@ class _Printer(Printer):
         self._texts: dict[Attribute, str] = {}
 
     def print_op(self, op: Operation) -> None:
+        if self._depth and isinstance(op, func.CallOp):
+            self._print_results(op)
+            self.print_string(CALL)
+            self.print_op_with_default_format(op)
+            return
+        is_generic = op.name.partition(".")[0] in self._generic or _compares_vectors(op)
         if op.regions or op.successors or self.print_debuginfo:
+            around, self.print_generic_format = self.print_generic_format, is_generic
+            self._depth += is_generic
             super().print_op(op)
+            self._depth -= is_generic
+            self.print_generic_format = around
             return
         values = dict.fromkeys((*op.results, *op.operands))
         positions = {value: k for k, value in enumerate(values)}
@@ -60,7 +96,7 @@ class _Printer(Printer):
         )
         template = self._templates.get(key)
         if template is None:
-            template = self._templates[key] = _template(op, positions)
+            template = self._templates[key] = _template(op, positions, is_generic)
         known = list(values)
         self.print_string("".join(x if isinstance(x, str) else self._name(known[x]) for x in template))
 
@@ -77,7 +113,7 @@ class _Printer(Printer):
 
     def print_operation_type(self, op: Operation) -> None:
         """The location of an operation with regions stands behind these, where it is read."""
-        if op.regions and Operation.print is not type(op).print:
+        if op.regions and Operation.print is not type(op).print and not self.print_generic_format:
             self.print_function_type(op.operand_types, op.result_types)
         else:
             super().print_operation_type(op)
@@ -110,15 +146,20 @@ class _Printer(Printer):
         return f"{hint}_{count}" if count else hint
 
 
+def _compares_vectors(op: Operation) -> bool:
+    """Is it a comparison of vectors, or a choice between them? In short form, xDSL takes these for those of numbers."""
+    return isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) and isinstance(op.results[0].type, VectorType)
+
+
 def _exact(x: Attribute) -> object:
     """An attribute as a key: to xDSL, 0.0 and -0.0 are equal."""
     return (x, copysign(1.0, x.value.data)) if isinstance(x, FloatAttr) else x
 
 
-def _template(op: Operation, positions: dict[SSAValue, int]) -> list[str | int]:
+def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -> list[str | int]:
     """The text of an operation in pieces: between them stand the positions of values."""
     stream = StringIO()
-    _Holes(stream, positions).print_op(op)
+    _Holes(stream, positions, is_generic).print_op(op)
     pieces = stream.getvalue().split(_HOLE)
     return [int(piece) if k % 2 else piece for k, piece in enumerate(pieces)]
 
@@ -126,8 +167,8 @@ def _template(op: Operation, positions: dict[SSAValue, int]) -> list[str | int]:
 class _Holes(Printer):
     """Prints positions for the names of values."""
 
-    def __init__(self, stream: StringIO, positions: dict[SSAValue, int]) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: StringIO, positions: dict[SSAValue, int], is_generic: bool) -> None:
+        super().__init__(stream, print_generic_format=is_generic)
         self._positions = positions
 
     def print_ssa_value(self, value: SSAValue) -> str:

@@ -1,23 +1,32 @@
 """How much work a compiled function does: its floating point operations, as a formula of its dims.
 
 Operations are counted in loop IR: an iteration count is a polynomial of the dims, and a loop's body counts that often.
-A division that unrolling brings in counts as exact, so main loop and rest add up to the whole. What depends on values
-(a while loop, the branch taken) is not known: then the count is a lower bound, or that of the longer branch.
+A division that unrolling brings in counts as exact, so main loop and rest add up to the whole. A slice of a sparse
+matrix has as many entries as the mean one: over all slices that is what there is. What else depends on values (a while
+loop, the branch taken) is not known: then the count is a lower bound, or that of the longer branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.polynomial import Polynomial
 from aotensor.ir.types import index
-from aotensor.ir.upstream import ParallelOp
+from aotensor.ir.upstream import GatherOp, ParallelOp
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
@@ -28,37 +37,79 @@ from aotensor.passes.outline import OUTLINED
 Shape: TypeAlias = Sequence[int | str | None]
 
 
+KINDS: Final = ("scalar", "f32", "f64", "product32", "product64", "lapack")
+"""Of floating point operations: outside of loops, in loops by the bits of what they compute, in products of matrices,
+and in routines of LAPACK."""
+OTHERS: Final = ("bytes", "gathers")
+"""What else takes time: bytes of what is read and written, each time, and elements at places that were read."""
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """Of one call. is_exact: false if some loop depends on values, so that there may be more."""
+    """Of one call.   parts: by KINDS and OTHERS. is_exact: false if some loop depends on values: there may be more"""
 
-    flops: Polynomial
+    parts: Mapping[str, Polynomial]
     is_exact: bool
+
+    @property
+    def flops(self) -> Polynomial:
+        """All floating point operations."""
+        return sum((self.parts[kind] for kind in KINDS if kind in self.parts), Polynomial())
 
     def __str__(self) -> str:
         return str(self.flops) if self.is_exact else f"at least {self.flops}"
 
 
-def count_flops(module: ModuleOp, kernel: str, shapes: Sequence[Shape]) -> Estimate:
+def count_flops(
+    module: ModuleOp,
+    kernel: str,
+    shapes: Sequence[Shape],
+    slices: Mapping[int, tuple[int | str, int | str]] | None = None,
+) -> Estimate:
     """Floating point operations of function `kernel` of a loop-level module.
 
-    shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. One fused
+    shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. slices: number of an
+    argument that says where the slices of a matrix begin → how many entries it has, and how many slices. One fused
     multiply-add counts two, an operation on a vector one per lane, and an elementary function, once it is expanded,
     all that its polynomial does.
     """
     counter = _Counter({op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)})
     function = counter.functions.get(kernel)
     if function is None or function.is_declaration:
-        return Estimate(Polynomial(), False)
+        return Estimate({}, False)
     arguments = function.body.block.args
     counter.shapes.update(zip(arguments, shapes, strict=False))
+    for number, (entries, count) in (slices or {}).items():
+        mean = Polynomial.of(entries).over(Polynomial.of(count))
+        if mean is not None:
+            counter.starts[arguments[number]] = _Starts(mean)
     total = counter.block(function.body.block)
-    return Estimate(total.without_unknowns(), counter.is_exact and not total.has_unknowns())
+    parts = {kind: total.part(_tag(kind)) for kind in (*KINDS, *OTHERS)}
+    is_exact = counter.is_exact and not any(parts[kind].has_unknowns() for kind in KINDS)
+    return Estimate({kind: x.without_unknowns() for kind, x in parts.items()}, is_exact)
+
+
+def _tag(kind: str) -> str:
+    """A factor that tells apart what is counted; no dim has such a name."""
+    return f"~{kind}"
+
+
+@dataclass
+class _Starts:
+    """Where slices begin.   mean: entries of a slice. known: (slice, where it begins) of those that were read"""
+
+    mean: Polynomial
+    known: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
 
 
 class _Counter:
     def __init__(self, functions: Mapping[str, func.FuncOp]) -> None:
         self.functions = functions
+        self.starts: dict[SSAValue, _Starts] = {}
+        self.depth = 0
+        """Loops around what is counted."""
+        self._places: set[SSAValue] = set()
+        """Integers that were read, and what is computed from them: indices that are nobody's next one."""
         self.shapes: dict[SSAValue, Shape] = {}
         self.values: dict[SSAValue, Polynomial] = {}
         self.is_exact = True
@@ -74,9 +125,9 @@ class _Counter:
     def _operation(self, op: Operation) -> Polynomial:
         match op:
             case scf.ForOp():
-                return self.block(op.body.block) * self._trips(op.lb, op.ub, op.step)
+                return self._loop(op.body.block) * self._trips(op.lb, op.ub, op.step)
             case ParallelOp():
-                return self.block(op.body.block) * self._trips(op.lower, op.upper, op.step)
+                return self._loop(op.body.block) * self._trips(op.lower, op.upper, op.step)
             case scf.IfOp() if BALANCED in op.attributes:
                 made = op.true_region.block.last_op
                 assert made is not None
@@ -89,15 +140,51 @@ class _Counter:
                 return self._call(op)
             case scf.WhileOp():
                 self.is_exact = False
-                return self.block(op.before_region.block) + self.block(op.after_region.block)
+                return self._loop(op.before_region.block) + self._loop(op.after_region.block)
             case _:
                 self._evaluate(op)
-                return Polynomial.of(_flops(op))
+                return self._counted(op)
+
+    def _loop(self, body: Block) -> Polynomial:
+        self.depth += 1
+        total = self.block(body)
+        self.depth -= 1
+        return total
+
+    def _counted(self, op: Operation) -> Polynomial:
+        """What one operation adds: its own operations, and the elements that it reads or writes."""
+        if not self._places.isdisjoint(op.operands) or (
+            isinstance(op, memref.LoadOp) and op.memref not in self.starts and not _lanes(op.res.type)
+        ):
+            self._places.update(x for x in op.results if not _lanes(x.type))
+        count = _flops(op)
+        if count:
+            kind = _element(op.results[0].type)
+            name = "scalar" if not self.depth else "f32" if isinstance(kind, Float32Type) else "f64"
+            return Polynomial.of(count) * Polynomial.of(_tag(name))
+        return self._accessed(op)
+
+    def _accessed(self, op: Operation) -> Polynomial:
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            value = op.res if isinstance(op, memref.LoadOp) else op.value
+            indices: Sequence[SSAValue] = op.indices
+        elif op.name in _ACCESSES:
+            value = op.results[0] if op.results else op.operands[0]
+            indices = op.operands
+        else:
+            return Polynomial()
+        lanes = value.type.element_count() if isinstance(value.type, VectorType) else 1
+        if op.name == GatherOp.name or (indices and indices[-1] in self._places):
+            return Polynomial.of(lanes) * Polynomial.of(_tag("gathers"))
+        return Polynomial.of(lanes * _size(_element(value.type))) * Polynomial.of(_tag("bytes"))
 
     def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
         first, end, step = (self._value(x) for x in (lower, upper, by))
         trips = (end - first).over(step)
-        return trips if trips is not None else self._unknown(upper)
+        if trips is None:
+            return self._unknown(upper)
+        number = trips.number()
+        return Polynomial() if number is not None and number < 0 else trips  # parts of chunks, if there is one only
 
     def _value(self, x: SSAValue) -> Polynomial:
         """The value of an integer; what is not known gets a name of its own."""
@@ -122,6 +209,8 @@ class _Counter:
                 if x in self.values:
                     self.values[argument] = self.values[x]
                 self.shapes[argument] = self.shapes.get(x, ())
+                if x in self.starts:
+                    self.starts[argument] = self.starts[x]
             return self.block(function.body.block)
         if name not in self._called:
             self._called[name] = self.block(function.body.block)
@@ -136,7 +225,7 @@ class _Counter:
             self.is_exact = False
             return Polynomial()
         factor, exponents = WORK[routine]
-        total = Polynomial({(): factor})
+        total = Polynomial({(): factor}) * Polynomial.of(_tag("lapack"))
         integers = (x for x in op.arguments if x.type == index)
         for x, exponent in zip(integers, exponents, strict=False):
             for _ in range(exponent):
@@ -151,7 +240,9 @@ class _Counter:
         if inner is None or len(result) != 2 or None in result:
             self.is_exact = False
             return Polynomial()
-        total = inner * Polynomial.of(2)
+        assert isinstance(op.arguments[4].type, MemRefType)
+        is_single = isinstance(op.arguments[4].type.element_type, Float32Type)
+        total = inner * Polynomial.of(2) * Polynomial.of(_tag("product32" if is_single else "product64"))
         for extent in result:
             total *= extent or Polynomial()
         return total
@@ -186,7 +277,11 @@ class _Counter:
             case arith.DivSIOp() if CHUNKS in op.attributes:
                 found = Polynomial()  # adding up their parts is next to nothing
             case arith.MinSIOp():
-                found = self._end_of_block(*op.operands)
+                found = self._end_of_block(*op.operands) or self._extreme(op.operands, min)
+            case arith.MaxSIOp():
+                found = self._extreme(op.operands, max)
+            case memref.LoadOp() if op.memref in self.starts and len(op.indices) == 1:
+                found = self._start(self.starts[op.memref], self._value(op.indices[0]), op.res)
             case _ if isinstance(op, _ARITHMETIC):
                 found = self._arithmetic(op)
         if found is not None:
@@ -196,6 +291,21 @@ class _Counter:
         """min(i + rows, n) is where a block ends: nearly always the former."""
         inside = [value for value in (self._value(one), self._value(other)) if value.has_unknowns()]
         return inside[0] if len(inside) == 1 else None
+
+    def _extreme(self, operands: Sequence[SSAValue], choose: Callable[..., Polynomial]) -> Polynomial | None:
+        """The smaller or the larger one, where dims are large: max(n - 2, 0) is n - 2."""
+        values = [self._value(x) for x in operands]
+        return None if any(x.has_unknowns() for x in values) else choose(values, key=Polynomial.typical)
+
+    def _start(self, starts: _Starts, number: Polynomial, x: SSAValue) -> Polynomial:
+        """Where a slice begins: so many slices behind another one that was read."""
+        for known, start in starts.known:
+            behind = (number - known).number()
+            if behind is not None:
+                return start + starts.mean * Polynomial({(): behind})
+        first = Polynomial() if number.number() == 0 else self._unknown(x)
+        starts.known.append((number, first))
+        return first
 
     def _arithmetic(self, op: Operation) -> Polynomial | None:
         left, right = (self._value(x) for x in op.operands)
@@ -218,6 +328,11 @@ _FREE: Final = frozenset(
     {"constant", "select", "cmpf", "bitcast", "extf", "truncf", "sitofp", "uitofp", "copysign", "absf"}
 )
 
+_ACCESSES: Final = frozenset(
+    {"vector.load", "vector.store", "vector.maskedload", "vector.maskedstore", "vector.gather", "vector.transfer_read",
+     "vector.transfer_write"}
+)  # fmt: skip
+
 _DYNAMIC: Final = frozenset({-(2**63)})
 """What MLIR writes for an extent that is known at run time only."""
 
@@ -238,6 +353,17 @@ def _lanes(kind: Attribute) -> int:
     if isinstance(kind, VectorType):
         return kind.element_count() if isinstance(kind.element_type, AnyFloat) else 0
     return 1 if isinstance(kind, AnyFloat) else 0
+
+
+def _element(kind: Attribute) -> Attribute:
+    return kind.element_type if isinstance(kind, VectorType) else kind
+
+
+def _size(kind: Attribute) -> int:
+    """Bytes of an element."""
+    if isinstance(kind, IntegerType):
+        return max(int(kind.width.data) // 8, 1)
+    return 4 if isinstance(kind, Float32Type) else 8
 
 
 def _reduced_lanes(op: Operation) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, VectorType
@@ -19,6 +19,7 @@ from aotensor.graph.passes.remarks import Notes, listening, running
 from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.ir.nest.verify import verify_nests
+from aotensor.ir.text import text_of
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -77,17 +78,17 @@ TENSOR_RECIPE: Final = (
 
 
 _FACTS: Final = {
-    ("block-rows", "elements"): "block_elements",
-    ("tile-columns", "prefetch-distance"): "prefetch_distance",
-    ("jam", "by"): "jam",
-    ("vectorize", "interleave"): "interleave",
-    ("hint-vectors", "interleave"): "interleave",
-    ("outline", "loops-together"): "loops_together",
-    ("small-matrices", "largest"): "largest_generated",
-    ("parallelize", "chunk-work"): "chunk_work",
-    ("parallelize", "most-chunks"): "most_chunks",
+    ("block-rows", "elements"): ["block_elements"],
+    ("tile-columns", "prefetch-distance"): ["prefetch_distance"],
+    ("jam", "by"): ["jam", "jam_products"],
+    ("vectorize", "interleave"): ["interleave"],
+    ("hint-vectors", "interleave"): ["interleave"],
+    ("outline", "loops-together"): ["loops_together"],
+    ("small-matrices", "largest"): ["largest_generated"],
+    ("parallelize", "chunk-work"): ["chunk_work"],
+    ("parallelize", "most-chunks"): ["most_chunks"],
 }
-"""Options of passes that stand for a fact of the machine."""
+"""Options of passes that stand for facts of the machine."""
 
 
 def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...]:
@@ -99,7 +100,11 @@ def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...
 def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
     """The facts that a pass goes by: those of the machine, but for its options."""
     options: dict[str, Any] = {
-        _FACTS[name, key]: value for one in pipeline.passes if one.name == name for key, value in one.options
+        fact: value
+        for one in pipeline.passes
+        if one.name == name
+        for key, value in one.options
+        for fact in _FACTS[name, key]
     }
     return replace(target, **options)
 
@@ -176,23 +181,21 @@ def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]
     )
 
 
+Observer: TypeAlias = Callable[[str, ModuleOp, bool], None]
+
+
 class PassRunner:
     """Runs passes over one module.
 
     verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
     dump: a folder that receives the text after every pass that changed something. notes: what passes have decided.
-    observe: is told of each pass, of the module, and whether the pass is still to come.
+    observers: are told of each pass, of the module, and whether the pass is still to come.
     """
 
-    def __init__(
-        self,
-        verify: bool = False,
-        dump: Path | None = None,
-        observe: Callable[[str, ModuleOp, bool], None] = lambda name, module, is_before: None,
-    ) -> None:
+    def __init__(self, verify: bool = False, dump: Path | None = None, observers: Sequence[Observer] = ()) -> None:
         self.verify = verify
         self.dump = dump
-        self.observe = observe
+        self.observers = observers
         self.records: list[PassRecord] = []
         self.notes = Notes()
         self._number = 0
@@ -209,7 +212,7 @@ class PassRunner:
         for step in passes:
             if self.verify and step.needs is not given:
                 step.needs.check(module, f"before {step.name}")
-            self.observe(step.name, module, True)
+            self.tell(step.name, module, is_before=True)
             before, start = size, time.perf_counter()
             with self.noting(step.name), _named(step.name):
                 step.run(module)
@@ -218,8 +221,13 @@ class PassRunner:
             if self.verify:
                 self.check(module, step.gives, step.name)
                 given = step.gives
-            self.observe(step.name, module, False)
-            self.write(step.name, "mlir", lambda: str(module) + "\n")
+            self.tell(step.name, module)
+            self.write(step.name, "mlir", lambda: text_of(module))
+
+    def tell(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
+        """Show the module to the observers: a pass begins on it, or has ended; or a stage is reached."""
+        for observer in self.observers:
+            observer(name, module, is_before)
 
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""

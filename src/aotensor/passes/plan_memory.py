@@ -239,7 +239,7 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
     assert isinstance(kind, MemRefType)
     dynamic = iter(op.dynamic_sizes)
     extents: list[Extent] = [int(n) if n >= 0 else Scalar(next(dynamic), "index") for n in kind.get_shape()]
-    itemsize = _itemsize(kind.element_type)
+    itemsize = element_bytes(kind.element_type)
     names = sorted(str(n) if isinstance(n, int) else f"%{id(n.ssa)}" for n in extents if n != 1)
     key = (itemsize, *names)
     for slot in slots:
@@ -250,7 +250,8 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
     return slots[-1]
 
 
-def _itemsize(element: Attribute) -> int:
+def element_bytes(element: Attribute) -> int:
+    """Bytes of an element in memory."""
     if isinstance(element, IntegerType):
         bits: int = element.width.data
         return max(bits // 8, 1)

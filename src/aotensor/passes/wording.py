@@ -34,6 +34,20 @@ def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapp
     return [writer.remark(group, where, names.get(function, {})) for (function, where, *_), group in groups.items()]
 
 
+class Expressions:
+    """What operations come from, as the user wrote it."""
+
+    def __init__(self, locations: Locations) -> None:
+        self._locations, self._writer = locations, _Writer(locations)
+
+    def at(self, location: Any, names: Mapping[Variable, str]) -> str:
+        """That of an operation with this location, "" if it is not known.   names: of arguments"""
+        if self._locations.node(location) is None:
+            return ""
+        with called(names):
+            return self._writer.text(location, names).strip("`")
+
+
 @dataclass
 class _Writer:
     locations: Locations
@@ -43,7 +57,7 @@ class _Writer:
         """One remark for notes that differ in what they are about."""
         first, (file, line) = group[0], where
         with called(names):
-            values = [self._text(x, names) for x in first.subjects]
+            values = [self.text(x, names) for x in first.subjects]
             shown = [f"{text}{self._suffix(x, (file, line))}" for text, x in zip(values, first.subjects, strict=True)]
         value = next((text for text, x in zip(values, first.subjects, strict=True) if not _is_plain(x)), "")
         message = first.message.format(*shown)
@@ -61,7 +75,7 @@ class _Writer:
             first.hint,
         )
 
-    def _text(self, x: Any, names: Mapping[Variable, str]) -> str:
+    def text(self, x: Any, names: Mapping[Variable, str]) -> str:
         """A subject as its user wrote it, under the names of a function."""
         if _is_plain(x):
             return f"`{x}`" if isinstance(x, str) and x.isidentifier() else str(x)

@@ -15,6 +15,7 @@ from aotensor.codegen.entry.names import exported_symbols
 from aotensor.driver.build import Build
 from aotensor.driver.linkage import read_linkage
 from aotensor.ir.context import parse_module
+from aotensor.ir.text import text_of
 from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.manifest import Manifest
@@ -35,7 +36,7 @@ def check_texts(build: Build) -> str:
     """Every IR parses, and prints again unchanged.   Raises: CheckFailed"""
     for stage in _PARSED_STAGES:
         text = build.lowered.texts[stage]
-        if str(parse_module(text)) + "\n" != text:
+        if text_of(parse_module(text)) != text:
             raise CheckFailed(f"{stage} prints differently after parsing")
     return f"{', '.join(_PARSED_STAGES)} print, parse and print again unchanged"
 

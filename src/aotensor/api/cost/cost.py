@@ -1,8 +1,8 @@
-"""What a call will cost: its work by formulas of the dims, and the time that the roofline model gives it.
+"""What a call will cost: its work by formulas of the dims, and the time that a roofline model gives it.
 
-A call takes what a call takes that does nothing, and the longer one of the times for its bytes and for its operations
-(Williams, Waterman & Patterson 2009). Bytes go at the speed of a stream through as much memory; operations at a part of
-the speed of multiply-adds, that which the benchmarks of this project were found to reach.
+A call takes what a call takes that does nothing, and the longest of the times for the bytes of its arguments, for its
+operations, for what its loops read and write, and for elements at random places (Williams, Waterman & Patterson 2009).
+The speeds are measured on this machine, once; the parts of them that code reaches are the same for all programs.
 """
 
 from __future__ import annotations
@@ -12,22 +12,31 @@ import json
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from aotensor.api.cost.clock import timed
-from aotensor.api.cost.limits import Limits, bound, measured_limits, stream_of
-from aotensor.api.cost.work import argument_bytes, evaluated, flops_of
+from aotensor.api.cost.limits import Limits, bound, gather_of, measured_limits, stream_of
+from aotensor.api.cost.work import argument_bytes, evaluated, flops_of, work_of
 from aotensor.driver.folder import compiler_identity, store
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor_runtime import LibraryFunction
 from aotensor_runtime.machine import cpu_flags
 from aotensor_runtime.signature import FunctionSpec, html_table
 
-_REACHED: Final = 0.25
-"""Part of the speed of multiply-adds that operations go at: the median over the benchmarks."""
+_REACHED: Final = 0.6
+"""Part of the speed of multiply-adds that operations in loops go at: not all are multiply-adds."""
+_SCALAR: Final = 0.06
+"""The same outside of loops: no vectors, and each operation waits for another one."""
+_FACTORED: Final = 0.2
+"""Part of the speed of products that routines of LAPACK go at."""
+_LOADS: Final = 2.0
+"""Bytes that loops read and write in the time of a floating point operation: half of what vectors allow."""
+_GATHERED: Final = (1 << 11, 1 << 16, 1 << 22)
+"""Elements of arrays that are read at random places, in each level of caches and in memory."""
+_PLACES: Final = 1 << 16
 _STREAMS: Final = (1 << 10, 1 << 14, 1 << 18, 1 << 22)
 """Elements of each of three arrays: those of each level of caches, and of memory."""
 _SECONDS: Final = 0.1
@@ -40,8 +49,9 @@ class Cost:
 
     flops: floating point operations, None if they are not known; is_exact: not more than that, as they may be where
     loops depend on values. bytes: of inputs and outputs, each touched once, None if a size follows from values.
-    workspace: bytes beside them. seconds: an estimate, on so many threads, on this machine. bound: what takes longest,
-    "memory", "arithmetic" or "call".
+    workspace: bytes beside them. seconds: an estimate, on so many threads, on this machine, and where is_exact is false
+    of the known part of the work. bound: what takes longest: "memory", "arithmetic", "loads" of loops from caches,
+    "places" that are read at random, or the "call".
     """
 
     function: str
@@ -60,14 +70,19 @@ class Cost:
     def _rows(self) -> list[tuple[str, str]]:
         sizes = ", ".join(f"{name}={n}" for name, n in self.sizes.items()) or "-"
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        word = "about" if self.is_exact else "at least"
         return [
             ("function", self.function),
             ("sizes", sizes),
             ("flops", _shown(self.flops, "" if self.is_exact else "at least ")),
             ("bytes", _shown(self.bytes, "")),
             ("workspace", f"{self.workspace} bytes"),
-            ("time", f"about {self.seconds * 1e6:.3g} us on {threads}, bound by {self.bound}"),
+            ("time", f"{word} {self.seconds * 1e6:.3g} us on {threads}, bound by {self.bound}"),
         ]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**asdict(self), "sizes": dict(self.sizes)}
 
     def _repr_html_(self) -> str:
         """For notebooks: a table."""
@@ -87,11 +102,14 @@ def cost_of(compiled: LibraryFunction, sizes: Mapping[str, object], threads: int
     dims = _dims(spec, sizes)
     flops, is_exact = flops_of(compiled.library, spec.name, dims)
     bytes = evaluated(argument_bytes(spec), dims)[0]
+    dense = evaluated(argument_bytes(spec, is_dense=True), dims)[0]
     machine = machine_of(threads)
-    has_products = spec.calls_blas or bool(spec.lapack)
-    times = {"call": machine.call, **machine.times(bytes or 0.0, flops or 0.0, has_products)}
+    times = {
+        "call": machine.call,
+        **machine.times(bytes or 0.0, dense or 0.0, work_of(compiled.library, spec.name, dims)),
+    }
     longest = max(times, key=times.__getitem__)
-    seconds = machine.call + max(times["memory"], times["arithmetic"])
+    seconds = machine.call + max(time for name, time in times.items() if name != "call")
     shown = {name: n for name, n in dims.items() if name in _named(spec)}
     workspace = compiled.workspace_bytes(**{name: dims[name] for name in spec.workspace_dims})
     return Cost(spec.name, shown, threads, flops, is_exact, bytes, workspace, seconds, longest)
@@ -120,9 +138,9 @@ def _dims(spec: FunctionSpec, sizes: Mapping[str, object]) -> dict[str, int]:
     for group in spec.sparse_inputs:
         pattern, _, _, indptr = spec.inputs[group.first : group.first + 4]
         major = pattern.shape[group.major]
-        (name,) = indptr.shape
-        if isinstance(name, str) and major is not None:
-            dims[name] = (dims[major] if isinstance(major, str) else major) + 1
+        (count,) = indptr.shape
+        if isinstance(count, str) and major is not None:
+            dims[count] = (dims[major] if isinstance(major, str) else major) + 1
     return dims
 
 
@@ -130,19 +148,31 @@ def _dims(spec: FunctionSpec, sizes: Mapping[str, object]) -> dict[str, int]:
 class Machine:
     """What a machine can do on so many threads.
 
-    streams: bytes, and bytes per second of a stream through as many. call: seconds of a call that does next to nothing
+    streams: bytes, and bytes per second of a stream through as many. gathers: bytes of an array, and elements per
+    second that are read in it at random places. call: seconds of a call that does next to nothing
     """
 
     limits: Limits
     streams: tuple[tuple[float, float], ...]
+    gathers: tuple[tuple[float, float], ...]
     call: float
 
-    def times(self, bytes: float, flops: float, has_products: bool) -> dict[str, float]:
-        """Seconds for so many bytes, and for so many operations."""
-        sizes, rates = zip(*self.streams, strict=True)
-        bandwidth = float(np.interp(np.log(max(bytes, 1.0)), np.log(sizes), rates))
-        speed = max(self.limits.products, self.limits.flops) if has_products else _REACHED * self.limits.flops
-        return {"memory": bytes / bandwidth, "arithmetic": flops / speed}
+    def times(self, bytes: float, dense: float, work: Mapping[str, float]) -> dict[str, float]:
+        """Seconds for bytes of inputs and outputs, for operations, for what loops read and write, and at places.
+
+        bytes: of inputs and outputs. dense: of those that are no parts of matrices
+        """
+        speeds = {
+            "f64": _REACHED * self.limits.flops, "f32": 2 * _REACHED * self.limits.flops,
+            "scalar": _SCALAR * self.limits.flops, "product64": self.limits.products,
+            "product32": 2 * self.limits.products, "lapack": _FACTORED * self.limits.products,
+        }  # fmt: skip
+        return {
+            "memory": bytes / _at(self.streams, bytes),
+            "arithmetic": sum(work.get(kind, 0.0) / speed for kind, speed in speeds.items()),
+            "loads": work.get("bytes", 0.0) / (_LOADS * self.limits.flops),
+            "places": work.get("gathers", 0.0) / _at(self.gathers, dense),
+        }
 
 
 def machine_of(threads: int) -> Machine:
@@ -153,7 +183,9 @@ def machine_of(threads: int) -> Machine:
     with suppress(ValueError, KeyError, TypeError):
         return _read(json.loads(folder.get(name) or b""))
     machine = _measured(threads)
-    text = {"limits": vars(machine.limits), "streams": machine.streams, "call": machine.call}
+    text = {
+        "limits": vars(machine.limits), "streams": machine.streams, "gathers": machine.gathers, "call": machine.call
+    }  # fmt: skip
     with suppress(OSError):  # then it is measured again in the next process
         folder.put(name, json.dumps(text).encode())
     return machine
@@ -161,7 +193,14 @@ def machine_of(threads: int) -> Machine:
 
 def _read(found: Any) -> Machine:
     streams = tuple((float(size), float(rate)) for size, rate in found["streams"])
-    return Machine(Limits(**found["limits"]), streams, float(found["call"]))
+    gathers = tuple((float(size), float(rate)) for size, rate in found["gathers"])
+    return Machine(Limits(**found["limits"]), streams, gathers, float(found["call"]))
+
+
+def _at(rates: tuple[tuple[float, float], ...], bytes: float) -> float:
+    """The rate for so many bytes, between those that were measured."""
+    sizes, found = zip(*rates, strict=True)
+    return float(np.interp(np.log(max(bytes, 1.0)), np.log(sizes), found))
 
 
 def _measured(threads: int) -> Machine:
@@ -170,4 +209,9 @@ def _measured(threads: int) -> Machine:
     calls = {n: bound(stream, threads, **x) for n, x in arrays.items()}
     times = {n: timing.best for n, timing in timed(calls, _SECONDS).items()}
     streams = tuple((24.0 * n, 24.0 * n / (times[n] - 0.5 * min(times[1], times[n]))) for n in _STREAMS)
-    return Machine(measured_limits([threads], _SECONDS)[threads], streams, times[1])
+    places = np.random.default_rng(0)
+    gather = gather_of()
+    reads = {n: {"x": np.ones(n), "places": places.integers(0, n, _PLACES).astype("int32")} for n in _GATHERED}
+    gathered = timed({n: bound(gather, threads, **x) for n, x in reads.items()}, _SECONDS)
+    gathers = tuple((8.0 * n, _PLACES / timing.best) for n, timing in gathered.items())
+    return Machine(measured_limits([threads], _SECONDS)[threads], streams, gathers, times[1])

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.api.cost.clock import timed
-from aotensor.api.function import Function, function
 from aotensor.driver.cache import load_compiled
+from aotensor.driver.definition import Definition
 from aotensor.ops.symbols import tensor
 
 _STREAM: Final = 1 << 22
@@ -76,18 +76,18 @@ def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]
     }
 
 
-def bound(f: Function, threads: int | None, **arrays: Any) -> Any:
+def bound(f: Definition, threads: int | None, **arrays: Any) -> Any:
     """The compiled function on these arrays.   threads: None for as many as calls have"""
     return load_compiled(f).bind(**arrays, num_threads=threads)
 
 
-def stream_of() -> Function:
+def stream_of() -> Definition:
     """A stream: two arrays are read, one is written."""
     x, y = tensor("x", "float64", ("n",)), tensor("y", "float64", ("n",))
-    return function([x, y], 3.0 * x + y, name="stream")
+    return Definition([x, y], 3.0 * x + y, name="stream")
 
 
-def chains_of(dtype: str = "float64") -> Function:
+def chains_of(dtype: str = "float64") -> Definition:
     """Polynomials of each element, side by side."""
     x = tensor("x", dtype, ("n",))
     chains = [x + np.dtype(dtype).type(0.1 * k) for k in range(_CHAINS)]
@@ -96,17 +96,17 @@ def chains_of(dtype: str = "float64") -> Function:
     total = chains[0]
     for chain in chains[1:]:
         total = total + chain
-    return function([x], total, name="chains")
+    return Definition([x], total, name="chains")
 
 
-def product_of(dtype: str = "float64") -> Function:
+def product_of(dtype: str = "float64") -> Definition:
     """The product of two matrices."""
     x, y = tensor("x", dtype, ("n", "k")), tensor("y", dtype, ("k", "m"))
-    return function([x, y], x @ y, name="product")
+    return Definition([x, y], x @ y, name="product")
 
 
-def gather_of(rank: int = 1, integers: str = "int32") -> Function:
+def gather_of(rank: int = 1, integers: str = "int32") -> Definition:
     """The sum of the rows of an array at given places."""
     x = tensor("x", "float64", ("n", *("k",) * (rank - 1)))
     places = tensor("places", integers, ("m",))
-    return function([x, places], x[places].sum(axis=0), name="gather")
+    return Definition([x, places], x[places].sum(axis=0), name="gather")

@@ -23,11 +23,23 @@ def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[
         return None, False
 
 
+def work_of(library: Library, function: str, dims: Mapping[str, int]) -> dict[str, float]:
+    """What a call does, by the kinds of `passes.estimate`; nothing of what the library does not say."""
+    try:
+        parts = json.loads(library.section("work.parts"))[function]
+        found = {str(kind): evaluated(str(text), dims)[0] for kind, text in parts.items()}
+    except (KeyError, ValueError, AttributeError):
+        return {}
+    return {kind: max(x, 0.0) for kind, x in found.items() if x is not None}
+
+
 def evaluated(formula: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
     """The value of a formula, None if it asks for more than the dims, and whether it is all, not "at least" so much."""
     try:
         body = ast.parse(formula.removeprefix("at least "), mode="eval").body
         return _evaluated(body, dims), not formula.startswith("at least ")
+    except ZeroDivisionError:  # entries of no slices
+        return 0.0, not formula.startswith("at least ")
     except (SyntaxError, KeyError, TypeError):
         return None, False
 
@@ -60,10 +72,16 @@ def parts_of(x: Any) -> tuple[Any, ...]:
     return (x.data, x.indices, x.indptr) if hasattr(x, "indptr") else (np.asarray(x),)
 
 
-def argument_bytes(spec: FunctionSpec) -> str:
-    """Bytes of all inputs and outputs, each touched once: what a call must move at least."""
+def argument_bytes(spec: FunctionSpec, is_dense: bool = False) -> str:
+    """Bytes of all inputs and outputs, each touched once: what a call must move at least.
+
+    is_dense: only of those that are no parts of matrices
+    """
     total, is_known = Polynomial(), True
     patterns = {group.name for group in (*spec.sparse_inputs, *spec.sparse_outputs)}
+    if is_dense:
+        for values, groups in ((spec.inputs, spec.sparse_inputs), (spec.outputs, spec.sparse_outputs)):
+            patterns.update(x.name for group in groups for x in values[group.first : group.first + 4])
     for value in spec.values:
         if value.name in patterns:  # no memory
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import IntegerAttr, TensorType
@@ -43,23 +44,30 @@ def statements(op: Operation) -> Iterator[DoOp]:
     return (x for x in op.walk() if isinstance(x, DoOp))
 
 
-def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, SSAValue | None] | None:
-    """Along which axis an access goes with a loop.
+Way: TypeAlias = tuple[SSAValue, ...]
+"""By which vectors iterations are divided: `indptr` of a slice and its entries, or of chunks equal by entries."""
+
+
+def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Way] | None:
+    """Along which axis an access goes with a loop, and how the iterations of the loop divide that axis.
 
     A slice is where its entries are, as this indptr divides them, and a block of iterations is where these are, or
-    where the number of the block is.
+    where the number of the block is. Blocks that `nest.balance` has moved are not those that it has not.
     """
     counter = loop.counter
     for axis, index in enumerate(subscripts):
         if index is counter or (isinstance(index, SSAValue) and _is_number_of(index, loop)):
-            return axis, None
+            return axis, ()
     for axis, index in enumerate(subscripts):
         if isinstance(index, BlockArgument):
             inner = index.block.parent_op()
-            if isinstance(inner, EntriesOp) and (inner.slice is counter or _is_in_block(inner.slice, counter)):
-                return axis, inner.indptr
-            if _is_in_block(index, counter):
-                return axis, None
+            if isinstance(inner, EntriesOp):
+                way: Way | None = () if inner.slice is counter else _way_in_block(inner.slice, counter)
+                if way is not None:
+                    return axis, (inner.indptr, *way)
+            way = _way_in_block(index, counter)
+            if way is not None:
+                return axis, way
     return None
 
 
@@ -69,23 +77,28 @@ def _is_number_of(index: SSAValue, loop: LoopOp) -> bool:
     return isinstance(op, arith.DivUIOp) and isinstance(loop, ForOp) and tuple(op.operands) == (loop.counter, loop.step)
 
 
-def _is_in_block(index: SSAValue, start: SSAValue) -> bool:
-    """Does an index count iterations of the block that begins at another one, or of a block in it?"""
+def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
+    """How an index counts iterations of the block that begins at another one, or of one in it; None if it does not."""
     while isinstance(index, BlockArgument):
         loop = index.block.parent_op()
         if not isinstance(loop, ForOp) or loop.lower is None:
-            return False
+            return None
         index = loop.lower
-        if _begins_at(index, start):
-            return True
-    return False
+        way = _way_from(index, start)
+        if way is not None:
+            return way
+    return None
 
 
-def _begins_at(index: SSAValue, start: SSAValue) -> bool:
-    """Is an index another one, or what balances it, or the larger one of this and something else?"""
-    if index is start or (isinstance(index.owner, BalanceOp) and index.owner.row is start):
-        return True
-    return isinstance(index.owner, arith.MaxSIOp) and any(_begins_at(x, start) for x in index.owner.operands)
+def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
+    """How an index begins at another one: is it that, or what balances it, or the larger one of this and another?"""
+    if index is start:
+        return ()
+    if isinstance(index.owner, BalanceOp):
+        return (index.owner.indptr,) if index.owner.row is start else None
+    if not isinstance(index.owner, arith.MaxSIOp):
+        return None
+    return next((way for x in index.owner.operands if (way := _way_from(x, start)) is not None), None)
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:
@@ -136,6 +149,18 @@ def copied_register(statement: DoOp) -> SSAValue | None:
 def writers(x: SSAValue) -> list[DoOp]:
     """The statements that write a value."""
     return [op for use in x.uses if isinstance(op := use.operation, DoOp) and x in op.outputs]
+
+
+def sole_writer(x: SSAValue) -> DoOp | None:
+    """The statement that writes a value, if it is the only one and writes it at one place; others write parts of it."""
+    found: DoOp | None = None
+    for use in x.uses:
+        op = use.operation
+        if isinstance(op, DoOp) and use.index >= len(op.inputs):
+            if found is not None:
+                return None
+            found = op
+    return found
 
 
 def is_written(x: SSAValue) -> bool:

@@ -28,7 +28,7 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, is_register, is_tensor, loops_around, statements
+from aotensor.ir.nest.tree import Way, axis_of, gathers, is_register, is_tensor, loops_around, statements
 
 
 def verify_nests(module: ModuleOp) -> None:
@@ -38,7 +38,7 @@ def verify_nests(module: ModuleOp) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Access:
+class Access:
     """Who touches a value, by which view of it, and where: None for indices that are not known, or for all of it."""
 
     op: Operation
@@ -51,13 +51,13 @@ class _Access:
 class _Verification:
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
-        self.accesses: dict[SSAValue, list[_Access]] = defaultdict(list)
+        self.accesses: dict[SSAValue, list[Access]] = defaultdict(list)
         self.order: dict[Operation, int] = {}
 
     def run(self) -> None:
         for number, op in enumerate(self.function.walk()):
             self.order[op] = number
-            for access in _accesses(op):
+            for access in accesses_of(op):
                 self.accesses[_root(access.view)].append(access)
         for x, accesses in self.accesses.items():
             if isinstance(x.owner, ValueOp):
@@ -66,7 +66,7 @@ class _Verification:
             if isinstance(loop, LoopOp) and loop.number("lanes") > 1 and not any(map(_is_loop, loop.body.block.ops)):
                 _check_lanes(loop)
 
-    def _check_value(self, x: SSAValue, value: ValueOp, accesses: Sequence[_Access]) -> None:
+    def _check_value(self, x: SSAValue, value: ValueOp, accesses: Sequence[Access]) -> None:
         writers = [access for access in accesses if access.is_write]
         outside = set(loops_around(value))
         if value.over is not None:
@@ -81,7 +81,7 @@ class _Verification:
             if is_empty and isinstance(reader.op, DoOp) and not reader.is_write:
                 raise _broken(x, reader.op, "is read, but nothing writes it")
 
-    def _check_pair(self, x: SSAValue, writer: _Access, reader: _Access, outside: set[LoopOp]) -> None:
+    def _check_pair(self, x: SSAValue, writer: Access, reader: Access, outside: set[LoopOp]) -> None:
         if self.order[reader.op] < self.order[writer.op]:
             if reader.is_write:
                 return  # the pair is looked at the other way round
@@ -96,7 +96,7 @@ class _Verification:
             if written is None or read != written or not _has_same_axes(writer.view, reader.view, written[0]):
                 raise _broken(x, reader.op, f"is read in a loop over {_name(loop.counter)} in which it is not complete")
 
-    def _check_memory(self, value: ValueOp, old: SSAValue, accesses: Sequence[_Access]) -> None:
+    def _check_memory(self, value: ValueOp, old: SSAValue, accesses: Sequence[Access]) -> None:
         """What takes the memory of another value is written where that is read for the last time."""
         last = max(self.order[access.op] for access in self.accesses[old])
         for access in accesses:
@@ -104,12 +104,12 @@ class _Verification:
                 continue
             same = [a for a in self.accesses[old] if a.op is access.op]
             behind = [a for a in self.accesses[old] if self.order[a.op] > self.order[access.op]]
-            later = [a for a in behind if not _are_apart(access, a)]
+            later = [a for a in behind if not are_apart(access, a)]
             if later or any(a.subscripts != access.subscripts for a in same):
                 raise _broken(old, access.op, "is overwritten before it is read for the last time")
 
 
-def _are_apart(one: _Access, other: _Access) -> bool:
+def are_apart(one: Access, other: Access) -> bool:
     """Do two accesses go over different iterations along an axis, in loops one of which begins where the other ends?"""
     for axis, (i, j) in enumerate(zip(one.subscripts or (), other.subscripts or (), strict=False)):
         loops = [x.block.parent_op() for x in (i, j) if isinstance(x, BlockArgument)]
@@ -136,24 +136,24 @@ def _check_lanes(loop: LoopOp) -> None:
                 raise _broken(x, op, f"has no vectors along {_name(loop.counter)}")
 
 
-def _accesses(op: Operation) -> Iterator[_Access]:
+def accesses_of(op: Operation) -> Iterator[Access]:
     """What an operation does to tensors itself; a view does nothing."""
     if isinstance(op, DoOp):
         arguments = op.body.block.args[len(op.inputs) :]
         for x, subscripts in op.reads:
-            yield _Access(op, x, subscripts, is_write=False, is_read=True)
+            yield Access(op, x, subscripts, is_write=False, is_read=True)
         for argument, (x, subscripts) in zip(arguments, op.writes, strict=True):
             known = None if op.scatter is not None else subscripts
-            yield _Access(op, x, known, is_write=True, is_read=bool(argument.uses))
+            yield Access(op, x, known, is_write=True, is_read=bool(argument.uses))
         for x in gathers(op):
-            yield _Access(op, x, None, is_write=False, is_read=True)
+            yield Access(op, x, None, is_write=False, is_read=True)
     elif not isinstance(op, ValueOp | LoopOp | PrefetchOp | ReshapeOp) and not isinstance(op.parent_op(), DoOp):
         for x in op.operands:
             if is_tensor(x):
-                yield _Access(op, x, None, is_write=False, is_read=True)
+                yield Access(op, x, None, is_write=False, is_read=True)
 
 
-def _combination(access: _Access) -> type[Operation] | None:
+def _combination(access: Access) -> type[Operation] | None:
     """By which operation a statement updates what it accesses."""
     if not isinstance(access.op, DoOp):
         return None
@@ -163,7 +163,7 @@ def _combination(access: _Access) -> type[Operation] | None:
     return type(owner) if isinstance(owner, Operation) else None
 
 
-def _along(access: _Access, loop: LoopOp) -> tuple[int, SSAValue | None] | None:
+def _along(access: Access, loop: LoopOp) -> tuple[int, Way] | None:
     return None if access.subscripts is None else axis_of(access.subscripts, loop)
 
 

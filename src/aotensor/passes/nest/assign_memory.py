@@ -24,7 +24,7 @@ from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
-from aotensor.ir.nest.tree import copied_register, gathers, writers
+from aotensor.ir.nest.tree import copied_register, gathers, sole_writer, writers
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
@@ -66,7 +66,7 @@ class _Assignment:
     def _statement(self, op: DoOp, returned: Iterable[SSAValue]) -> None:
         """Let an output of a statement take the place of an input that is read there for the last time."""
         for y, written in op.writes:
-            if not isinstance(y.owner, ValueOp) or not written or y in self.over or writers(y) != [op]:
+            if not isinstance(y.owner, ValueOp) or not written or y in self.over or sole_writer(y) is not op:
                 continue
             computed = _computed(op)
             for x, read in computed.reads:

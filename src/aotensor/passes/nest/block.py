@@ -138,7 +138,9 @@ class _Blocking:
             return
         kind = register.result.type
         assert isinstance(kind, TensorType)
-        rows = b.insert(ValueOp([], TensorType(kind.element_type, [self.target.largest_block])))
+        rows = ValueOp([], TensorType(kind.element_type, [self.target.largest_block]))
+        locate(rows, register.location)
+        b.insert(rows)
         copy = _copy(x, rows.result, self._row(home))
         locate(copy, register.location)
         home.block.insert_op_after(copy, writer)

@@ -23,7 +23,7 @@ from aotensor.ir.location import builder_before, locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import gathers, known_extent, loops_around, perfect_nest, writers
+from aotensor.ir.nest.tree import gathers, known_extent, loops_around, perfect_nest, sole_writer, writers
 from aotensor.passes.remarks import applied
 
 
@@ -88,11 +88,11 @@ def _is_counter(index: Subscript) -> bool:
 def _read_origin(copy: _Copy) -> None:
     """Let a copy of a copy read the original, and one of a number be filled with it."""
     made = copy.source.owner
-    found = writers(copy.source) if isinstance(made, ValueOp) and made.init is None else []
-    if not isinstance(made, ValueOp) or len(found) != 1:
+    writer = sole_writer(copy.source)
+    if not isinstance(made, ValueOp) or made.init is not None or writer is None:
         return
-    number = _filled_with(found[0])
-    origin = _copy_of(_root(found[0]))
+    number = _filled_with(writer)
+    origin = _copy_of(_root(writer))
     if number is not None:
         body = Block(arg_types=[number.type])
         body.add_op(YieldOp(number))

@@ -30,6 +30,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
+    Way,
     axis_of,
     gathers,
     gives_positions,
@@ -39,8 +40,8 @@ from aotensor.ir.nest.tree import (
     perfect_nest,
     range_of,
     scatters_along,
+    sole_writer,
     used_values,
-    writers,
 )
 from aotensor.passes.nest.work import arithmetic_along
 from aotensor.passes.remarks import applied, is_heard, missed
@@ -51,7 +52,7 @@ _GATHERING: Final = 8
 """Operations on single numbers that take as long as what a shared loop saves: an element that is written and read, one
 that is read, and one at an index that is computed, which vectors do not make faster."""
 
-Axis: TypeAlias = "tuple[int, SSAValue | None]"
+Axis: TypeAlias = "tuple[int, Way]"
 _ALLOWS: Final = {
     "that loop has as many statements as it may": "a larger number, as in --passes ...,fuse{max-statements=64},...",
     "no loop of equal extent may stand outside": "axes of one length outside of both, under one name of a dim",
@@ -79,17 +80,14 @@ class _Item:
     loops: list[LoopOp] = field(default_factory=list)
     declarations: list[ValueOp] = field(default_factory=list)
     needs: dict[SSAValue, None] = field(default_factory=dict)
+    is_part: bool = False
+    """Others write to the same value."""
     is_deferred: bool = False
     """Put where it is needed first: it may join a loop that it shares nothing with."""
 
     @property
     def makes(self) -> Sequence[SSAValue]:
         return self.statement.outputs if self.statement is not None else self.root.results
-
-    @property
-    def is_part(self) -> bool:
-        """Do others write to the same value?"""
-        return self.statement is not None and any(len(writers(x)) > 1 for x in self.makes)
 
 
 @dataclass(eq=False)
@@ -103,7 +101,7 @@ class _Slot:
 
     members: list[_Item]
     shared: list[LoopOp] = field(default_factory=list)
-    made: dict[SSAValue, list[int]] = field(default_factory=lambda: defaultdict(list))
+    made: dict[SSAValue, set[Axis | None]] = field(default_factory=lambda: defaultdict(set))
     along: dict[SSAValue, set[Axis]] = field(default_factory=lambda: defaultdict(set))
     arithmetic: int = 0
     jumps: bool = False
@@ -112,8 +110,8 @@ class _Slot:
 
     def add(self, item: _Item, loop: LoopOp) -> None:
         assert item.statement is not None
-        for x in item.makes:
-            self.made[x].append(len(self.shared))
+        for x, subscripts in item.statement.writes:
+            self.made[x].add(axis_of(subscripts, loop))
         self.members.append(item)
         self.shared.append(loop)
         self.arithmetic += arithmetic_along(item.statement, loop)
@@ -159,6 +157,7 @@ def _items(block: Block) -> list[_Item]:
             items.append(item)
             for x in item.makes if item.statement is not None else ():
                 first.setdefault(x, item)
+                item.is_part = item.is_part or sole_writer(x) is None
     for item in items:
         if isinstance(item.root, ValueOp) and (writer := first.get(item.root.result)) is not None:
             writer.declarations.append(item.root)
@@ -350,14 +349,7 @@ def _meet_within(
     x: SSAValue, slot: _Slot, accesses: Iterable[tuple[SSAValue, Sequence[Subscript]]], loop: LoopOp
 ) -> bool:
     """True if iteration t of the loop accesses of `x` just what iteration t of the slot's loop has completed."""
-    axes = {
-        axis_of(at, slot.shared[number])
-        for number in slot.made[x]
-        if (producer := slot.members[number].statement) is not None
-        for y, at in producer.writes
-        if y is x
-    }
-    axes.update(axis_of(at, loop) for y, at in accesses if y is x)
+    axes = slot.made[x] | {axis_of(at, loop) for y, at in accesses if y is x}
     return len(axes) == 1 and None not in axes
 
 

@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
-from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -37,12 +37,30 @@ def jam(module: ModuleOp, target: Target) -> None:
     """Jam the loops of every function where it pays."""
     for function in functions_of(module):
         for loop in [op for op in function.walk() if isinstance(op, LoopOp) and _has_loops(op)]:
-            reason = _reason_against(loop, target.jam)
+            count = _count(loop, target)
+            reason = _reason_against(loop, count)
             if reason is None:
-                applied("{} iterations of the loop of {} advance together and share what they read", target.jam, loop)
-                loop.schedule(jam=target.jam)
+                applied("{} iterations of the loop of {} advance together and share what they read", count, loop)
+                loop.schedule(jam=count)
             else:
                 missed("the iterations of the loop of {} go one by one: {}", loop, reason, hint=_ALLOWS.get(reason, ""))
+
+
+def _count(loop: LoopOp, target: Target) -> int:
+    """More where the loops inside only multiply and add: each row is a stream, and more streams hide what memory and
+    sums take. Where they compute more, or rows are entries at random places, more of them only crowd registers.
+    """
+    extent = known_extent(loop)
+    is_long = extent is None or extent >= 2 * target.jam_products
+    inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
+    is_light = all(_multiplies_and_adds(op) for other in inner for op in other.body.block.ops if isinstance(op, DoOp))
+    return target.jam_products if is_long and is_light and not isinstance(loop, EntriesOp) else target.jam
+
+
+def _multiplies_and_adds(statement: DoOp) -> bool:
+    """Is it a term of a product, `y += a * x`?"""
+    ops = [op for op in statement.body.block.ops if not isinstance(op, YieldOp)]
+    return [type(op) for op in ops] == [arith.MulfOp, arith.AddfOp]
 
 
 def _reason_against(loop: LoopOp, count: int) -> str | None:

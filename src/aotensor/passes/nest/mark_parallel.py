@@ -26,9 +26,9 @@ def mark_parallel(module: ModuleOp) -> None:
     """Mark the innermost loops of every function, and those that are likely to be short."""
     for function in functions_of(module):
         for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
-            is_parallel = _is_parallel(loop)
-            loop.schedule(parallel=is_parallel, short=isinstance(loop, EntriesOp))
-            if is_parallel:
+            is_apart = is_parallel(loop)
+            loop.schedule(parallel=is_apart, short=isinstance(loop, EntriesOp))
+            if is_apart:
                 applied("the iterations of the loop of {} are independent, and may run in any order", loop)
             elif (writer := _innermost_writer(loop)) is not None:
                 hint = "positions that cannot be equal: a slice instead of indices"
@@ -37,7 +37,8 @@ def mark_parallel(module: ModuleOp) -> None:
                 )
 
 
-def _is_parallel(loop: LoopOp) -> bool:
+def is_parallel(loop: LoopOp) -> bool:
+    """Is a loop an innermost one whose iterations write elements of their own, or add to registers?"""
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return False
     return all(

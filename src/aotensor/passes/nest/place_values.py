@@ -13,7 +13,7 @@ and loses the axes that they go along. A sum in memory begins with a loop of its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, tensor
@@ -25,7 +25,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, loops_around, statements, writers
+from aotensor.ir.nest.tree import axis_of, gathers, loops_around, sole_writer, statements, writers
 from aotensor.passes.remarks import applied, missed
 
 
@@ -34,10 +34,10 @@ def place_values(module: ModuleOp) -> None:
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
             if found := writers(value.result):  # none of an empty or filled tensor
-                _Placement(value, found[0] if len(found) == 1 else _first(function, found)).run()
+                _Placement(value, found[0] if len(found) == 1 else _first(function, set(found))).run()
 
 
-def _first(function: func.FuncOp, ops: Sequence[DoOp]) -> DoOp:
+def _first(function: func.FuncOp, ops: Container[DoOp]) -> DoOp:
     return next(op for op in statements(function) if op in ops)
 
 
@@ -61,7 +61,7 @@ class _Placement:
         self.complete = is_index.index(False) if self.is_sum else len(self.path)
         counters = {loop.counter: number for number, loop in enumerate(self.path)}
         self.bound = [counters.get(i) if isinstance(i, SSAValue) else None for i in self.written]
-        is_whole = self.writer.scatter is None and len(writers(self.value.result)) == 1
+        is_whole = self.writer.scatter is None and sole_writer(self.value.result) is not None
         self.is_register = is_whole and all(n is not None and n < self.complete for n in self.bound)
 
     def run(self) -> None:

@@ -60,10 +60,15 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
 
 def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:
     """What the lanes of a loop are; None for a loop that does not run on vectors as it is."""
-    held = list(loop.body.block.ops)
-    if not loop.is_whole or loop.parallel is None:
+    if not loop.is_whole or loop.number("lanes") > 1:
         return None
-    if any(loop.number(name) > 1 for name in ("jam", "rows", "lanes")):
+    return lanes_of(loop)
+
+
+def lanes_of(loop: ForOp) -> Float32Type | Float64Type | None:
+    """What the lanes of a loop are, or would be, over whatever iterations and in vectors of whatever length."""
+    held = list(loop.body.block.ops)
+    if loop.parallel is None or any(loop.number(name) > 1 for name in ("jam", "rows")):
         return None
     if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held):
         return None

@@ -64,7 +64,7 @@ class _Work:
                 else:
                     rest.append(work)
             else:
-                known = self.b.iadd(known, _cost(op))
+                known = self.b.iadd(known, work_of(op))
         return reduce(self.b.iadd, rest, known)
 
     def _trips(self, loop: LoopOp) -> Extent:
@@ -114,7 +114,7 @@ def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
     work = _CHAIN if is_sum else 0
     for op in statement.body.block.ops:
         if not isinstance(op, tensor.ExtractOp | ExtractIfOp) and any(isinstance(x.type, AnyFloat) for x in op.results):
-            cost = _cost(op)
+            cost = work_of(op)
             work += _ELEMENTARY_ALONE if cost >= _ELEMENTARY else cost
     return work
 
@@ -155,13 +155,14 @@ def elements(b: IndexBuilder, x: SSAValue) -> Extent:
     return total
 
 
-def _cost(op: Operation) -> int:
+def work_of(op: Operation) -> int:
+    """The work of an operation that runs once; of a loop, nothing."""
     match op:
         case DoOp():
             jumps = op.scatter is not None
             accesses = sum(_JUMP if jumps else _ACCESS for x in op.outputs if not is_register(x))
             accesses += sum(_ACCESS for x in op.inputs if not is_register(x))
-            return accesses + sum(map(_cost, op.body.block.ops))
+            return accesses + sum(map(work_of, op.body.block.ops))
         case tensor.ExtractOp() | ExtractIfOp():
             return _JUMP
         case PrefetchOp() | ValueOp() | arith.ConstantOp():

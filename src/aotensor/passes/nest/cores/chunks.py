@@ -140,7 +140,9 @@ class Chunks:
         """
         nothing = inside.insert(arith.ConstantOp(neutral(sum))).result
         first = None if sum.is_number else sum.value.result
-        return inside.insert(ValueOp(sum.value.sizes, sum.kind, nothing, first=first)).result
+        own = ValueOp(sum.value.sizes, sum.kind, nothing, first=first)
+        own.location = sum.value.location
+        return inside.insert(own).result
 
     def _combined(self, sum: Sum, part: SSAValue, count: SSAValue) -> ForOp:
         """The loop that adds the parts of the chunks, one after the other."""
@@ -181,7 +183,10 @@ def _is_innermost(loop: LoopOp) -> bool:
 
 def _part(sum: Sum, count: SSAValue) -> ValueOp:
     """Memory for the parts of all chunks."""
-    return ValueOp([count, *sum.value.sizes], TensorType(sum.kind.element_type, [DYNAMIC_INDEX, *sum.kind.get_shape()]))
+    kind = TensorType(sum.kind.element_type, [DYNAMIC_INDEX, *sum.kind.get_shape()])
+    parts = ValueOp([count, *sum.value.sizes], kind)
+    parts.location = sum.value.location
+    return parts
 
 
 def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:

@@ -1,0 +1,69 @@
+"""What `aotensor bench --json` wrote: times of functions, and the limits of the machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from aotensor_cli.options import Refusal
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function at some sizes on so many threads.   seconds: the median of a call; flops: None if not known
+
+    bandwidth, peak: bytes and operations per second that the machine does, None if they were not measured.
+    """
+
+    function: str
+    sizes: dict[str, int]
+    threads: int
+    seconds: float
+    bytes: float
+    flops: float | None
+    bandwidth: float | None
+    peak: float | None
+
+
+def read_bench(path: Path) -> list[Row]:
+    """The rows of a file.   Raises: Refusal if it is none of `bench`"""
+    try:
+        tree = json.loads(path.read_bytes())
+        rows = [_row(one) for one in tree["rows"]]
+    except OSError as error:
+        raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        hint = "write one by: aotensor bench MODEL --json > bench.json"
+        raise Refusal(f"{path}: this is no output of aotensor bench --json", hint) from error
+    if not rows:
+        raise Refusal(f"{path}: there is no measurement in it")
+    return rows
+
+
+def _row(tree: dict[str, Any]) -> Row:
+    limits = tree.get("limits") or {}
+    sizes = {str(name): _whole(n) for name, n in tree["sizes"].items()}
+    flops = tree.get("flops")
+    peak = [_positive(limits[key]) for key in ("flops_per_second", "product_flops_per_second") if limits.get(key)]
+    bandwidth = limits.get("bytes_per_second")
+    return Row(
+        str(tree["function"]), sizes, _whole(tree["threads"]), _positive(tree["seconds"]["median"]),
+        float(tree["bytes"]), None if not flops else _positive(flops),
+        None if bandwidth is None else _positive(bandwidth), max(peak, default=None),
+    )  # fmt: skip
+
+
+def _positive(x: Any) -> float:
+    """Raises: ValueError for what is no positive number"""
+    if not isinstance(x, int | float) or not isfinite(x) or x <= 0:
+        raise ValueError("a positive number is needed")
+    return float(x)
+
+
+def _whole(x: Any) -> int:
+    if not isinstance(x, int) or isinstance(x, bool) or x < 0:
+        raise ValueError("a whole number is needed")
+    return x

@@ -1,0 +1,168 @@
+"""Texts of stages, line by line with the line of the model that each comes from.
+
+    %3 = arith.addf %1, %2 : f64 loc("model.py":8:0)      →      %3 = arith.addf %1, %2 : f64        model.py:8
+
+IR says it behind an operation; of one with regions, behind the brace that closes it. Graphs say it in a comment, LLVM
+IR in `!dbg` and assembly in `.loc`, where the code has line tables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Place = tuple[str, int]
+"""A file without its folder, and a line."""
+
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_LOC: Final = re.compile(rf" ?loc\((?:unknown|({_STRING}):(\d+):\d+)\)")
+_GRAPH: Final = re.compile(r"   # (.+):(\d+)$")
+_NAME: Final = re.compile(r'\s*(?:%[^=]*? = )?"?([A-Za-z_]\w*(?:\.\w+)+)"?')
+_DBG: Final = re.compile(r",? !dbg !(\d+)")
+_NODE: Final = re.compile(r"^!(\d+) = (?:distinct )?!(\w+)\((.*)\)$")
+_ASM_LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+_ASM_FILE: Final = re.compile(rf"^\s*\.file\s+(\d+)\s+({_STRING})(?:\s+({_STRING}))?")
+_ASM_SILENT: Final = re.compile(r"^\s*\.(?:loc|cfi_\w+|file)\b|^\.L(?:tmp|func_begin|func_end)\d+:$")
+
+
+@dataclass
+class Located:
+    """Lines of a text, the place of each or None, and the lines at which operations of a name begin."""
+
+    lines: list[str]
+    places: list[Place | None]
+    begins: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def has_places(self) -> bool:
+        """Is it known of any line where it comes from?"""
+        return any(place is not None for place in self.places)
+
+    def to_json(self, numbers: dict[Place, int]) -> dict[str, Any]:
+        """Its text, and [lines, number of their place, …], -1 where none is known.   numbers: of places, grows"""
+        runs: list[int] = []
+        for place in self.places:
+            number = -1 if place is None else numbers.setdefault(place, len(numbers))
+            if runs and runs[-1] == number:
+                runs[-2] += 1
+            else:
+                runs += [1, number]
+        return {"text": "\n".join(self.lines), "at": runs}
+
+
+def located(stage: str, text: str) -> Located:
+    """The text of a stage, taken apart."""
+    lines = text.splitlines()
+    if stage in ("graph", "graph-opt"):
+        return _graph(lines)
+    if stage in ("llvm", "llvm-opt"):
+        return _llvm(lines)
+    return _assembly(lines) if stage == "asm" else _ir(lines)
+
+
+def _graph(lines: Iterable[str]) -> Located:
+    shown, places = [], list[Place | None]()
+    for line in lines:
+        found = _GRAPH.search(line)
+        shown.append(line if found is None else line[: found.start()])
+        places.append(None if found is None else (found[1], int(found[2])))
+    return Located(shown, places)
+
+
+def _ir(lines: Iterable[str]) -> Located:
+    """MLIR: what opens a region has the place of what closes it."""
+    result, open_lines = Located([], []), list[list[int]]()
+    for number, line in enumerate(lines):
+        end = _LOC.search(line, max(line.rfind(" loc("), 0))
+        place = (_unquoted(end[1]), int(end[2])) if end is not None and end.end() == len(line) and end[1] else None
+        text = _LOC.sub("", line)
+        result.lines.append(text)
+        result.places.append(place)
+        name = _NAME.match(text)
+        if name is not None:
+            result.begins.setdefault(name[1], []).append(number)
+        bare = text.strip()
+        closed = open_lines.pop() if bare.startswith("}") and open_lines else []
+        if bare.endswith("{"):
+            open_lines.append([*closed, number])
+        elif closed and place is not None:
+            for opener in closed:
+                result.places[opener] = place
+    return result
+
+
+def _llvm(lines: list[str]) -> Located:
+    """LLVM IR: `!dbg !7`, and the metadata at its end, which is left out."""
+    nodes = {found[1]: (found[2], found[3]) for line in lines if line.startswith("!") and (found := _NODE.match(line))}
+    files: dict[str, str | None] = {}
+
+    def file_of(number: str | None) -> str | None:
+        """Follow scopes up to a file."""
+        seen = set[str]()
+        while number is not None and number not in seen:
+            seen.add(number)
+            kind, fields = nodes.get(number, ("", ""))
+            if kind == "DIFile":
+                name = re.search(rf"filename: ({_STRING})", fields)
+                return None if name is None else os.path.basename(_unquoted(name[1]))
+            above = re.search(r"\bfile: !(\d+)", fields) or re.search(r"\bscope: !(\d+)", fields)
+            number = above[1] if above is not None else None
+        return None
+
+    def place_of(number: str) -> Place | None:
+        kind, fields = nodes.get(number, ("", ""))
+        line, scope = re.search(r"\bline: (\d+)", fields), re.search(r"\bscope: !(\d+)", fields)
+        if kind not in ("DILocation", "DISubprogram") or line is None or scope is None or line[1] == "0":
+            return None
+        if scope[1] not in files:
+            files[scope[1]] = file_of(scope[1])
+        file = files[scope[1]]
+        return None if file is None else (file, int(line[1]))
+
+    known: dict[str, Place | None] = {}
+    shown, places = [], list[Place | None]()
+    for line in lines:
+        if re.match(r"^!(?:\d+|llvm\.dbg\.cu|llvm\.module\.flags) = ", line) and "!DI" in line:
+            continue
+        found = _DBG.search(line)
+        place = None
+        if found is not None:
+            if found[1] not in known:
+                known[found[1]] = place_of(found[1])
+            place = known[found[1]]
+        shown.append(_DBG.sub("", line))
+        places.append(place)
+    return Located(shown, places)
+
+
+def _assembly(lines: Iterable[str]) -> Located:
+    """Assembly: `.loc` holds until the next one; that of a function ends at `.size`. Debug sections are left out."""
+    files: dict[str, str] = {}
+    shown, places = [], list[Place | None]()
+    place: Place | None = None
+    is_debug = False
+    for line in lines:
+        bare = line.strip()
+        if bare.startswith((".section", ".text", ".data", ".bss", ".rodata")):
+            is_debug = bare.startswith((".section\t.debug", ".section .debug"))
+        file, loc = _ASM_FILE.match(line), _ASM_LOC.match(line)
+        if file is not None:
+            files[file[1]] = os.path.basename(_unquoted(file[3] or file[2]))
+        elif loc is not None:
+            name = files.get(loc[1])
+            place = (name, int(loc[2])) if name is not None and loc[2] != "0" else None
+        if bare.startswith((".size", ".section", ".Lfunc_end")):
+            place = None
+        if is_debug or _ASM_SILENT.match(line):
+            continue
+        shown.append(line.expandtabs(8))
+        is_code = bool(bare) and not bare.startswith((".", "#")) and not bare.endswith(":")
+        places.append(place if is_code else None)
+    return Located(shown, places)
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1])

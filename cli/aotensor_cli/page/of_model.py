@@ -1,0 +1,184 @@
+"""The page, and the pictures, of a model: it is compiled for that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aotensor import Function
+from aotensor.core.types import dim_name
+from aotensor.driver.build import Build
+from aotensor.driver.report import Report
+from aotensor.driver.stages import STAGES
+from aotensor.errors import ToolError
+from aotensor_cli.describe import describe
+from aotensor_cli.options import Refusal, similar
+from aotensor_cli.page.benched import Row
+from aotensor_cli.page.content import Content, size_label
+from aotensor_cli.page.escape import plain
+from aotensor_cli.page.graphs import graph_of, sites_of
+from aotensor_cli.page.html import page_html
+from aotensor_cli.page.located import Located, located
+from aotensor_cli.page.manifested import functions_of, parts_of
+from aotensor_cli.page.pictures.graph import graph_picture
+from aotensor_cli.page.pictures.memory import memory_picture
+from aotensor_cli.page.pictures.nest import nest_picture
+from aotensor_cli.page.pictures.roofline import roofline_picture
+from aotensor_cli.page.sources import read_sources
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress
+
+EXTENT = 1000
+"""Of a dim that no size is given for."""
+_ENTRIES = 16
+"""Stored entries for each of them, of a sparse matrix."""
+_DEFAULT = (1000, 100, 10_000)
+"""Extents of the sets of dims, if none is asked for."""
+
+
+class ModelPage:
+    """Pictures and the page of some functions.   sizes: as given; rows: of a benchmark; loaded: when files were read"""
+
+    def __init__(self, build: Build, sizes: Sequence[Mapping[str, int]], rows: Sequence[Row], loaded: float) -> None:
+        self.build, self.rows, self.loaded = build, rows, loaded
+        self.functions: list[Function] = [f for f in build.functions if isinstance(f, Function)]
+        self.sets = _sets(self.functions, sizes, rows)
+        build.report = self.report = Report(self.sets)
+        build.locations = build.short = True
+
+    def graph_svg(self, stage: str) -> str:
+        """The graphs as a picture."""
+        return graph_picture([(f.name, graph_of(f, stage)) for f in self.functions])
+
+    def nest_svg(self) -> str:
+        """The loops as a picture, for the first set of dims."""
+        self._lower()
+        return nest_picture(self.report.outlines, self._label(0))
+
+    def memory_svg(self) -> str:
+        """The memory plan as a picture, for the first set of dims."""
+        self._lower()
+        return memory_picture(self.report.plans, self._label(0))
+
+    def html(self) -> str:
+        """The page."""
+        build = self.build
+        with progress(f"compiling {build.name}") as build.begin, without_remarks():
+            texts = {stage: build.content(stage).decode() for stage in STAGES}
+            data, problem = self._library()
+        description = describe(data, _passes(build))
+        content = Content(build.name, "model")
+        content.stages = {stage: located(stage, text) for stage, text in texts.items()}
+        content.facts = description.rows()
+        content.functions = functions_of(description)
+        content.sources = read_sources(sites_of(self.functions), self.loaded)
+        content.remarks = build.lowered.remarks
+        content.sizes = [self._label(k) for k in range(len(next(iter(self.sets.values()), [{}])))]
+        content.graphs = {
+            stage: {f.name: [n.to_json() for n in graph_of(f, stage)] for f in self.functions}
+            for stage in ("graph", "graph-opt")
+        }
+        content.loops = {
+            x.name: {"seconds": x.seconds, "nodes": [_node(n, content) for n in x.nodes]} for x in self.report.outlines
+        }
+        content.heat = {x.name: x.lines for x in self.report.outlines}
+        numbers = range(len(content.sizes))
+        content.pictures = {
+            "memory": [memory_picture(self.report.plans, self._label(k), k, alone=False) for k in numbers],
+            **({"roofline": [roofline_picture(self.rows, alone=False)]} if self.rows else {}),
+        }
+        content.parts = parts_of(description)
+        content.passes = description.passes
+        content.notes = [*problem, *(x.problem for x in content.sources if x.problem), *_unlinked(content.stages)]
+        if not self.rows:
+            content.absent["roofline"] = NO_BENCH
+        return page_html(content)
+
+    def _lower(self) -> None:
+        with progress(f"compiling {self.build.name}") as self.build.begin, without_remarks():
+            _ = self.build.lowered
+
+    def _library(self) -> tuple[bytes, list[str]]:
+        try:
+            return self.build.shared, []
+        except ToolError as error:
+            return self.build.library.object_code, [f"{error.diagnostic.title}: sizes are those of the object file"]
+
+    def _label(self, number: int) -> str:
+        """A set of dims in words, those of all functions together."""
+        together: dict[str, int] = {}
+        for sets in self.sets.values():
+            together |= sets[number]
+        return size_label(together)
+
+
+NO_BENCH = (
+    "No measurement was given. Write one by aotensor bench MODEL --json > bench.json, and add --bench bench.json."
+)
+
+
+def _unlinked(stages: Mapping[str, Located]) -> list[str]:
+    """Which stages cannot be linked to lines."""
+    names = [name for name, text in stages.items() if not text.has_places]
+    return [f"{', '.join(names)}: without line tables, so these are not linked to lines"] if names else []
+
+
+def _node(node: Any, content: Content) -> dict[str, Any]:
+    """A node of loops for the script, with the line at which its text begins."""
+    tree: dict[str, Any] = {
+        key: getattr(node, key) for key in ("kind", "text", "how", "value", "file", "line", "trips", "seconds")
+    }
+    begins = content.stages["nest"].begins.get(node.op, [])
+    tree["at"] = begins[node.position] if node.position < len(begins) else -1
+    tree["body"] = [_node(x, content) for x in node.body]
+    return tree
+
+
+def _passes(build: Build) -> list[dict[str, Any]]:
+    return [{"name": x.name, "before": x.before, "after": x.after, "seconds": x.seconds} for x in build.lowered.records]
+
+
+def _sets(
+    functions: Sequence[Function], sizes: Sequence[Mapping[str, int]], rows: Sequence[Row]
+) -> dict[str, list[dict[str, int]]]:
+    """The sets of dims that estimates are for: those asked for, those measured, or powers of ten.
+
+    Raises: Refusal for a size that no function has, and for measurements of other functions
+    """
+    dims = {f.name: _dims(f) for f in functions}
+    known = list(dict.fromkeys(n for names in dims.values() for n in names))
+    for one in sizes:
+        for name in one:
+            if name not in known:
+                raise Refusal(
+                    f"no function has a dim {plain(name)}", similar(name, known) or f"dims: {', '.join(known)}"
+                )
+    if rows and not any(row.function in dims for row in rows):
+        raise Refusal(f"the measurements are of {rows[0].function}, not of {', '.join(dims)}")
+    given = [dict(one) for one in sizes] or list(
+        {tuple(row.sizes.items()): row.sizes for row in rows if row.function in dims}.values()
+    )
+    if given:
+        return {f: [{n: one.get(n, _default(n, EXTENT)) for n in names} for one in given] for f, names in dims.items()}
+    if not known:
+        return {f: [{}] for f in dims}
+    return {f: [{n: _default(n, extent) for n in names} for extent in _DEFAULT] for f, names in dims.items()}
+
+
+def _default(name: str, extent: int) -> int:
+    return _ENTRIES * extent if name.endswith("nnz") else extent
+
+
+def _dims(f: Function) -> list[str]:
+    """The names of the dims of a function's arrays."""
+    return [
+        name
+        for key, x in f.flat.arguments.items() for axis, n in enumerate(x.tensor_type.shape)
+        if not isinstance(n, int) and (name := dim_name(key, axis, n)).isidentifier()
+    ]  # fmt: skip
+
+
+def started() -> float:
+    """Now, by the clock of files."""
+    return time.time()

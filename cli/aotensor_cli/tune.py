@@ -1,0 +1,201 @@
+"""`aotensor tune`: a schedule for the loops of a model, found by measuring on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from aotensor import Function
+from aotensor.codegen.files import write_files
+from aotensor.codegen.machine import Machine
+from aotensor.driver.build import Build
+from aotensor.driver.folder import compiler_identity
+from aotensor.driver.recipe import Options, package_version, stage_text
+from aotensor.passes.schedule.edit import described
+from aotensor.passes.schedule.joined import joined
+from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.model import load_model
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
+from aotensor_cli.reading.library import is_library, split_name
+from aotensor_cli.terminal.remarks import without_remarks
+from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
+from aotensor_cli.tuning.journal import Journal
+from aotensor_cli.tuning.measure import Setting
+from aotensor_cli.tuning.report import report, size_text, time_text, wrong
+from aotensor_cli.tuning.search import Found, Search
+from aotensor_runtime import Library
+from aotensor_runtime.threads import MOST, default_threads
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A function, and what was found for it."""
+
+    function: Function
+    settings: list[Setting]
+    found: Found
+    journal: Journal
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["tune"])
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--sizes", metavar="n=1000,p=100", multiple=True,
+    help="Extents of dims to be fast at; may be repeated: then the geometric mean counts. Default: 1000.",
+)  # fmt: skip
+@click.option(
+    "--time", "seconds", metavar="SECONDS", type=click.FloatRange(min=1), default=60.0, show_default=True,
+    help="How long to search; for all functions together.",
+)  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, MOST), help="That run it. Default: all that there are.")
+@click.option(
+    "-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="The schedule. Default: <name>.nest.mlir; beside it FILE.md, the report, and FILE.jsonl, the trials.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the inputs.")
+@click.option("--restart", is_flag=True, help="Forget the trials of an earlier search.")
+@json_option
+@debug_option
+def command(
+    model: str, sizes: tuple[str, ...], seconds: float, threads: int | None, out: Path | None, seed: int, restart: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Search for a faster schedule by measuring, and write it for `aotensor compile --schedule`.
+
+    Every pass otherwise than usual, then edits of the loops of the best nest so far, those first where time is
+    estimated to go: sizes of blocks and chunks, rows that advance together, vectors, tiles, fused and interchanged
+    loops. Each nest is proved to compute the same, compiled, compared with what the compiler's own gives, and timed in
+    turns with the best so far. A search that was stopped goes on where it was, if model, sizes, threads and machine are
+    the same. Inputs are those of `aotensor bench`. Where nothing is faster, the schedule is the compiler's own.
+    """
+    path, chosen = split_name(model)
+    if is_library(path):
+        raise Refusal(f"{path}: this is compiled already", "tune the model")
+    functions = load_model(model).functions
+    wanted = [parse_sizes(text) for text in sizes] or [{}]
+    name = chosen or (functions[0].name if len(functions) == 1 else path.stem)
+    file = out or Path(f"{name}.nest.mlir")
+    inputs = _settings(functions, wanted, threads or default_threads(), seed)
+    tuned = []
+    for f in functions:
+        journal = _journal(_beside(file, f.name if len(functions) > 1 else "", "jsonl"), f, inputs[f.name], restart)
+        tuned.append(_tuned(f, inputs[f.name], journal, seconds / len(functions)))
+    parts = [_report(one) for one in tuned]
+    pages = f"# Tuning of {name}\n\n{_usage(model, file)}\n{''.join(parts)}"
+    write_files({file: _schedule(functions, tuned).encode(), _beside(file, "", "md"): pages.encode()})
+    _show(tuned, file, as_json)
+    mistakes = [f"{one.function.name}: {x}" for one in tuned for x in wrong(one.journal.trials)]
+    for mistake in mistakes:
+        talk(f"error: {mistake} gives other values, though it was shown to compute the same: please report this")
+    return Exit.WRONG if mistakes else Exit.DONE
+
+
+def _settings(
+    functions: Sequence[Function], wanted: Sequence[Mapping[str, int]], threads: int, seed: int
+) -> dict[str, list[Setting]]:
+    """What each function is measured on.   Raises: Refusal for a size that no function has"""
+    build = Build(list(functions), None, Options())
+    with progress(f"compiling {build.name}") as build.begin, without_remarks():
+        library = Library(build.shared)
+    dims = {name: set(dims_of(f.spec, {})) for name, f in library.functions.items()}
+    known = set().union(*dims.values())
+    for one in wanted:
+        for name in one:
+            if name not in known:
+                raise Refusal(f"no function has a dim {name}", hint_of_dims(name, known))
+    found: dict[str, list[Setting]] = {}
+    for name, f in library.functions.items():
+        own = [{key: n for key, n in one.items() if key in dims[name]} for one in wanted]
+        extents = [dims_of(f.spec, one) for one in own]
+        found[name] = [Setting(one, make_inputs(f, one, seed), threads) for one in extents]
+    return found
+
+
+def _journal(path: Path, f: Function, settings: Sequence[Setting], restart: bool) -> Journal:
+    machine = Machine.host()
+    nest = stage_text([f], "nest")
+    subject = {
+        "function": f.name, "settings": [{"sizes": dict(x.dims), "threads": x.threads} for x in settings],
+        "machine": machine.cpu, "features": _digest(machine.features),
+        "version": package_version(),
+        "compiler": _digest(compiler_identity()), "nest": _digest(nest),
+    }  # fmt: skip
+    if restart:
+        path.unlink(missing_ok=True)
+    journal = Journal(path, subject)
+    if journal.other:
+        talk(f"{path}: trials of an earlier search are left, as these differ: {', '.join(journal.other)}")
+    elif journal.trials:
+        talk(f"{path}: going on after {len(journal.trials)} trials")
+    journal.begin()
+    return journal
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _tuned(f: Function, settings: list[Setting], journal: Journal, seconds: float) -> Tuned:
+    with progress(f"tuning {f.name}") as begin, without_remarks():
+        search = Search(f, settings, journal, begin, lambda text: talk(f"{f.name}: {text}"))
+        return Tuned(f, settings, search.run(seconds), journal)
+
+
+def _schedule(functions: Sequence[Function], tuned: Sequence[Tuned]) -> str:
+    if len(functions) == 1:
+        return tuned[0].found.text
+    return joined(stage_text(functions, "nest"), {one.function.name: one.found.text for one in tuned})
+
+
+def _beside(file: Path, name: str, ending: str) -> Path:
+    """`f.nest.mlir` → `f.nest.md`, `f.nest.<name>.jsonl`"""
+    return file.with_name(".".join(filter(None, [file.stem, name, ending])))
+
+
+def _usage(model: str, file: Path) -> str:
+    return f"`aotensor compile {model} --schedule {file}` compiles what was found.\n"
+
+
+def _report(one: Tuned) -> str:
+    loops = described(one.found.text, ())
+    return report(one.function.name, one.journal.subject, one.settings, one.found, one.journal.trials, loops)
+
+
+def _show(tuned: Sequence[Tuned], file: Path, as_json: bool) -> None:
+    if as_json:
+        show_json({"schedule": str(file), "functions": [_json(one) for one in tuned]})
+        return
+    rows = [
+        [
+            one.function.name,
+            size_text(setting.dims),
+            str(setting.threads),
+            time_text(own),
+            time_text(best),
+            f"{best / own:.2f}",
+        ]
+        for one in tuned
+        for setting, own, best in zip(one.settings, one.found.own, one.found.best, strict=True)
+    ]
+    show_table(["function", "sizes", "threads", "own", "tuned", "ratio"], rows, wrap=sys.stdout.isatty())
+    for one in tuned:
+        show(f"{one.function.name}: {one.found.candidate}, after {len(one.journal.trials)} trials")
+    for path in (file, _beside(file, "", "md")):
+        show(str(path))
+
+
+def _json(one: Tuned) -> dict[str, Any]:
+    found = one.found
+    rows = [
+        {"sizes": dict(setting.dims), "threads": setting.threads, "own_seconds": own, "seconds": best}
+        for setting, own, best in zip(one.settings, found.own, found.best, strict=True)
+    ]
+    known = {"function": one.function.name, "ratio": found.ratio, "trials": len(one.journal.trials), "rows": rows}
+    return known | {"choice": found.candidate.to_json(), "done": found.is_done}

@@ -1,0 +1,87 @@
+"""What was measured so far, in a file: a search that was stopped goes on where it was.
+
+One JSON object in each line: first what the search is about, then a trial in each. A line that was cut off, as the
+process was stopped while it wrote, is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aotensor_cli.options import Refusal
+from aotensor_cli.tuning.candidates import Candidate
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate, and how it did.
+
+    ratio: its time in units of the best one before it, None where there is none. reason: why. is_better: it is the best
+    since. seconds: per call, in each setting
+    """
+
+    candidate: Candidate
+    ratio: float | None
+    reason: str = ""
+    is_better: bool = False
+    seconds: tuple[float, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        known = {"ratio": self.ratio, "reason": self.reason, "better": self.is_better, "seconds": list(self.seconds)}
+        return self.candidate.to_json() | known
+
+    @staticmethod
+    def of_json(tree: Mapping[str, Any]) -> Trial:
+        """Raises: KeyError, TypeError, ValueError for what is none"""
+        ratio = tree["ratio"]
+        return Trial(
+            Candidate.of_json(tree), None if ratio is None else float(ratio), str(tree["reason"]),
+            bool(tree["better"]), tuple(map(float, tree["seconds"])),
+        )  # fmt: skip
+
+
+class Journal:
+    """The trials of a search about `subject`: function, sizes, threads, machine, compiler, the nest it starts from."""
+
+    def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
+        """Read what there is.   Raises: Refusal of a file that is no journal, OSError"""
+        self.path, self.subject = path, dict(subject)
+        self.trials: list[Trial] = []
+        self.other: list[str] = []
+        """What in the subject is otherwise than in the file, whose trials therefore tell nothing."""
+        if path.exists():
+            self._read(path.read_text(encoding="utf-8", errors="replace"))
+
+    def _read(self, text: str) -> None:
+        first, *rest = text.splitlines() or [""]
+        try:
+            subject = json.loads(first)["tuning"]
+            self.other = [key for key, value in self.subject.items() if subject.get(key) != value]
+            if self.other:
+                return
+            whole = rest if text.endswith("\n") else rest[:-1]
+            self.trials = [Trial.of_json(json.loads(line)) for line in whole]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Refusal(f"{self.path}: this is no journal of a search", "move it away, or give --restart") from error
+
+    def begin(self) -> None:
+        """Write down what it is about, and the trials that are known.   Raises: OSError"""
+        lines = [{"tuning": self.subject}, *(trial.to_json() for trial in self.trials)]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+    def add(self, trial: Trial) -> None:
+        """One more.   Raises: OSError"""
+        self.trials.append(trial)
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(trial.to_json()) + "\n")
+
+    @property
+    def best(self) -> Candidate:
+        """The one that nothing was better than."""
+        return next((trial.candidate for trial in reversed(self.trials) if trial.is_better), Candidate())

@@ -1,0 +1,53 @@
+"""What the functions of one library have in common: names that differ, passes, a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor.driver.definition import Definition
+from aotensor.driver.hand import HandSchedule
+from aotensor.errors import GraphValueError
+from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
+from aotensor_runtime.manifest import MAX_IDENTIFIER, MAX_NAME
+
+
+def check_names(functions: Sequence[Definition]) -> None:
+    """Raises: GraphValueError for two functions of one name, and for a name that is too long"""
+    for f in functions:
+        _check_lengths(f)
+    names = [f.name for f in functions]
+    doubles = sorted({name for name in names if names.count(name) > 1})
+    if doubles:
+        raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
+
+
+def _check_lengths(f: Definition) -> None:
+    """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
+    dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
+    kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
+    for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
+        for name in names:
+            if len(name) > limit:
+                raise GraphValueError(
+                    f"the name of the {kind} {name[:40]}... is too long: {len(name)} characters, at most {limit}"
+                )
+
+
+def common_pipeline(functions: Sequence[Definition]) -> Pipeline:
+    """The pipeline that all functions ask for.   Raises: GraphValueError if they do not ask for the same one"""
+    found = dict.fromkeys(f.pipeline for f in functions)
+    if len(found) > 1:
+        names = ", ".join(f.name for f in functions)
+        raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
+    return next(iter(found), DEFAULT)
+
+
+def common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
+    """The schedule that a function asks for.   Raises: GraphValueError if it is compiled together with others"""
+    found = [f for f in functions if f.schedule_text is not None]
+    if found and len(functions) > 1:
+        raise GraphValueError(
+            f"{found[0].name} has a schedule of its own, and is compiled together with {len(functions) - 1} more",
+            hint="give one schedule for the library: compile(..., schedule=...)",
+        )
+    return found[0].schedule_text if found else None

@@ -1,0 +1,19 @@
+"""The nest that passes make of a function, after edits by the names of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aotensor.driver.definition import Definition
+from aotensor.driver.recipe import stage_text
+from aotensor.passes.schedule.edit import Edit, described, edited
+
+
+def edited_nest(f: Definition, edits: Sequence[Edit]) -> str:
+    """As text.   Raises: ScheduleError for an edit that does not fit"""
+    return edited(stage_text([f], "nest"), edits)
+
+
+def loops_of_nest(f: Definition, edits: Sequence[Edit]) -> list[str]:
+    """Its loops, one line each.   Raises: as `edited_nest`"""
+    return described(stage_text([f], "nest"), edits)

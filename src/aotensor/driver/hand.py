@@ -1,0 +1,20 @@
+"""A schedule that somebody wrote: nest text with a name."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True)
+class HandSchedule:
+    """Nest text to compile instead of the compiler's own.   name: of its file, for messages and the manifest"""
+
+    text: str
+    name: str = "schedule"
+
+    @property
+    def label(self) -> str:
+        """What the manifest says of it: `logistic.nest.mlir sha256:4f6c...`."""
+        return f"{PurePath(self.name).name} sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"

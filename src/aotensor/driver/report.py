@@ -1,0 +1,38 @@
+"""What is written down while functions are compiled, for who shows it: their loops with estimated time, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from aotensor.driver.definition import Definition
+from aotensor.ir.location import Locations
+from aotensor.passes.pipeline import Observer
+from aotensor.passes.report.memory import Plan, memory_plans
+from aotensor.passes.report.outline import Outline, outlines
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+class Report:
+    """Loops and memory of functions, filled while `lower` runs.   dims: function → the sets of dims that it is for"""
+
+    def __init__(self, dims: Mapping[str, Sequence[Mapping[str, int]]]) -> None:
+        self.dims = dims
+        self.outlines: list[Outline] = []
+        self.plans: list[Plan] = []
+
+    def begin(self, sites: Locations, functions: Sequence[Definition]) -> Observer:
+        """What looks at a module, after passes and at the end of the nest level."""
+        names = {f.name: f.names for f in functions}
+
+        def look(name: str, module: ModuleOp, is_before: bool) -> None:
+            if is_before:
+                return
+            if name == "nest":
+                self.outlines = outlines(module, sites, names, self.dims)
+            elif name == "plan-memory":
+                self.plans = memory_plans(module, sites, names, self.dims)
+
+        return look

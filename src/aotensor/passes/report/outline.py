@@ -1,0 +1,332 @@
+"""The loops of a nest as a tree of plain data: what each runs over, how, on what, and where time is estimated to go.
+
+    for i in block b, 4 at a time          38 %       model.py:8
+      for k in p                           100 times
+        ⟨X @ w⟩ += X[i, k] * w[k]
+
+Time is the work by which loops are given to cores (`nest.work`), times the iterations at given dims. It is that of one
+core, and knows no caches: good enough to say which loop is hot, not how many microseconds it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from xdsl.dialects import arith, func, linalg, tensor
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, ModuleOp, StringAttr, TensorType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from aotensor.ir.dialect import LapackOp
+from aotensor.ir.location import Locations
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
+from aotensor.passes.nest.work import UNIT, work_of
+from aotensor.passes.report.formula import Formulas
+from aotensor.passes.report.numbers import Numbers
+from aotensor.passes.wording import Expressions
+
+TYPICAL: Final = 16
+"""Iterations of a loop whose number is not known before it begins."""
+_LETTERS: Final = "ijklmnopqrstuv"
+_SILENT: Final = (arith.ConstantOp, tensor.DimOp, YieldOp, func.ReturnOp, PrefetchOp, ValueOp, tensor.EmptyOp)
+
+
+@dataclass
+class Node:
+    """A loop, a statement, or another operation that takes time.
+
+    kind: "loop", "statement", "product" or "other". text: what it does, one line for each number that it writes.
+    how: words on how iterations run. value: what it makes, as the user wrote it. position: of the operation among those
+    of its name in the module, in the order of its text. op: that name. For each set of dims: trips, iterations of a
+    loop, None if not known; seconds, of all that it does in one call.
+    """
+
+    kind: str
+    text: list[str]
+    op: str
+    position: int
+    how: list[str] = field(default_factory=list)
+    value: str = ""
+    file: str = ""
+    line: int = 0
+    trips: list[int | None] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    body: list[Node] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+@dataclass
+class Outline:
+    """Of one function.   seconds: for each set of dims. lines: (file, line) → seconds for each set"""
+
+    name: str
+    nodes: list[Node]
+    seconds: list[float]
+    lines: dict[tuple[str, int], list[float]]
+
+
+def outlines(
+    module: ModuleOp,
+    sites: Locations,
+    names: Mapping[str, Mapping[Any, str]],
+    dims: Mapping[str, Sequence[Mapping[str, int]]],
+) -> list[Outline]:
+    """The functions of a module at nest level.   names: function → its arguments; dims: function → sets of dims"""
+    writer, positions = Expressions(sites), _positions(module)
+    found = []
+    for op in module.body.block.ops:
+        name = op.sym_name.data if isinstance(op, func.FuncOp) else ""
+        if isinstance(op, func.FuncOp) and not op.is_declaration and name in names:
+            sets = [Numbers(one) for one in dims.get(name, ({},))]
+            found.append(_Reader(writer, positions, names[name], sets).function(op))
+    return found
+
+
+def _positions(module: ModuleOp) -> dict[Operation, int]:
+    """Of each operation among those of its name, in program order."""
+    counts: dict[str, int] = {}
+    found = {}
+    for op in module.walk():
+        found[op] = counts.get(op.name, 0)
+        counts[op.name] = found[op] + 1
+    return found
+
+
+class _Reader:
+    def __init__(
+        self, writer: Expressions, positions: Mapping[Operation, int], names: Mapping[Any, str], sets: Sequence[Numbers]
+    ) -> None:
+        self.writer, self.positions, self.names, self.sets = writer, positions, names, sets
+        self.formulas = Formulas(self._name)
+        self.lines: dict[tuple[str, int], list[float]] = {}
+        self.outputs: list[str] = []
+        self.made: dict[SSAValue, str] = {}
+        """Values that statements complete → what these yield, as the user wrote it."""
+        self._counters = 0
+        self._chunks = 0
+
+    def function(self, op: func.FuncOp) -> Outline:
+        """What one function does."""
+        table = op.attributes.get("results")
+        self.outputs = [x.data for x in table.data if isinstance(x, StringAttr)] if isinstance(table, ArrayAttr) else []
+        self._name_what_is_made(op)
+        nodes = self._block(op.body.block.ops, [1.0] * len(self.sets))
+        return Outline(op.sym_name.data, nodes, _sum(nodes, len(self.sets)), self.lines)
+
+    def _name_what_is_made(self, function: func.FuncOp) -> None:
+        """A fused statement makes several values; what each is, the operation knows that yields it."""
+        for op in function.walk():
+            last = op.body.block.last_op if isinstance(op, DoOp) else None
+            if not isinstance(op, DoOp) or not isinstance(last, YieldOp):
+                continue
+            arguments: dict[SSAValue, SSAValue] = dict(zip(op.body.block.args, (*op.inputs, *op.outputs), strict=True))
+            for x, new in zip(op.outputs, last.values, strict=True):
+                if isinstance(x.owner, ValueOp) and x.owner.init is None:
+                    source = arguments.get(new)
+                    text = self.made.get(source, "") if source is not None else self._expression_of(new)
+                    if text:
+                        self.made.setdefault(x, text)
+
+    def _expression_of(self, x: SSAValue) -> str:
+        return self._expression(x.owner) if isinstance(x.owner, Operation) else ""
+
+    def _name(self, x: SSAValue) -> str:
+        """Of a tensor: that of the argument, or what it holds as the user wrote it."""
+        if isinstance(x, BlockArgument):
+            return x.name_hint or "…"
+        if isinstance(x.owner, ValueOp) and (x.owner.output is not None or x.owner.first is not None):
+            return self._name(x.owner.first) if x.owner.first is not None else self._output(x.owner)
+        text = self.made.get(x) or (self._expression(x.owner) if isinstance(x.owner, Operation) else "")
+        return text if text.isidentifier() else f"⟨{text}⟩" if text else f"⟨{x.name_hint or '…'}⟩"
+
+    def _output(self, op: ValueOp) -> str:
+        assert op.output is not None
+        number = op.output.value.data
+        return self.outputs[number] if number < len(self.outputs) else f"output {number}"
+
+    def _expression(self, op: Operation) -> str:
+        return self.writer.at(op.location, self.names)
+
+    def _block(self, ops: Iterable[Operation], times: Sequence[float]) -> list[Node]:
+        """What operations do that run `times` in each set of dims."""
+        nodes: list[Node] = []
+        for op in ops:
+            for numbers in self.sets:
+                numbers.learn(op)
+            if isinstance(op, LoopOp):
+                nodes.append(self._loop(op, times))
+            elif not isinstance(op, _SILENT):
+                node = self._leaf(op, times)
+                if node is not None:
+                    nodes.append(node)
+        return nodes
+
+    def _node(self, op: Operation, kind: str, text: list[str], times: Sequence[float], work: Sequence[float]) -> Node:
+        file, line = "", 0
+        if isinstance(op.location, FileLineColLoc):
+            file, line = op.location.filename.data, op.location.line.data
+        seconds = [UNIT * one * count for one, count in zip(work, times, strict=True)]
+        self._charge(op, seconds)
+        return Node(kind, text, op.name, self.positions[op], [], self._expression(op), file, line, [], seconds)
+
+    def _charge(self, op: Operation, seconds: Sequence[float]) -> None:
+        """Give the time of an operation to lines: of a statement, to those of what it computes; accesses to its own."""
+        total = work_of(op)
+        inner = list(op.body.block.ops) if isinstance(op, DoOp) and total else []
+        parts = [(one.location, work_of(one)) for one in inner if isinstance(one.location, FileLineColLoc)]
+        rest = total - sum(work for _, work in parts)
+        for location, work in [*parts, (op.location, rest)]:
+            if isinstance(location, FileLineColLoc):
+                key, share = (location.filename.data, location.line.data), work / total if parts else 1.0
+                known = self.lines.setdefault(key, [0.0] * len(seconds))
+                self.lines[key] = [x + share * y for x, y in zip(known, seconds, strict=True)]
+
+    # --- leaves ------------------------------------------------------------------------------------------------------
+
+    def _leaf(self, op: Operation, times: Sequence[float]) -> Node | None:
+        if isinstance(op, DoOp):
+            return self._node(op, "statement", self.formulas.statement(op), times, self._same(work_of(op)))
+        if isinstance(op, ProductOp):
+            text = f"{self._name(op.result)} = {self._name(op.a)}{'.T' if op.transpose_a else ''} @ {self._name(op.b)}"
+            text += ".T" if op.transpose_b else ""
+            node = self._node(op, "product", [text], times, [self._product(op, numbers) for numbers in self.sets])
+            node.how = ["BLAS, or our kernel"]
+            return node
+        if op.regions or isinstance(op, LapackOp) or any(isinstance(x.type, TensorType) for x in op.results):
+            work = [self._other(op, numbers) for numbers in self.sets]
+            inner = [
+                self._block(region.block.ops, [TYPICAL * n for n in times]) for region in op.regions if region.blocks
+            ]
+            if isinstance(op, linalg.GenericOp):
+                inner = []
+            text = f"{op.name} {self._expression(op)}".strip()
+            node = self._node(op, "other", [text], times, work)
+            node.body = [one for nodes in inner for one in nodes]
+            node.seconds = [x + y for x, y in zip(node.seconds, _sum(node.body, len(times)), strict=True)]
+            return node
+        return None  # a number: next to nothing
+
+    def _same(self, work: float) -> list[float]:
+        return [float(work)] * len(self.sets)
+
+    def _product(self, op: ProductOp, numbers: Numbers) -> float:
+        """m·n·k multiply-adds, two at a time."""
+        inner = numbers.extent(op.a, 0 if op.transpose_a else 1)
+        return _times([*(numbers[x] for x in op.sizes[:2]), inner])
+
+    def _other(self, op: Operation, numbers: Numbers) -> float:
+        """The elements of what is largest; of linear algebra, times an extent."""
+        most = 1.0
+        for x in (*op.operands, *op.results):
+            if isinstance(x.type, TensorType):
+                extents = [numbers.extent(x, axis) for axis in range(len(x.type.get_shape()))]
+                longest = [max((n for n in extents if n is not None), default=1)] if isinstance(op, LapackOp) else []
+                most = max(most, _times([*extents, *longest]))
+        return most
+
+    # --- loops -------------------------------------------------------------------------------------------------------
+
+    def _loop(self, op: LoopOp, times: Sequence[float]) -> Node:
+        text, depths = self._header(op), (self._counters, self._chunks)
+        trips = [self._trips(op, numbers) for numbers in self.sets]
+        counts = [(TYPICAL if n is None else n) * x for n, x in zip(trips, times, strict=True)]
+        node = self._node(op, "loop", [text], times, self._same(0))
+        is_step = isinstance(op, ForOp) and op.step is not None
+        self._counters, self._chunks = depths[0] + (not is_step), depths[1] + is_step
+        node.body = self._block(op.body.block.ops, counts)
+        self._counters, self._chunks = depths
+        node.trips, node.how = trips, _how(op)
+        node.seconds = _sum(node.body, len(times))
+        return node
+
+    def _header(self, op: LoopOp) -> str:
+        names = self.formulas.names
+        if isinstance(op, EntriesOp):
+            names[op.counter] = letter = _LETTERS[self._counters % len(_LETTERS)]
+            return f"for entries {letter} of slice {self.formulas.value(op.slice)} in {self._name(op.indptr)}"
+        assert isinstance(op, ForOp)
+        upper = op.upper
+        if op.step is not None:
+            what = "chunks" if op.cores is not None else "blocks"
+            names[op.counter] = letter = "c" if op.cores is not None else "bdefgh"[max(self._chunks - 1, 0) % 6]
+            return f"for {what} {letter} of {self._within(op)}"
+        names[op.counter] = letter = _LETTERS[self._counters % len(_LETTERS)]
+        return (
+            f"for {letter} in {self._within(op)}" if op.lower is not None else f"for {letter} in {self._bound(upper)}"
+        )
+
+    def _bound(self, x: SSAValue) -> str:
+        text = self.formulas.value(x)
+        return text if len(text) <= 60 else "…"
+
+    def _within(self, op: ForOp) -> str:
+        """What part of an extent a loop runs over."""
+        if op.lower is None:
+            return self._bound(op.upper)
+        lower = op.lower
+        owner = lower.owner.parent_op() if isinstance(lower, BlockArgument) else None
+        if isinstance(owner, ForOp) and owner.step is not None:
+            return f"{'chunk' if owner.cores is not None else 'block'} {self.formulas.value(lower)}"
+        return f"{self._bound(lower)} … {self._bound(op.upper)}"
+
+    def _trips(self, op: LoopOp, numbers: Numbers) -> int | None:
+        """Iterations; the counter stands for the first one from here on."""
+        if isinstance(op, EntriesOp):
+            numbers.bind(op.counter, 0)
+            return self._mean_length(op, numbers)
+        assert isinstance(op, ForOp)
+        lower = 0 if op.lower is None else numbers[op.lower]
+        upper, step = numbers[op.upper], 1 if op.step is None else numbers[op.step]
+        numbers.bind(op.counter, lower)
+        if lower is None or upper is None or not step or step < 0:
+            return None
+        return max(-(-(upper - lower) // step), 0)
+
+    def _mean_length(self, op: EntriesOp, numbers: Numbers) -> int | None:
+        slices = numbers.extent(op.indptr, 0)
+        entries = [
+            numbers.extent(x, 0)
+            for one in op.walk() if isinstance(one, DoOp)
+            for x, subscripts in one.reads if subscripts and subscripts[0] is op.counter
+        ]  # fmt: skip
+        if slices is None or slices < 2 or not entries or entries[0] is None:
+            return None
+        return -(-entries[0] // (slices - 1))
+
+
+def _how(op: LoopOp) -> list[str]:
+    """How the iterations of a loop run, in words."""
+    words: list[str] = []
+    if op.cores is not None:
+        words.append("on several cores")
+    if op.number("jam") > 1:
+        words.append(f"{op.number('jam')} at a time, which share what they read")
+    if op.number("lanes") > 1:
+        words.append(f"vectors of {op.number('lanes')}")
+    if op.number("interleave") > 1:
+        words.append(f"{op.number('interleave')} vectors at once")
+    if op.number("rows") > 1:
+        words.append(f"{op.number('rows')} slices become the lanes of a vector")
+    if op.masked is not None:
+        words.append("the rest under a mask")
+    if op.short is not None:
+        words.append("few iterations are likely")
+    if op.parallel is not None:
+        words.append("iterations are independent")
+    return words
+
+
+def _times(factors: Iterable[int | None]) -> float:
+    total = 1.0
+    for n in factors:
+        total *= TYPICAL if n is None else n
+    return total
+
+
+def _sum(nodes: Iterable[Node], count: int) -> list[float]:
+    return [sum(column) for column in zip(*(node.seconds for node in nodes), strict=True)] or [0.0] * count

@@ -1,0 +1,338 @@
+"""Take a nest that somebody wrote instead of the compiler's own, if it is shown to compute the same.
+
+The compiler's own nest, as its passes leave it, is the reference. Shown are five things: both compute the same terms
+(`meaning`), the order of the loops keeps every dependence (`order`), every buffer has the elements that are touched,
+the loops may run as they say (`words`), and results lie where the caller expects them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.errors import ScheduleError
+from aotensor.ir.context import functions_of
+from aotensor.ir.location import locate
+from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.tree import loops_around
+from aotensor.passes.schedule.facts import (
+    DIVISIONS,
+    balances_of,
+    closed,
+    facts_of,
+    facts_of_record,
+    has_same_body,
+    is_at_line,
+    laid_over,
+    loops_of,
+    model_line,
+    names_in,
+    outputs_of,
+    read_term,
+    records_of,
+    risky,
+    rows_of,
+    statements_of,
+    touching,
+)
+from aotensor.passes.schedule.meaning import Meaning
+from aotensor.passes.schedule.order import Broken, Order
+from aotensor.passes.schedule.reader import Unreadable, facts, root_of
+from aotensor.passes.schedule.record import Record, term_of
+from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.text import Schedule
+from aotensor.passes.schedule.words import (
+    Refused,
+    check_extents,
+    check_words,
+    extent_keys,
+    shape_of,
+    words_of,
+)
+from aotensor.passes.target import Target
+
+
+def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
+    """The module that a schedule describes, with the lines of the model.
+
+    own: the compiler's nest. name: of the schedule's file, for messages.
+
+    Raises: ScheduleError with the line of the schedule, and those of the model, that are not right.
+    """
+    schedule = Schedule(text, name)
+    mine, theirs = ({f.sym_name.data: f for f in functions_of(module)} for module in (own, schedule.module))
+    if list(mine) != list(theirs):
+        names = [", ".join(n for n in found if "." not in n) or "nothing" for found in (theirs, mine)]
+        raise ScheduleError(
+            f"{schedule.name}: this is a schedule of {names[0]}, not of {names[1]}"
+            if names[0] != names[1] else f"{schedule.name}: this is a schedule of another version of {names[0]}",
+            hint="write it anew with `aotensor compile --emit nest --short`",
+        )  # fmt: skip
+    for symbol, function in theirs.items():
+        if function.function_type != mine[symbol].function_type or facts_of(function) != facts_of(mine[symbol]):
+            raise ScheduleError(
+                f"{schedule.where(function)}: {symbol} has other inputs or outputs in this version of the model",
+                hint="write the schedule anew with `aotensor compile --emit nest --short`",
+            )
+        _Comparison(schedule, mine[symbol], function, target).run()
+    outside = [[facts(op) for op in m.body.block.ops if op not in functions_of(m)] for m in (own, schedule.module)]
+    if sorted(map(str, outside[0])) != sorted(map(str, outside[1])):
+        raise ScheduleError(f"{schedule.name}: it declares other functions than the compiler's own nest")
+    return schedule.module
+
+
+class _Comparison:
+    """Of one function: `own` is the compiler's, `given` the one of the schedule."""
+
+    def __init__(self, schedule: Schedule, own: func.FuncOp, given: func.FuncOp, target: Target) -> None:
+        self.schedule, self.own_function, self.given_function, self.target = schedule, own, given, target
+        self.table = Table()
+        self.reading: dict[Term, bool] = {}
+
+    def run(self) -> None:
+        if rows_of(self.own_function) == rows_of(self.given_function):
+            for mine, theirs in zip(self.own_function.walk(), self.given_function.walk(), strict=True):
+                theirs.location = mine.location
+            return  # nothing was changed
+        try:
+            self.own = Meaning(self.table, self.own_function)
+            effects = self.own.effects()
+            Order(self.own).check()
+        except (Unreadable, Broken) as error:
+            raise ScheduleError(
+                f"{self.schedule.where(self.given_function)}: {self.own_function.sym_name.data} has no schedules by "
+                f"hand, it cannot be shown what its own nest computes: {error}"
+            ) from error
+        self.first: dict[Term, DoOp] = {}
+        for op, record in records_of(self.own):
+            self.first.setdefault(term_of(record, self.table), op)
+        try:
+            self.given = Meaning(self.table, self.given_function)
+            found = self.given.effects()
+            self._check_steps()
+            self._compare(effects, found)
+            Order(self.given).check()
+            self._check_memory()
+            self._check_loops()
+        except Unreadable as error:
+            raise self._unreadable(error) from error
+        except Broken as error:
+            raise self._broken(error) from error
+        except Refused as error:
+            raise self._refused(error) from error
+        self._locate()
+
+    # --- what is computed ----------------------------------------------------------------------------------------
+
+    def _compare(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
+        if [term for _, term in own] == [term for _, term in given]:
+            self._check_guards(own, given)
+            self._check_reads()
+            return
+        self._check_missing()
+        for op, record in records_of(self.given):
+            if term_of(record, self.table) not in self.first:
+                self._check_blocks(op)
+                raise self._foreign(op, record)
+        for (effect, term), (_, wanted) in zip(given, own, strict=False):
+            if term != wanted:
+                raise ScheduleError(f"{self.schedule.where(effect)}: this returns or checks something else")
+        raise ScheduleError(f"{self.schedule.where(self.given_function)}: it makes {len(given) - len(own):+} checks")
+
+    def _check_missing(self) -> None:
+        """Raises: ScheduleError with the first statement that the schedule has fewer of than the compiler's nest"""
+        left = Counter(map(names_in, statements_of(self.given_function)))
+        if not left.keys() <= {*map(names_in, statements_of(self.own_function))}:
+            return  # one of them was changed
+        for op in statements_of(self.own_function):
+            names = names_in(op)
+            left[names] -= 1
+            if len(names) > 1 and left[names] < 0:  # those that only copy come and go
+                where = self.schedule.where(self.given_function)
+                raise ScheduleError(
+                    f"{where}: a statement of the model is missing ({model_line(op)})",
+                    lines=[f"{model_line(op)}   {str(op).splitlines()[0]}"],
+                )
+
+    def _check_steps(self) -> None:
+        known = {s.step for s in self.own.steps.values()}
+        for loop in loops_of(self.given_function):
+            steps = self.given.steps.get(self.given.variable(loop))
+            least = None if steps is None else self.table.least(steps.step)
+            if steps is not None and steps.step not in known and (least is None or least < 1):
+                raise Refused(loop, "it cannot be shown that the step is at least 1")
+
+    def _check_guards(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
+        """No statement comes in front of a check that it stood behind, which may be of the indices that it reads at."""
+        before = dict(self._guarded(self.own, [op for op, _ in own]))
+        for op, record, count in self._with_counts(self.given, [op for op, _ in given]):
+            if count < before.get(term_of(record, self.table), 0):
+                raise ScheduleError(f"{self.schedule.where(op)}: this stands in front of a check that it needs")
+
+    def _guarded(self, meaning: Meaning, checks: list[Operation]) -> Iterator[tuple[Term, int]]:
+        found: dict[Term, int] = {}
+        for _, record, count in self._with_counts(meaning, checks):
+            term = term_of(record, self.table)
+            found[term] = min(found.get(term, count), count)
+        yield from found.items()
+
+    @staticmethod
+    def _with_counts(meaning: Meaning, checks: list[Operation]) -> Iterator[tuple[DoOp, Record, int]]:
+        places = {op: k for k, op in enumerate(meaning.function.walk())}
+        marks = [places[op] for op in checks]
+        for op, record in records_of(meaning):
+            yield op, record, sum(mark < places[op] for mark in marks)
+
+    def _check_reads(self) -> None:
+        """Nothing reads where the model does not, which may be where nothing is, even if no result depends on it."""
+        known = {read_term(record, self.own) for _, record in records_of(self.own)}
+        for op, record in records_of(self.given):
+            if self._reads(record.made) and read_term(record, self.given) not in known:
+                self._check_blocks(op)
+                raise self._foreign(op, record)
+        done = {closed(op, self.own) for op in risky(self.own_function)}
+        for other in risky(self.given_function):
+            if closed(other, self.given) not in done and not self._divides(other):
+                raise ScheduleError(f"{self.schedule.where(other)}: this is not done in the model")
+
+    def _reads(self, x: Term) -> bool:
+        """Does an expression read elsewhere than in values, whose elements are looked at by themselves?"""
+        for y in self.table.parts(x, self.reading):
+            node = self.table.nodes[y]
+            is_read = node.tag in ("read", "whole", "gathered")
+            self.reading[y] = is_read or (node.tag != "value" and any(self.reading[z] for z in node.args))
+        return self.reading[x]
+
+    def _divides(self, op: Operation) -> bool:
+        """Is an operation a division by a number that is known not to be 0?"""
+        is_division = isinstance(op, DIVISIONS) and isinstance(op.results[0].type, IndexType)
+        least = self.table.least(self.given.scalar(op.operands[1])) if is_division else None
+        return least is not None and least >= 1
+
+    def _check_blocks(self, op: DoOp) -> None:
+        """Raises: Refused with the loop around a statement that goes over no block of iterations as a whole"""
+        for loop in loops_around(op):
+            x = self.given.variable(loop)
+            node = self.table.nodes[self.given.domains[x]]
+            if node.tag == "range" and not self.table.free(node.args[0]).isdisjoint(self.given.steps):
+                raise Refused(loop, "it cannot be shown that this loop goes over all iterations of a block and no more")
+
+    def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
+        """Of a statement that the compiler's nest does not have: what is different."""
+        nearest, what = None, "this is no statement of the model"
+        for other, wanted in records_of(self.own):
+            if not has_same_body(op, other):
+                continue
+            same = [facts_of_record(r, self.table) for r in (record, wanted)]
+            nearest = nearest or other
+            what = "it reads or writes other elements than the model asks for"
+            if same[0][:2] == same[1][:2]:
+                nearest, what = other, "it runs over other iterations than the model asks for"
+                break
+        lines = [self.schedule.source(op)]
+        if nearest is not None:
+            lines.append(f"the model: {model_line(nearest)}")
+            what += f" ({model_line(nearest)})"
+        return ScheduleError(f"{self.schedule.where(op)}: {what}", lines=lines)
+
+    def _refused(self, error: Refused) -> ScheduleError:
+        return ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op))
+
+    def _unreadable(self, error: Unreadable) -> ScheduleError:
+        """Of a value that has no term: the loop that is no whole block, if there is one, else the statement."""
+        try:
+            for op in statements_of(self.given_function):
+                self._check_blocks(op)
+        except Refused as refused:
+            return self._refused(refused)
+        except Unreadable:
+            pass
+        where = self.schedule.where(error.op or self.given_function)
+        return ScheduleError(f"{where}: it cannot be shown that this computes the same: {error}")
+
+    def _broken(self, error: Broken) -> ScheduleError:
+        first, second = error.first, error.second
+        name = f"%{error.value.name_hint}" if error.value.name_hint else self._label(error.value)
+        lines = [
+            f"{self.schedule.where(op)}   {self._model_of(op)}   {self.schedule.source(op)}" for op in (first, second)
+        ]
+        return ScheduleError(
+            f"{self.schedule.where(second)}: {name} {error.how}: line {self.schedule.line(second)} "
+            f"({self._model_of(second)}) depends on line {self.schedule.line(first)} ({self._model_of(first)})",
+            lines=lines,
+        )
+
+    def _label(self, x: SSAValue) -> str:
+        """How the text calls a value that has a number for a name."""
+        owner = x.owner
+        if isinstance(owner, Operation):
+            text = self.schedule.source(owner)
+            if text.startswith("%"):
+                return text.split()[0].rstrip(":,")
+        return "a value"
+
+    def _model_of(self, op: Operation) -> str:
+        for statement, record in records_of(self.given):
+            if statement is op and (found := self.first.get(term_of(record, self.table))) is not None:
+                return model_line(found)
+        same = (other for other in self.own_function.walk() if isinstance(op, DoOp) and has_same_body(op, other))
+        return model_line(next(same, None))
+
+    def _lines(self, op: Operation) -> list[str]:
+        held = [x for x in op.walk() if isinstance(x, DoOp)]
+        return [self.schedule.source(op), *(f"the model: {self._model_of(x)}" for x in held[:1])]
+
+    # --- memory and loops ----------------------------------------------------------------------------------------
+
+    def _check_memory(self) -> None:
+        mine, theirs = (outputs_of(m) for m in (self.own, self.given))
+        if mine != theirs:
+            where = self.schedule.where(self.given_function)
+            raise ScheduleError(f"{where}: results lie in other outputs than the compiler put them in")
+        known = {(self._term(self.own, x), self._term(self.own, old)) for x, old in laid_over(self.own_function)}
+        for x, old in laid_over(self.given_function):
+            is_value = isinstance(root_of(old).owner, ValueOp)
+            if x.type != old.type or (
+                not is_value and (self._term(self.given, x), self._term(self.given, old)) not in known
+            ):
+                raise ScheduleError(f"{self.schedule.where(x.owner)}: it cannot lie over that value")  # type: ignore[arg-type]
+
+    def _term(self, meaning: Meaning, x: SSAValue) -> Hashable:
+        x = root_of(x)
+        return meaning.definition(x).closed.term if isinstance(x.owner, ValueOp) else meaning.scalar(x)
+
+    def _check_loops(self) -> None:
+        balances = {n.args[1:] for n in balances_of(self.own)}
+        trusted = {(words_of(op), shape_of(op, self.own)) for op in loops_of(self.own_function)}
+        for op in loops_of(self.given_function):
+            if (words_of(op), shape_of(op, self.given)) not in trusted:
+                check_words(op, self.given, self.target)
+        for node in balances_of(self.given):
+            if (node.args[1], *node.args[3:]) not in {(b[0], *b[2:]) for b in balances}:
+                raise ScheduleError(
+                    f"{self.schedule.where(self.given_function)}: nest.balance divides by other entries"
+                )
+        check_extents(self.given_function.walk(), self.given, extent_keys(self.own))
+        for value in (x for x in self.given_function.walk() if isinstance(x, ValueOp) and x.first is not None):
+            around = value.parent_op()
+            if not isinstance(around, LoopOp) or around.cores is None:
+                raise Refused(value, "only chunks on several cores begin with the sum itself")
+
+    def _locate(self) -> None:
+        """Give operations the lines of the model that those of the compiler's nest have."""
+        for op, record in records_of(self.given):
+            found = self.first.get(term_of(record, self.table))
+            if found is not None:
+                for inner in op.walk():
+                    inner.location = found.location
+        for one in self.given_function.walk():
+            if isinstance(one, LoopOp | ValueOp):
+                one.location = next((x.location for x in touching(one) if x.location is not UNKNOWN_LOC), UNKNOWN_LOC)
+        own = self.own_function.location
+        self.given_function.location = own
+        locate(self.given_function, next((op.location for op in self.own_function.walk() if is_at_line(op)), own))

@@ -1,0 +1,231 @@
+"""Edits of a nest by the names of its loops: what `f.schedule.tile("n", 32)` does to the text.
+
+    nest.for %i in %n { … }         →         nest.for %t in %n step 32 {
+                                                %e = min(%t + 32, %n)
+                                                nest.for %i = %t to %e { … }
+                                              }
+
+A loop is called by the dim that it goes over, `n`, and further ones `n.1`, `n.2` in the order of the text; one over
+blocks of a dim is `n.blocks`, one over chunks for several cores `n.chunks`, and one over stored entries `entries`. An
+edit says nothing about whether it is right: the text is checked as any other is (`accept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Final, TypeAlias
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotensor.errors import ScheduleError
+from aotensor.ir.context import functions_of, parse_module
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.text import text_of
+from aotensor.passes.nest.interchange import reorder
+from aotensor.passes.nest.mark_parallel import is_parallel
+from aotensor.passes.schedule.meaning import Meaning
+from aotensor.passes.schedule.table import Table, Term
+
+Edit: TypeAlias = tuple[str, tuple[str | int, ...]]
+"""The name of an edit, and what it is told."""
+PREFIX: Final = "loop."
+"""Before the names of loops in the text."""
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """The text of a nest after some edits, with loops under their names.
+
+    Raises: ScheduleError for a loop that is not there, or that an edit does not fit.
+    """
+    nest = Nest(parse_module(text))
+    for name, told in edits:
+        EDITS[name](nest, *told)
+    return nest.text()
+
+
+def described(text: str, edits: Sequence[Edit]) -> list[str]:
+    """The loops of a nest after some edits, one line each: name, how it runs, and depth by indentation."""
+    nest = Nest(parse_module(text))
+    for name, told in edits:
+        EDITS[name](nest, *told)
+    return nest.lines()
+
+
+class Nest:
+    """A module with names for the loops of its first function."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.module = module
+        self.function = functions_of(module)[0]
+        self.loops: dict[str, LoopOp] = {}
+        meaning, counts = Meaning(Table(), self.function), dict[str, int]()
+        dims = _dims(self.function, meaning)
+        for op in self.function.walk():
+            if isinstance(op, LoopOp):
+                base = _name(op, meaning, dims)
+                count = counts[base] = counts.get(base, -1) + 1
+                self.loops[f"{base}.{count}" if count else base] = op
+
+    def loop(self, name: str) -> LoopOp:
+        """Raises: ScheduleError that lists the loops"""
+        if name not in self.loops:
+            close = get_close_matches(name, self.loops, 1)
+            hint = f"did you mean {close[0]}?" if close else None
+            raise ScheduleError(f"there is no loop {name!r}; there are {', '.join(self.loops) or 'none'}", hint=hint)
+        return self.loops[name]
+
+    def counted(self, name: str) -> ForOp:
+        loop = self.loop(name)
+        if not isinstance(loop, ForOp):
+            raise ScheduleError(f"loop {name} goes over stored entries, not over an extent")
+        return loop
+
+    def text(self) -> str:
+        for name, loop in self.loops.items():
+            loop.counter.name_hint = PREFIX + name
+        return text_of(self.module)
+
+    def lines(self) -> list[str]:
+        names = {loop: name for name, loop in self.loops.items()}
+        found = []
+        for op in self.function.walk():
+            if isinstance(op, LoopOp):
+                depth, parent = 0, op.parent_op()
+                while isinstance(parent, LoopOp):
+                    depth, parent = depth + 1, parent.parent_op()
+                words = [f"{n} {op.number(n)}" for n in ("jam", "lanes", "rows") if op.number(n) > 1]
+                words += [n for n in ("parallel", "cores") if n in op.properties]
+                found.append(f"{'  ' * depth}{names[op]:<{max(1, 24 - 2 * depth)}}{' '.join(words)}".rstrip())
+        return found
+
+
+def _dims(function: func.FuncOp, meaning: Meaning) -> dict[Term, str]:
+    """The user's names of extents."""
+    table, found = meaning.table, dict[Term, str]()
+    rows = function.attributes.get("dims")
+    for number, row in enumerate(rows.data if isinstance(rows, ArrayAttr) else ()):
+        for axis, name in enumerate(row.data if isinstance(row, ArrayAttr) else ()):
+            if isinstance(name, StringAttr):
+                source = table.make("argument", number)
+                found.setdefault(table.make("dim", None, (source, table.number(axis))), name.data)
+    return found
+
+
+def _name(loop: LoopOp, meaning: Meaning, dims: dict[Term, str]) -> str:
+    x, t = meaning.variable(loop), meaning.table
+    if isinstance(loop, EntriesOp):
+        return "entries"
+    steps = meaning.steps.get(x)
+    domain = meaning.whole(x) if steps is None else meaning.interval(steps.low, steps.high)
+    while domain is not None and t.nodes[domain].tag == "in":
+        domain = meaning.interval(*t.nodes[domain].args[:2])
+    high = None if domain is None or t.nodes[domain].tag != "range" else t.nodes[domain].args[1]
+    base = "i" if high is None else dims.get(high, "i")
+    return base if steps is None else f"{base}.{'chunks' if loop.cores is not None else 'blocks'}"
+
+
+# --- edits -----------------------------------------------------------------------------------------------------------
+
+
+def _tile(nest: Nest, name: str, size: int) -> None:
+    loop, tiles = nest.counted(name), f"{name}.tiles"
+    if loop.step is not None:
+        raise ScheduleError(f"loop {name} goes by a step: block({name!r}, {size}) changes it")
+    if tiles in nest.loops:
+        raise ScheduleError(f"loop {name} is tiled already: block({tiles!r}, {size}) changes the tiles")
+    step, end = _index(size), loop.upper
+    body = Block(arg_types=[IndexType()])
+    outer = ForOp(end, body, loop.lower or _before(loop, _index(0)), step.result)
+    block = loop.parent
+    assert block is not None
+    block.insert_ops_before([step, outer], loop)
+    block.detach_op(loop)
+    behind = arith.AddiOp(outer.counter, step.result)
+    last = arith.MinSIOp(behind.result, end)
+    body.add_ops([behind, last, loop])
+    loop.set_bounds(last.result, outer.counter)
+    nest.loops[tiles] = outer
+
+
+def _block(nest: Nest, name: str, size: int) -> None:
+    loop = nest.counted(name)
+    if loop.step is None:
+        raise ScheduleError(f"loop {name} goes one by one: tile({name!r}, {size}) makes blocks of it")
+    step = _index(size)
+    old = loop.step.owner
+    assert isinstance(old, Operation) and old.parent is not None
+    old.parent.insert_ops_before([step], old)
+    loop.step.replace_all_uses_with(step.result)
+
+
+def _interchange(nest: Nest, outer: str, inner: str) -> None:
+    first, second = nest.loop(outer), nest.loop(inner)
+    held = list(first.body.block.ops)
+    if held != [second]:
+        raise ScheduleError(f"loops {outer} and {inner} are not interchanged: there is more in {outer} than {inner}")
+    if first.counter in second.operands:
+        raise ScheduleError(f"loops {outer} and {inner} are not interchanged: where {inner} begins depends on {outer}")
+    reorder([first, second], [second, first])
+
+
+def _fuse(nest: Nest, name: str, other: str) -> None:
+    first, second = nest.counted(name), nest.counted(other)
+    block = first.parent
+    if first is second or block is None or second.parent is not block or not _follows(first, second):
+        raise ScheduleError(f"loops {name} and {other} are not fused: {other} does not follow {name} in the same loop")
+    meaning = Meaning(Table(), nest.function)
+    if meaning.domains[meaning.variable(first)] != meaning.domains[meaning.variable(second)]:
+        raise ScheduleError(f"loops {name} and {other} are not fused: they go over different iterations")
+    op = first.next_op
+    while op is not None and op is not second:
+        following = op.next_op
+        if isinstance(op, LoopOp) or not op.results:
+            raise ScheduleError(f"loops {name} and {other} are not fused: other statements stand between them")
+        block.detach_op(op)
+        block.insert_ops_before([op], first)
+        op = following
+    second.counter.replace_all_uses_with(first.counter)
+    held = list(second.body.block.ops)
+    for inner in held:
+        second.body.block.detach_op(inner)
+    first.body.block.add_ops(held)
+    block.detach_op(second)
+    second.erase()
+    for word in ("jam", "lanes", "interleave", "rows", "terms", "masked"):
+        first.properties.pop(word, None)
+    first.schedule(parallel=is_parallel(first))
+    nest.loops = {key: loop for key, loop in nest.loops.items() if loop is not second}
+
+
+def _follows(first: Operation, second: Operation) -> bool:
+    op = first.next_op
+    while op is not None and op is not second:
+        op = op.next_op
+    return op is second
+
+
+def _jam(nest: Nest, name: str, by: int) -> None:
+    nest.loop(name).schedule(jam=by)
+
+
+def _vectorize(nest: Nest, name: str, lanes: int) -> None:
+    loop = nest.counted(name)
+    loop.schedule(lanes=lanes, masked=lanes > 1, interleave=1)
+
+
+def _index(value: int) -> arith.ConstantOp:
+    return arith.ConstantOp(IntegerAttr(value, IndexType()))
+
+
+def _before(op: Operation, made: arith.ConstantOp) -> SSAValue:
+    assert op.parent is not None
+    op.parent.insert_ops_before([made], op)
+    return made.result
+
+
+EDITS: Final[dict[str, Callable[..., None]]] = {
+    "tile": _tile, "block": _block, "interchange": _interchange, "fuse": _fuse, "jam": _jam, "vectorize": _vectorize,
+}  # fmt: skip

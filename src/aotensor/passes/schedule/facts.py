@@ -1,0 +1,150 @@
+"""Facts of functions, statements and records that are equal where these are, and where in a model they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
+from aotensor.passes.schedule.meaning import Meaning
+from aotensor.passes.schedule.reader import root_of
+from aotensor.passes.schedule.record import Record, term_of, without_blocks
+from aotensor.passes.schedule.table import Node, Table, Term
+from aotensor.passes.schedule.words import without_names
+
+
+def facts_of(function: func.FuncOp) -> Hashable:
+    """The attributes of a function."""
+    return tuple(sorted((k, str(x)) for k, x in {**function.properties, **function.attributes}.items()))
+
+
+DIVISIONS: Final = (arith.DivSIOp, arith.DivUIOp)
+_PURE: Final = (
+    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp,
+    arith.SelectOp, BalanceOp, PrefetchOp, ReshapeOp, ValueOp, DoOp, LoopOp, func.ReturnOp,
+)  # fmt: skip
+"""Operations that may stand anywhere: they cannot fail, or are looked at by themselves."""
+
+
+def risky(function: func.FuncOp) -> Iterator[Operation]:
+    """Operations between statements that need what the compiler knows: extents that are there, indices in bounds."""
+    for op in function.walk():
+        inner = op.parent_op()
+        if op is not function and not isinstance(op, _PURE) and isinstance(inner, LoopOp | func.FuncOp):
+            yield op
+
+
+def closed(op: Operation, meaning: Meaning) -> Hashable:
+    """What an operation gives, in whatever loops it stands."""
+    terms = [meaning.scalar(x) for x in op.results]
+    domains = [meaning.domains[x] for term in terms for x in sorted(meaning.table.free(term)) if x in meaning.domains]
+    return op.name, without_names([*terms, *domains], meaning.table)
+
+
+def records_of(meaning: Meaning) -> Iterator[tuple[DoOp, Record]]:
+    """What every statement gives, in the order of the text."""
+    for op in meaning.function.walk():
+        if isinstance(op, DoOp):
+            for number in range(len(op.outputs)):
+                for record in meaning.records.get((op, number), ()):
+                    yield op, record
+
+
+def read_term(record: Record, meaning: Meaning) -> Term:
+    """What a statement computes, and over which iterations, wherever it puts that."""
+    reads = Record("reads", (), record.made, record.domains, record.loops)
+    return term_of(without_blocks(reads, meaning), meaning.table)
+
+
+def is_at_line(op: Operation) -> bool:
+    """Is it known which line of a model an operation comes from?"""
+    return isinstance(op.location, FileLineColLoc)
+
+
+def touching(op: Operation) -> Iterator[DoOp]:
+    """The statements in a loop, or those that write a value."""
+    if isinstance(op, LoopOp):
+        yield from (x for x in op.walk() if isinstance(x, DoOp))
+    else:
+        yield from (u.operation for x in op.results for u in x.uses if isinstance(u.operation, DoOp))
+
+
+def loops_of(function: func.FuncOp) -> list[LoopOp]:
+    """Every loop of a function, in the order of the text."""
+    return [op for op in function.walk() if isinstance(op, LoopOp)]
+
+
+def rows_of(function: func.FuncOp) -> Hashable:
+    """A function as a fact that is equal for the same text."""
+    numbers: dict[SSAValue, int] = {}
+    rows: list[Hashable] = []
+    for op in function.walk():
+        for x in (*op.results, *(x for region in op.regions for block in region.blocks for x in block.args)):
+            numbers[x] = len(numbers)
+        told = tuple(sorted((k, str(x)) for k, x in {**op.properties, **op.attributes}.items()))
+        rows.append(
+            (op.name, told, tuple(numbers.get(x, -1) for x in op.operands), tuple(str(x.type) for x in op.results))
+        )
+    return tuple(rows)
+
+
+def outputs_of(meaning: Meaning) -> Hashable:
+    """Which values lie in outputs, and for each result of a function which output it comes to lie in."""
+    values = [op for op in meaning.function.walk() if isinstance(op, ValueOp) and op.output is not None]
+    lying = sorted((op.output.value.data, meaning.definition(op.result).closed.term) for op in values if op.output)
+    last = meaning.function.body.block.last_op
+    returned: list[int | None] = []
+    for x in last.operands if last is not None else ():
+        found = root_of(x)
+        while isinstance(found.owner, ValueOp) and found.owner.over is not None:
+            found = root_of(found.owner.over)
+        output = found.owner.output if isinstance(found.owner, ValueOp) else None
+        returned.append(None if output is None else output.value.data)
+    return (tuple(lying), tuple(returned))
+
+
+def laid_over(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
+    """Values that take the memory of others, with these."""
+    return [(op.result, op.over) for op in function.walk() if isinstance(op, ValueOp) and op.over is not None]
+
+
+def statements_of(function: func.FuncOp) -> Iterator[DoOp]:
+    """Every statement of a function, in the order of the text."""
+    return (op for op in function.walk() if isinstance(op, DoOp))
+
+
+def names_in(op: DoOp) -> tuple[str, ...]:
+    """What a statement does, in a word each."""
+    return tuple(x.name for x in op.body.block.ops)
+
+
+def has_same_body(op: DoOp, other: Operation) -> bool:
+    """Do two statements do the same operations with as many operands?"""
+    return isinstance(other, DoOp) and names_in(op) == names_in(other) and len(op.operands) == len(other.operands)
+
+
+def facts_of_record(record: Record, t: Table) -> tuple[Hashable, ...]:
+    """What a record makes, and where, but for the iterations."""
+    node = t.nodes[term_of(record, t)]
+    count = node.fact[1]  # type: ignore[index]
+    return (node.fact, node.args[: count + 1], node.args[count + 1 :])
+
+
+def model_line(op: Operation | None) -> str:
+    """The line of the model that an operation comes from."""
+    location: LocationAttr | None = None if op is None else op.location
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data}:{location.line.data}"
+    return "the model"
+
+
+def balances_of(meaning: Meaning) -> list[Node]:
+    """Where chunks of equal numbers of entries begin and end."""
+    found = [op for op in meaning.function.walk() if isinstance(op, BalanceOp)]
+    return [meaning.table.nodes[meaning.scalar(op.result)] for op in found]

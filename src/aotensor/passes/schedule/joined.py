@@ -1,0 +1,27 @@
+"""Nests of single functions as the nest of a library of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import func
+
+from aotensor.ir.context import functions_of, parse_module
+from aotensor.ir.text import text_of
+
+
+def joined(library: str, nests: Mapping[str, str]) -> str:
+    """The nest of a library, in which functions are as in texts of their own.   nests: function → its nest"""
+    module = parse_module(library)
+    known = {op.sym_name.data: op for op in module.walk() if isinstance(op, func.FuncOp)}
+    for name, text in nests.items():
+        for op in functions_of(parse_module(text)):
+            old = known.get(op.sym_name.data)
+            if old is None or op.sym_name.data.partition(".")[0] != name:
+                continue
+            op.detach()
+            assert old.parent is not None
+            old.parent.insert_ops_before([op], old)
+            old.detach()
+            old.erase()
+    return text_of(module)

@@ -1,0 +1,154 @@
+"""What can be tried next on the loops of a nest: edits of it, those of the loops first where time is estimated to go.
+
+    n.chunks     cores          block 625, 1250, …
+      n.blocks                  block 16, 32, … 1024, and chunks that are made of them
+        n        jam 4          jam 1, 2, 8, 16
+          p.1    parallel       vectorize 8, 16
+
+Whether an edit is right, and whether it helps, is for others to say: the text is proved (`schedule.accept`), compiled
+and measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.ir.location import Locations
+from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.passes.report.numbers import Numbers
+from aotensor.passes.report.outline import Node, outlines
+from aotensor.passes.schedule.edit import Edit, Nest
+
+_JAMS: Final = (8, 2, 4, 16, 1)
+_LANES: Final = (8, 16, 4, 32, 1)
+_BLOCKS: Final = (64, 256, 16, 1024, 32, 128, 512)
+_CHUNKS: Final = (4, 16, 1, 2, 8)
+"""Chunks of a loop, for each thread."""
+_TILES: Final = (64, 512, 128)
+_LEAST_SHARE: Final = 0.02
+"""Of the estimated time: loops below are left alone."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Edits that go together, and the share of the estimated time that goes into their loop."""
+
+    edits: tuple[Edit, ...]
+    share: float
+
+
+def moves(nest: Nest, dims: Mapping[str, int], threads: int) -> list[Move]:
+    """What can be done with the loops of a nest, what promises most first.
+
+    dims: extents that time is estimated for. threads: that will run it.
+    """
+    facts = _Facts(nest, dims, threads)
+    found = []
+    for name, loop in nest.loops.items():
+        share = facts.share(loop)
+        if share >= _LEAST_SHARE:
+            found += [Move(edits, share) for edits in _edits(facts, name, loop)]
+    return sorted(found, key=lambda move: -move.share)
+
+
+class _Facts:
+    """What is estimated of the loops of a nest at some dims."""
+
+    def __init__(self, nest: Nest, dims: Mapping[str, int], threads: int) -> None:
+        self.nest, self.threads = nest, threads
+        self.names = {loop: name for name, loop in nest.loops.items()}
+        function = nest.function.sym_name.data
+        (outline,) = outlines(nest.module, Locations(), {function: {}}, {function: [dims]})
+        nodes = {(node.op, node.position): node for node in _loops(outline.nodes)}
+        counts: dict[str, int] = {}
+        self._nodes: dict[LoopOp, Node | None] = {}
+        self._numbers = Numbers(dims)
+        for op in nest.module.walk():
+            self._numbers.learn(op)
+            if isinstance(op, LoopOp):
+                count = counts[op.name] = counts.get(op.name, -1) + 1
+                self._nodes[op] = nodes.get((op.name, count))
+        self._total = sum(outline.seconds) or 1.0
+
+    def share(self, loop: LoopOp) -> float:
+        """Of the estimated time, that of a loop."""
+        node = self._nodes.get(loop)
+        return 0.0 if node is None else sum(node.seconds) / self._total
+
+    def trips(self, loop: LoopOp) -> int | None:
+        """Iterations, if that is known."""
+        node = self._nodes.get(loop)
+        return None if node is None or not node.trips else node.trips[0]
+
+    def extent(self, loop: ForOp) -> int | None:
+        """Of what a loop with a step goes over."""
+        return self._numbers[loop.upper]
+
+    def chunks(self, loop: ForOp, unit: int) -> list[int]:
+        """Sizes of chunks that keep the threads busy, each a whole number of units."""
+        extent = self.extent(loop)
+        if extent is None:
+            return []
+        sizes = (-(-extent // (count * self.threads)) for count in _CHUNKS)
+        return list(dict.fromkeys(max(unit, -(-size // unit) * unit) for size in sizes))
+
+
+def _edits(facts: _Facts, name: str, loop: LoopOp) -> Iterator[tuple[Edit, ...]]:
+    inside = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
+    goes_by_step = isinstance(loop, ForOp) and loop.step is not None
+    if inside and not goes_by_step:
+        for by in _JAMS:
+            if by != loop.number("jam"):
+                yield (("jam", (name, by)),)
+    if not isinstance(loop, ForOp):
+        return
+    if goes_by_step:
+        yield from _sizes(facts, name, loop)
+    else:
+        trips = facts.trips(loop)
+        for size in _TILES:
+            if trips is None or size < trips:
+                yield (("tile", (name, size)),)
+    if not inside and not goes_by_step:
+        for lanes in _LANES:
+            if lanes != loop.number("lanes"):
+                yield (("vectorize", (name, lanes)),)
+    if len(inside) == 1 and list(loop.body.block.ops) == inside:
+        yield (("interchange", (name, facts.names[inside[0]])),)
+    other = _next_loop(loop)
+    if other is not None:
+        yield (("fuse", (name, facts.names[other])),)
+
+
+def _sizes(facts: _Facts, name: str, loop: ForOp) -> Iterator[tuple[Edit, ...]]:
+    """Other sizes of blocks, alone and with chunks around that are made of them; other sizes of chunks."""
+    around = loop.parent_op()
+    is_chunk = isinstance(around, ForOp) and around.step is not None and around.cores is not None
+    if loop.cores is not None:
+        if not any(isinstance(op, ForOp) and op.step is not None for op in loop.body.block.ops):
+            for size in facts.chunks(loop, 1):
+                yield (("block", (name, size)),)
+        return
+    for size in _BLOCKS:
+        yield (("block", (name, size)),)
+        if is_chunk:
+            assert isinstance(around, ForOp)
+            for chunk in facts.chunks(around, size)[:2]:
+                yield ("block", (name, size)), ("block", (facts.names[around], chunk))
+
+
+def _next_loop(loop: LoopOp) -> ForOp | None:
+    """The loop that follows in the same block, with nothing but declarations between."""
+    op = loop.next_op
+    while op is not None and op.results and not isinstance(op, LoopOp):
+        op = op.next_op
+    return op if isinstance(op, ForOp) and isinstance(loop, ForOp) else None
+
+
+def _loops(nodes: list[Node]) -> Iterator[Node]:
+    for node in nodes:
+        if node.kind == "loop":
+            yield node
+            yield from _loops(node.body)

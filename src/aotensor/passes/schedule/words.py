@@ -1,0 +1,230 @@
+"""May the loops of a nest run as it says of them: together, as vectors, on several cores?
+
+A loop that stands in the compiler's own nest as well, with all that is in it, may. Of any other one it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
+
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.nest.tree import is_register, loops_around
+from aotensor.passes.nest.mark_parallel import is_parallel
+from aotensor.passes.nest.vectorize import lanes_of
+from aotensor.passes.schedule.meaning import Meaning
+from aotensor.passes.schedule.record import ORDERED
+from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.target import Target
+
+MOST_JAMMED: Final = 16
+MOST_VECTORS: Final = 16
+"""That advance together."""
+_HINTS: Final = ("short", "interleave")
+
+
+class Refused(Exception):
+    """What a loop says that cannot be, and why."""
+
+    def __init__(self, op: Operation, why: str) -> None:
+        super().__init__(why)
+        self.op, self.why = op, why
+
+
+def words_of(loop: LoopOp) -> tuple[Hashable, ...]:
+    """How the iterations of a loop run, but for hints."""
+    told = ((name, str(x)) for name, x in loop.properties.items() if name not in ("operandSegmentSizes", *_HINTS))
+    return tuple(sorted(told))
+
+
+def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
+    """A loop and all in it, as a fact that is equal for equal ones."""
+    rows: list[Hashable] = []
+    terms: list[Term] = []
+    for op in loop.walk():
+        if isinstance(op, LoopOp):
+            rows.append((op.name, words_of(op)))
+            terms.append(meaning.domains[meaning.variable(op)])
+        elif isinstance(op, DoOp):
+            rows.append((op.name, len(op.inputs), len(op.outputs), str(op.positions), str(op.scatter)))
+            args, made = meaning.body(op)
+            last = op.body.block.last_op
+            terms += [*args, *(made[x] for x in last.operands if last is not None)]  # type: ignore[union-attr]
+            terms += [i for x, subscripts in op.writes for i in meaning.subscripts(list(subscripts))]
+        elif isinstance(op, ValueOp):
+            rows.append((op.name, str(op.result.type), op.init is None, str(op.lanes)))
+    return (tuple(rows), without_names(terms, meaning.table))
+
+
+def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
+    """Terms with numbers for variables, in the order in which these appear."""
+    whole = table.make("all", None, list(terms))
+    found = table.in_order([whole], lambda x: table.nodes[x].args)
+    variables = [x for x in found if table.is_variable(x)]
+    names = {x: table.make("bound", number) for number, x in enumerate(variables)}
+    return (table.replace(whole, names) if names else whole,)
+
+
+def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
+    """Raises: Refused with the reason for what a loop cannot do."""
+    if loop.parallel is not None and not is_parallel(loop):
+        raise Refused(loop, "parallel: its iterations write the same elements")
+    if loop.number("jam") > 1:
+        _check_jam(loop, meaning)
+    if loop.number("lanes") > 1:
+        _check_lanes(loop, target)
+    if loop.cores is not None:
+        _check_cores(loop, meaning)
+    for name in ("rows", "terms"):
+        if loop.number(name) > 1:
+            raise Refused(loop, f"{name} {loop.number(name)}: the compiler alone can say that of a loop")
+    if loop.masked is not None and loop.number("lanes") == 1:
+        raise Refused(loop, "masked: it has no lanes")
+
+
+def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
+    count = loop.number("jam")
+    word = f"jam {count}"
+    inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
+    if count > MOST_JAMMED:
+        raise Refused(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
+    if loop.number("lanes") > 1 or loop.cores is not None or (isinstance(loop, ForOp) and loop.step is not None):
+        raise Refused(loop, f"{word}: the iterations go by a step, by vectors or on several cores")
+    deeper = [y for x in inner for y in x.body.block.ops if isinstance(y, LoopOp)]
+    if deeper or any(isinstance(op, EntriesOp) for op in inner):
+        raise Refused(loop, f"{word}: the loops inside hold loops, or go over entries")
+    if any(loop.counter in op.operands for op in inner):
+        raise Refused(loop, f"{word}: the loops inside differ in their lengths")
+    made_inside = {x for op in loop.body.block.ops for x in op.results}
+    if any(x in made_inside for op in inner for x in op.operands):
+        raise Refused(loop, f"{word}: the loops inside differ in their lengths")
+    for op in loop.walk():
+        if isinstance(op, ValueOp) and not is_register(op.result):
+            raise Refused(loop, f"{word}: each iteration has a buffer of its own, which they would share")
+        if isinstance(op, DoOp):
+            if op.scatter is not None:
+                raise Refused(loop, f"{word}: several iterations may add to the same element")
+            _check_jammed(loop, op, meaning, word)
+
+
+def _check_jammed(loop: LoopOp, op: DoOp, meaning: Meaning, word: str) -> None:
+    for number in range(len(op.outputs)):
+        if loops_around(op)[-1] is loop:
+            continue
+        for record in meaning.records.get((op, number), ()):
+            if record.kind == ORDERED and meaning.variable(loop) in record.free:
+                raise Refused(loop, f"{word}: a sum whose order is fixed would be taken in another one")
+
+
+def _check_lanes(loop: LoopOp, target: Target) -> None:
+    count = loop.number("lanes")
+    word = f"lanes {count}"
+    if loop.masked is None:
+        raise Refused(loop, f"{word}: only a masked loop has any number of iterations")
+    if not target.has_masks:
+        raise Refused(loop, f"{word}: the machine has no vectors under masks")
+    if isinstance(loop, ForOp) and loop.step is not None:
+        raise Refused(loop, f"{word}: the loop goes by a step")
+    kind = lanes_of(loop) if isinstance(loop, ForOp) else None
+    if kind is None or not isinstance(kind, Float32Type | Float64Type):
+        raise Refused(loop, f"{word}: its statements are not arithmetic on neighbours of one type, float32 or float64")
+    most = MOST_VECTORS * target.lanes(kind.bitwidth)
+    if count > most or count & (count - 1):
+        raise Refused(
+            loop, f"{word}: a vector of the machine has {target.lanes(kind.bitwidth)} lanes of float{kind.bitwidth}, "
+            f"so lanes are a power of two up to {most}"
+        )  # fmt: skip
+
+
+def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
+    if loops_around(loop):
+        raise Refused(loop, "cores: only a loop that stands in no other one")
+    chunk = meaning.variable(loop)
+    if not isinstance(loop, ForOp) or chunk not in meaning.steps:
+        raise Refused(loop, "cores: it is no loop over chunks, which has a step")
+    inside = {x for op in loop.walk() if isinstance(op, ValueOp) for x in op.results}
+    for op in loop.walk():
+        if not isinstance(op, DoOp):
+            continue
+        for x, subscripts in op.writes:
+            if x in inside:
+                continue
+            at = meaning.subscripts(list(subscripts)) if op.scatter is None else []
+            if not any(i == chunk or chunk in dict(meaning.blocks_of(meaning.domains.get(i, i))) for i in at):
+                raise Refused(loop, f"cores: chunks write the same elements of %{x.name_hint or 'a value'}")
+
+
+def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: set[Hashable]) -> None:
+    """Is every element of a buffer that is touched one that it has?   Raises: Refused"""
+    for op in function_ops:
+        if not isinstance(op, DoOp):
+            continue
+        for x, subscripts in (*op.reads, *op.writes):
+            if not isinstance(x.owner, ValueOp) or is_register(x):
+                continue
+            for n, i in zip(meaning.sizes(x.owner), _indices(op, x, subscripts, meaning), strict=True):
+                if not _is_within(i, n, meaning) and extent_key(i, n, meaning) not in trusted:
+                    raise Refused(op, "it cannot be shown that every element which it touches is in its buffer")
+
+
+def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Meaning) -> list[Term]:
+    """Where an access is, in terms."""
+    at = meaning.subscripts(list(subscripts))
+    if op.scatter is not None and x in op.outputs:
+        at[0] = meaning.table.make("position", None, [meaning.body(op)[0][op.scatter.value.data]])
+    return at
+
+
+def extent_key(i: Term, n: Term, meaning: Meaning) -> Hashable:
+    """An index and an extent, as a fact that is equal for equal ones."""
+    parts = [i, n]
+    for x in sorted(meaning.table.free(i)):
+        parts.append(meaning.domains.get(x, x))
+    return without_names(parts, meaning.table)
+
+
+def extent_keys(meaning: Meaning) -> set[Hashable]:
+    """Those of all accesses to the values of a function."""
+    return {
+        extent_key(i, n, meaning)
+        for op in meaning.function.walk() if isinstance(op, DoOp)
+        for x, subscripts in (*op.reads, *op.writes) if isinstance(x.owner, ValueOp)
+        for n, i in zip(meaning.sizes(x.owner), _indices(op, x, subscripts, meaning), strict=True)
+    }  # fmt: skip
+
+
+def _ends_by(high: Term, n: Term, t: Table) -> bool:
+    """Is one extent at most another one?"""
+    node, last, extent = t.nodes[high], t.most(high), t.value(n)
+    if high == n or (node.tag == "min" and n in node.args) or last == 0:
+        return True
+    if last is not None and extent is not None and last <= extent:
+        return True
+    return node.tag == "op" and node.fact[0] == "arith.select" and all(_ends_by(x, n, t) for x in node.args[1:])  # type: ignore[index]
+
+
+def _is_within(i: Term, n: Term, meaning: Meaning) -> bool:
+    t = meaning.table
+    number, extent = t.value(i), t.value(n)
+    if number is not None:
+        return extent is not None and 0 <= number < extent
+    domain = meaning.whole(i) or meaning.domains.get(i)
+    if domain is not None and t.nodes[domain].tag == "range":
+        low, high = t.nodes[domain].args
+        first = t.least(low)
+        return first is not None and first >= 0 and _ends_by(high, n, t)
+    for x in t.free(i):
+        domain = meaning.domains.get(x)
+        if domain is None or t.nodes[domain].tag != "in":
+            continue
+        for block, _ in meaning.blocks_of(domain):
+            steps = meaning.steps[block]
+            if t.add(i, t.add(steps.low, t.multiply(steps.step, block))) == x:
+                most = t.most(steps.step)
+                return steps.step == n or (most is not None and extent is not None and most <= extent)
+    return False

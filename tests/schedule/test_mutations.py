@@ -1,0 +1,93 @@
+"""Nests that are edited at random: what is accepted computes the same, and what cannot is refused, never a crash."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+from corpus import CORPUS, draw, expected
+from mutations import KINDS, mutated
+from tiny_target import TINY
+from xdsl.dialects.builtin import ModuleOp
+
+from aotensor.core.types import Array
+from aotensor.errors import ScheduleError
+from aotensor.ir.build import Program, build
+from aotensor.ir.context import parse_module
+from aotensor.ir.interpreter.interpret import interpret
+from aotensor.ir.text import text_of
+from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner, nest_recipe
+from aotensor.passes.schedule import accept as acceptance
+from aotensor.passes.schedule.accept import accept
+
+SIZES = ({"n": 5, "m": 4, "k": 3, "l": 3}, {"n": 37, "m": 11, "k": 9, "l": 6})
+PROGRAMS = ("logistic", "softmax_rows", "two_layers", "sparse_products", "sums_over_axes", "batched_products")
+BEYOND = {"static_small", "exponentials"}
+"""Nests that the terms cannot say: short vectors of one loop, a buffer in a block that is read as a whole."""
+
+
+@cache
+def own_nest(name: str) -> tuple[Program, str]:
+    program = CORPUS[name]()
+    module, _ = build([program])
+    PassRunner().run(module, (*TENSOR_RECIPE, *nest_recipe(TINY)))
+    return program, text_of(module)
+
+
+def check(module: ModuleOp, program: Program) -> None:
+    for extents in SIZES:
+        arrays = draw([x for _, x in program.inputs], extents)
+        for x, y in zip(interpret(module, program.name, *arrays), expected(program, arrays), strict=True):
+            found: Array = x.view(y.dtype) if y.dtype.kind == "u" else x
+            tolerance = 2e-5 if y.dtype == np.float32 else 1e-12
+            np.testing.assert_allclose(found, y, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_every_nest_is_a_schedule_of_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the whole proof is made, which the same text does without."""
+    _, text = own_nest(name)
+    accept(parse_module(text), text, "own", TINY)
+    monkeypatch.setattr(acceptance, "rows_of", lambda function: object())
+    if name in BEYOND:
+        with pytest.raises(ScheduleError, match="has no schedules by hand"):
+            accept(parse_module(text), text, "own", TINY)
+    else:
+        accept(parse_module(text), text, "own", TINY)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_accepted_computes_the_same(name: str, kind: str) -> None:
+    program, text = own_nest(name)
+    refused = 0
+    for seed in range(6):
+        module = mutated(parse_module(text), Random(seed), kind)
+        if module is None:
+            continue
+        try:
+            found = accept(parse_module(text), text_of(module), "edited", TINY)
+        except ScheduleError as error:
+            assert str(error).startswith("edited:")
+            refused += 1
+        else:
+            check(found, program)
+    if kind in ("drop", "bound", "subscript"):
+        assert refused >= 5  # one may hit what makes no difference, such as a loop over the same extent
+
+
+PIPELINES = ("parallelize", "jam", "coalesce", "vectorize", "block-rows")
+
+
+@pytest.mark.parametrize("name", ["logistic", "two_layers", "softmax_rows"])
+@pytest.mark.parametrize("left_out", PIPELINES)
+def test_a_nest_without_a_pass_is_a_schedule(name: str, left_out: str) -> None:
+    """Chunks and their sums, blocks and their buffers, leave no trace in what a nest computes."""
+    program = CORPUS[name]()
+    module, _ = build([program])
+    steps = [step for step in nest_recipe(TINY) if step.name != left_out]
+    PassRunner().run(module, (*TENSOR_RECIPE, *steps))
+    _, text = own_nest(name)
+    check(accept(parse_module(text), text_of(module), "other", TINY), program)
