@@ -30,7 +30,7 @@ from aotensor_cli.options import (
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
-from aotensor_cli.reading.schedule import read_schedule
+from aotensor_cli.reading.schedule import naming_options, read_schedule
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
@@ -115,7 +115,12 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     build.short = flags["short"]
     build.seconds["load the model"] = time.perf_counter() - start
     wanted = list(dict.fromkeys(forms)) or ["lib", "header"]
-    with progress(f"compiling {build.name}", is_quiet=flags["quiet"]) as build.begin, without_remarks():
+    is_quiet = flags["quiet"]
+    with (
+        progress(f"compiling {build.name}", is_quiet=is_quiet) as build.begin,
+        without_remarks(),
+        naming_options(flags),
+    ):
         contents = {form: build.content(form) for form in wanted}
     printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
     kept = {form: x for form, x in contents.items() if form not in printed}

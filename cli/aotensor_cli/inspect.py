@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from aotensor.driver.hand import schedule_note
 from aotensor.driver.stages import IR_STAGES, STAGES
 from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
@@ -124,8 +125,8 @@ def command(
     elif form == "dot":
         show(drawn(wanted), nl=False)
     elif remarks:
-        found, files = remarks_of(wanted)
-        _show_remarks(choice.of(found, subject), form, Sources(files))
+        found, files, note = remarks_of(wanted)
+        _show_remarks(choice.of(found, subject), form, Sources(files), note)
     elif stage is not None:
         view = View(stage, base, name, form)
         is_kernel = stage == "asm" and base is None and name is not None
@@ -159,7 +160,8 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool)
     if choice is not None:
         remarks = choice.of([x for x in recorded_remarks(container) if name in (None, x.function)], str(path))
         near = [folder / x.file for x in remarks for folder in (Path(), path.parent) if Path(x.file).name == x.file]
-        _show_remarks(remarks, form, Sources(list(dict.fromkeys(near)), path.stat().st_mtime))
+        note = schedule_note(container.manifest().schedule)
+        _show_remarks(remarks, form, Sources(list(dict.fromkeys(near)), path.stat().st_mtime), note)
         return Exit.DONE
     if stage is None:
         found = describe(container.elf.data)
@@ -222,11 +224,11 @@ def function_text(text: str, stage: str, name: str) -> str:
     return "".join(kept)
 
 
-def _show_remarks(remarks: Sequence[Remark], form: str, sources: Sources) -> None:
+def _show_remarks(remarks: Sequence[Remark], form: str, sources: Sources, note: str) -> None:
     if form == "json":
-        show_json({"remarks": [x.to_json() for x in remarks]})
+        show_json({"remarks": [x.to_json() for x in remarks]} | ({"note": note} if note else {}))
     else:
-        show_report(remarks, sources)
+        show_report(remarks, sources, note)
 
 
 def _show_description(description: Description, names: Sequence[str], form: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aotensor import Function
 from aotensor.driver.build import Build
+from aotensor.driver.hand import schedule_note
 from aotensor.driver.recipe import Options
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import BEFORE, STAGES
@@ -113,11 +114,13 @@ def generic_form(text: str) -> str:
         raise DamagedLibrary("the IR in it cannot be read", hint=error.diagnostic.title) from error
 
 
-def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path]]:
-    """What each pass decided, and the files that the model is made of."""
+def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path], str]:
+    """What each pass decided, the files that the model is made of, and what to know of that all."""
     model, build = wanted.load()
     with progress(f"compiling {build.name}") as build.begin:
-        return build.lowered.remarks, [model.path, *model.opened]
+        schedule = build.lowered.schedule
+        note = "" if schedule is None else schedule_note(schedule.label)
+        return build.lowered.remarks, [model.path, *model.opened], note
 
 
 def described(wanted: Wanted) -> tuple[Description, list[str]]:

@@ -91,3 +91,43 @@ def test_a_nest_without_a_pass_is_a_schedule(name: str, left_out: str) -> None:
     PassRunner().run(module, (*TENSOR_RECIPE, *steps))
     _, text = own_nest(name)
     check(accept(parse_module(text), text_of(module), "other", TINY), program)
+
+
+def damaged(text: str, random: Random) -> str:
+    """A text with a part cut off, taken out or put in, or with two lines in each other's place."""
+    lines, k = text.splitlines(keepends=True), random.randrange(len(text))
+    one, two = random.randrange(len(lines)), random.randrange(len(lines))
+    swapped = list(lines)
+    swapped[one], swapped[two] = lines[two], lines[one]
+    word = random.choice(["%x", "}", "{", '"', "-1", "9" * 20, "\0", "\u00e9", "nest.", "[", "loc(", "#", "@f", "!"])
+    return random.choice([
+        text[:k], text[:k] + text[k + random.randrange(1, 12) :], text[:k] + word + text[k:], "".join(swapped),
+        "".join(lines[:one] + lines[one + 1 :]),
+    ])  # fmt: skip
+
+
+def test_damaged_texts_are_refused_or_mean_the_same() -> None:
+    program, text = own_nest("logistic")
+    refused = 0
+    for seed in range(80):
+        try:
+            found = accept(parse_module(text), damaged(text, Random(seed)), "damaged", TINY)
+        except ScheduleError as error:
+            assert str(error).startswith("damaged:")
+            refused += 1
+        else:
+            check(found, program)
+    assert refused > 40
+
+
+def test_a_string_without_an_end_is_refused_at_once() -> None:
+    """xDSL's expression for strings would take time that doubles with each character of the line."""
+    _, text = own_nest("logistic")
+    for quote in ('"', '"\\q"', '"a\\'):
+        broken = text.replace("nest.for", quote + "nest.for", 1)
+        with pytest.raises(ScheduleError, match=r"damaged:\d+: this string has no end"):
+            accept(parse_module(text), broken, "damaged", TINY)
+    check(
+        accept(parse_module(text), text.replace("nest.for", '// a "quote\nnest.for', 1), "other", TINY),
+        own_nest("logistic")[0],
+    )

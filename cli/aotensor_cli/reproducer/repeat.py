@@ -22,7 +22,7 @@ _OUTPUTS = ("-o", "--depfile", "--dump-ir", "--reproducer")
 
 
 def command_line(record: Mapping[str, Any], root: Path) -> list[str]:
-    """The recorded arguments, with models below `root`, and without outputs anywhere else."""
+    """The recorded arguments, with models and other files below `root`, and without outputs anywhere else."""
     found: list[str] = []
     rest = iter(record["arguments"])
     for argument in rest:
@@ -33,7 +33,8 @@ def command_line(record: Mapping[str, Any], root: Path) -> list[str]:
             is_named = argument.endswith(f":{name}") and not path.endswith(f":{name}")
             found.append(f"{root}{path}:{name}" if is_named else f"{root}{path}")
         elif not argument.startswith(tuple(f"{option}=" for option in _OUTPUTS)):
-            found.append(argument)
+            option, is_joined, value = argument.rpartition("=") if argument.startswith("--") else ("", "", argument)
+            found.append(f"{option}{is_joined}{root if value in record['files'] else ''}{value}")
     return [*found, "-o", str(root / "out")]
 
 

@@ -63,8 +63,10 @@ class Sources:
             return []
 
 
-def show_report(remarks: Sequence[Remark], sources: Sources) -> None:
-    """Write it, function by function and line by line."""
+def show_report(remarks: Sequence[Remark], sources: Sources, note: str = "") -> None:
+    """Write it, function by function and line by line.   note: in front of it"""
+    if note:
+        show(f"{printable(note)}\n", is_safe=True)
     if not remarks:
         show("no remarks")
         return

@@ -16,6 +16,7 @@ from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import Array
 from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.definition import Definition, Options, check_locations, check_short
+from aotensor.driver.hand import schedule_note
 from aotensor.driver.signature import In, Outputs, Updates
 from aotensor.driver.stages import STAGES
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
@@ -279,7 +280,8 @@ class Function(Definition):
         """
         from aotensor.driver.recipe import Options, lower
 
-        return Remarks(self.name, lower([self], Options(), texts=()).remarks)
+        label = "" if self.schedule_text is None else self.schedule_text.label
+        return Remarks(self.name, lower([self], Options(), texts=()).remarks, schedule_note(label))
 
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:

@@ -10,11 +10,14 @@ from aotensor_runtime.signature import html_table
 
 
 class Remarks(list[Remark]):
-    """Remarks of passes, in the order in which these ran; as text, one line each."""
+    """Remarks of passes, in the order in which these ran; as text, one line each.
 
-    def __init__(self, title: str, remarks: Iterable[Remark]) -> None:
+    note: what to know of them all, such as that a schedule changed the loops afterwards.
+    """
+
+    def __init__(self, title: str, remarks: Iterable[Remark], note: str = "") -> None:
         super().__init__(remarks)
-        self.title = title
+        self.title, self.note = title, note
 
     @coerced
     def about(
@@ -36,12 +39,12 @@ class Remarks(list[Remark]):
             and kind in (None, x.kind)
             and (op is None or op in x.words)
         ]
-        return Remarks(self.title, chosen)
+        return Remarks(self.title, chosen, self.note)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self))
+        return "\n".join([*([f"note: {self.note}"] if self.note else []), *map(str, self)])
 
     def _repr_html_(self) -> str:
         """For notebooks: a table, by line."""
         rows = [(f"{x.file}:{x.line}" if x.line else "", x.kind, x.pass_name, x.text) for x in by_line(self)]
-        return html_table(self.title, "", rows)
+        return html_table(self.title, self.note, rows)

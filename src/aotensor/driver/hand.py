@@ -18,3 +18,9 @@ class HandSchedule:
     def label(self) -> str:
         """What the manifest says of it: `logistic.nest.mlir sha256:4f6c...`."""
         return f"{PurePath(self.name).name} sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"
+
+
+def schedule_note(label: str) -> str:
+    """What stands in front of remarks of a library that was compiled with a schedule.   label: of that, or "" """
+    name = label.partition(" sha256:")[0]
+    return f"compiled with the schedule {name}; remarks about its loops describe the nest before it" if label else ""

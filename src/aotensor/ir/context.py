@@ -10,6 +10,7 @@ from xdsl.dialects import func, get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Input, Span
 
 from aotensor.errors import InternalError
 from aotensor.ir.dialect import AOT
@@ -22,6 +23,8 @@ _UPSTREAM: Final = ("builtin", "func", "arith", "math", "linalg", "tensor", "mem
 # `} -> (tensor<…>, tensor<…>)`: xDSL 0.74 prints several results of a linalg.generic in parentheses, as MLIR does, but
 # reads them only without
 _SEVERAL_RESULTS: Final = re.compile(r"^(\s*\} -> )\((tensor<[^()]*>)\)(?=$| loc\()", re.MULTILINE)
+# whole strings and comments, and a quote that begins neither
+_STRINGS: Final = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"|//[^\n]*|"')
 
 
 def make_context() -> Context:
@@ -48,7 +51,15 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
 
 def readable(text: str) -> str:
-    """A text as xDSL reads it; each line stays where it is."""
+    """A text as xDSL reads it; each line stays where it is.
+
+    Raises: ParseError for a string without an end: the expression by which xDSL 0.74 looks for the end takes time
+    that doubles with each character behind.
+    """
+    for found in _STRINGS.finditer(text):
+        if found[0] == '"':
+            span = Span(found.start(), found.end(), Input(text, "<text>"))
+            raise ParseError(span, "this string has no end")
     return _SEVERAL_RESULTS.sub(r"\1\2", text.replace(f"{CALL}(", '"func.call"('))
 
 

@@ -38,6 +38,7 @@ from aotensor.passes.schedule.facts import (
     risky,
     rows_of,
     statements_of,
+    told_in,
     touching,
 )
 from aotensor.passes.schedule.meaning import Meaning
@@ -225,11 +226,15 @@ class _Comparison:
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
         """Of a statement that the compiler's nest does not have: what is different."""
         nearest, what = None, "this is no statement of the model"
+        if any(has_same_body(op, other) for other in statements_of(self.own_function)):
+            what = "it computes with other numbers, functions or fastmath flags than the model"
         for other, wanted in records_of(self.own):
             if not has_same_body(op, other):
                 continue
             same = [facts_of_record(r, self.table) for r in (record, wanted)]
             nearest = nearest or other
+            if told_in(op) != told_in(other):
+                continue
             what = "it reads or writes other elements than the model asks for"
             if same[0][:2] == same[1][:2]:
                 nearest, what = other, "it runs over other iterations than the model asks for"

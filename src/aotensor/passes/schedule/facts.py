@@ -13,7 +13,7 @@ from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
 from aotensor.passes.schedule.meaning import Meaning
-from aotensor.passes.schedule.reader import root_of
+from aotensor.passes.schedule.reader import facts, root_of
 from aotensor.passes.schedule.record import Record, term_of, without_blocks
 from aotensor.passes.schedule.table import Node, Table, Term
 from aotensor.passes.schedule.words import without_names
@@ -122,6 +122,11 @@ def statements_of(function: func.FuncOp) -> Iterator[DoOp]:
 def names_in(op: DoOp) -> tuple[str, ...]:
     """What a statement does, in a word each."""
     return tuple(x.name for x in op.body.block.ops)
+
+
+def told_in(op: DoOp) -> Hashable:
+    """What the operations of a statement are told beside their operands."""
+    return tuple(facts(x) for x in op.body.block.ops)
 
 
 def has_same_body(op: DoOp, other: Operation) -> bool:

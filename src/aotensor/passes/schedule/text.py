@@ -49,6 +49,8 @@ class Schedule:
                 op.verify(verify_nested_ops=False)
             except VerifyException as error:
                 raise ScheduleError(f"{self.where(op)}: {_first(str(error))}") from error
+            except ValueError as error:  # of a number that was never made, which is looked at by what checks uses
+                raise ScheduleError(f"{self.where(op)}: it uses a number that is made elsewhere") from error
         try:
             NEST_FORM.check(self.module, "the schedule")
         except AotensorError as error:
@@ -85,7 +87,7 @@ class Schedule:
         return self._source[self.line(op) - 1].strip()
 
 
-_HINT = "a schedule is what `aotensor compile --emit nest --short` prints, edited"
+_HINT = "a schedule is what `aotensor compile --emit nest --short` of this version prints, edited"
 
 
 class _Parser(Parser):
