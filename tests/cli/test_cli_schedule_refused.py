@@ -17,7 +17,7 @@ from aotensor_runtime import load
 MODEL = LOGISTIC.replace('twice = aot.function([w], 2 * w, name="doubled")\n', "").replace(
     'print("said while loading")\n', ""
 )
-PRODUCTS = " jam 4"
+PRODUCTS = " jam 8"
 """What the loop of the products of a row says."""
 
 
@@ -38,7 +38,7 @@ def compiled(spawn: Call, tmp_path: Path) -> Callable[..., Answer]:
 
 def jam(text: str) -> str:
     assert PRODUCTS in text
-    return text.replace(PRODUCTS, " jam 8")
+    return text.replace(PRODUCTS, " jam 16")
 
 
 def lanes(count: int) -> Callable[[str], str]:
