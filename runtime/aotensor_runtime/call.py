@@ -20,7 +20,7 @@ from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
 from aotensor_runtime.fast import Plan, fast_call, plan_of
 from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.manifest import FunctionSpec, Manifest
-from aotensor_runtime.signature import describe, function_html, python_signature
+from aotensor_runtime.signature import describe, python_signature
 from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_result_of
 from aotensor_runtime.sparse.values import Value, to_value
 from aotensor_runtime.state import Cell, State
@@ -194,8 +194,10 @@ class LibraryFunction:
         return None if self._entries.call_python(self._plan, id(args), id(outputs)) else outputs
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table of inputs and outputs."""
-        return function_html(self.spec)
+        """For notebooks: its arrays, and its entry in C."""
+        from aotensor_runtime.notebook.library import function_html
+
+        return function_html(self._manifest, self.spec, len(self.library.data))
 
 
 def _found(library: Library, name: str, num_threads: int | None) -> LibraryFunction:

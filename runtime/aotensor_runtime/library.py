@@ -27,7 +27,6 @@ from aotensor_runtime.invoke import Entries
 from aotensor_runtime.machine import check_architecture, check_features
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
 from aotensor_runtime.mapping import map_library
-from aotensor_runtime.signature import html_table, typed_line
 from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
 from aotensor_runtime.threads import check_environment
@@ -122,10 +121,10 @@ class Library:
         return f"<library {self.manifest.name}: {', '.join(self.functions)}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the functions and their signatures."""
-        target = f"{self.manifest.target}, {self.manifest.cpu}"
-        rows = [(name, typed_line(f.spec)) for name, f in self.functions.items()]
-        return html_table(f"library {self.manifest.name}", target, rows)
+        """For notebooks: the functions with their entries in C, and what they were compiled for."""
+        from aotensor_runtime.notebook.library import library_html
+
+        return library_html(self.manifest, len(self._data), self.path)
 
     @property
     def data(self) -> bytes:

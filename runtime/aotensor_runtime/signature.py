@@ -1,13 +1,12 @@
 """What a manifest says about one function: its arrays, sparse matrices, dims and checks, as the C entries have them.
 
-At the end: how that looks to people and tools, in docstrings, `inspect.signature` and notebooks.
+At the end: how that looks to people and tools, in docstrings and `inspect.signature`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from inspect import Parameter, Signature
 from typing import Final, Literal, TypeVar
 
@@ -247,21 +246,3 @@ def python_signature(spec: FunctionSpec) -> Signature:
     if "out" not in names:
         parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None))
     return Signature(parameters)
-
-
-def function_html(spec: FunctionSpec) -> str:
-    """A table of inputs and outputs."""
-    rows = [("input", value.name, kind_of(value), _note(value)) for value in spec.arguments]
-    rows += [("output", value.name, kind_of(value), "") for value in spec.results]
-    return html_table(spec.name, spec.doc, rows)
-
-
-def html_table(title: str, note: str, rows: Sequence[Sequence[str]]) -> str:
-    """A title, a line, and a table, with every text escaped."""
-    cells = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    line = f"<p>{escape(note)}</p>" if note else ""
-    return f"<div><b>{escape(title)}</b>{line}<table>{cells}</table></div>"
-
-
-def _note(value: ArgumentSpec | SparseValue) -> str:
-    return "" if value.default is None else "shared variable"

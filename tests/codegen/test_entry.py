@@ -10,13 +10,14 @@ import pytest
 from entry_harness import Handmade, handmade, handmade_library, small, small_library
 
 from aotensor.codegen.entry.entries import add_entries
-from aotensor.codegen.entry.names import exported_symbols, parameter_names
+from aotensor.codegen.entry.names import exported_symbols
 from aotensor.codegen.library import Blueprint, write_library
 from aotensor.codegen.llvm import ir
 from aotensor.codegen.machine import Machine
 from aotensor.errors import GraphValueError, InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, DTYPE_CODES, Array, Context, Status
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
+from aotensor_runtime.notebook.prototype import parameter_names
 
 F64, F32, I64, BOOL = (DTYPE_CODES[name] for name in ("float64", "float32", "int64", "bool"))
 AnyArray = np.ndarray[Any, np.dtype[Any]]

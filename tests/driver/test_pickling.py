@@ -160,8 +160,8 @@ def test_out_and_tables() -> None:
     f = aot.function([x], {"a key": 2 * x}, name="f")
     out = np.zeros(2)
     assert f(np.ones(2), out={"a key": out})["a key"] is out and out.tolist() == [2, 2]
-    assert "<td>a key</td>" in f._repr_html_()
-    assert "<td>" in f.verify(samples=1)._repr_html_()
+    assert ">a key</td>" in f._repr_html_()
+    assert "<td" in f.verify(samples=1)._repr_html_()
     slow = aot.function([x], 2 * x, name="f", mode="FAST_COMPILE")
     with pytest.raises(aot.errors.GraphValueError, match="out is for compiled calls"):
         slow(np.ones(2), out=out)

@@ -15,7 +15,7 @@ from sources import ROOT, Import, Source, sources, target_of
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
     "base", "core", "graph", "ops", "sparse", "gradient", "sampling", "ir", "passes", "codegen", "driver",
-    "verification", "api", "tensor", "assembly", "top", "cli",
+    "pictures", "verification", "api", "tensor", "assembly", "top", "cli",
 )  # fmt: skip
 
 # Imports inside functions: (importer, what it loads) → why it waits.
@@ -37,6 +37,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_runtime.blas", "scipy.linalg.cython_lapack"): "the runtime works with NumPy alone",
     ("aotensor_runtime.blas", "scipy.linalg.cython_blas"): "the runtime works with NumPy alone",
     ("aotensor_runtime.sparse.values", "scipy.sparse"): "the runtime works with NumPy alone",
+    ("aotensor_runtime.call", "aotensor_runtime.notebook.library"): "only notebooks need it",
+    ("aotensor_runtime.library", "aotensor_runtime.notebook.library"): "only notebooks need it",
     ("aotensor_cli.main", "aotensor_cli.*"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
@@ -69,11 +71,14 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors",),
     "core": ("arrays.plain",),
-    "codegen": ("abi", "manifest", "container"),
+    "codegen": ("abi", "manifest", "container", "notebook.prototype"),
     "sampling": ("vectors",),
-    "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors"),
-    "verification": ("", "container", "elf", "errors", "library", "machine", "manifest", "signature", "vectors"),
-    "api": ("", "abi", "machine", "signature", "threads"),
+    "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",
+               "library", "notebook.html", "signature"),
+    "pictures": ("notebook.html", "notebook.library"),
+    "verification": ("", "container", "elf", "errors", "library", "machine", "manifest", "notebook.html", "signature",
+                     "vectors"),
+    "api": ("", "abi", "machine", "notebook.html", "signature", "threads"),
 }  # fmt: skip
 
 ALL = pytest.mark.parametrize("source", sources().values(), ids=sources())

@@ -1,26 +1,11 @@
-"""Names and texts of anybody, as they may stand in a page or a picture: as text, never as markup."""
+"""Values for the script of a page: texts in them are text, never markup."""
 
 from __future__ import annotations
 
-import html
 import json
-import re
-from typing import Any, Final
+from typing import Any
 
-_CONTROL: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|[\ud800-\udfff]"
-)
-"""What XML does not allow, and what turns or hides the text around it."""
-
-
-def plain(text: str) -> str:
-    """Text without control characters: a mark stands for each."""
-    return _CONTROL.sub("\ufffd", text)
-
-
-def escaped(text: object) -> str:
-    """Text for HTML and XML, also inside of quotes."""
-    return html.escape(plain(str(text)), quote=True)
+from aotensor_runtime.notebook.html import plain
 
 
 def embedded(value: Any) -> str:

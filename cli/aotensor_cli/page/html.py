@@ -11,9 +11,10 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
+from aotensor.pictures.drawing import RULES
 from aotensor_cli.page.content import Content
-from aotensor_cli.page.escape import embedded, escaped
-from aotensor_cli.page.pictures.drawing import RULES
+from aotensor_cli.page.escape import embedded
+from aotensor_runtime.notebook.html import escaped
 
 _SCRIPTS: Final = ("model.js", "text.js", "layout.js", "graph.js", "views.js", "main.js")
 

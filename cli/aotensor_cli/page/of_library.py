@@ -17,7 +17,7 @@ from aotensor_cli.page.content import Content
 from aotensor_cli.page.html import page_html
 from aotensor_cli.page.located import Located, located
 from aotensor_cli.page.manifested import functions_of, parts_of
-from aotensor_cli.page.pictures.roofline import roofline_picture
+from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import Source, named_source
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container
@@ -71,7 +71,7 @@ def library_page(
     if not content.sources:
         content.absent["source"] = NO_SOURCE
     if rows:
-        content.pictures["roofline"] = [roofline_picture(rows, alone=False)]
+        content.pictures["roofline"] = [roofline_picture(rows, look="page")]
     else:
         content.absent["roofline"] = (
             "No measurement was given. Write one by aotensor bench LIBRARY --json > bench.json."

@@ -12,22 +12,22 @@ from aotensor.driver.build import Build
 from aotensor.driver.report import Report
 from aotensor.driver.stages import STAGES
 from aotensor.errors import ToolError
+from aotensor.pictures.graph import graph_picture
+from aotensor.pictures.memory import memory_picture
+from aotensor.pictures.nest import nest_picture
+from aotensor.pictures.nodes import graph_of, sites_of
 from aotensor_cli.describe import describe
 from aotensor_cli.options import Refusal, similar
 from aotensor_cli.page.benched import Row
 from aotensor_cli.page.content import Content, size_label
-from aotensor_cli.page.escape import plain
-from aotensor_cli.page.graphs import graph_of, sites_of
 from aotensor_cli.page.html import page_html
 from aotensor_cli.page.located import Located, located
 from aotensor_cli.page.manifested import functions_of, parts_of
-from aotensor_cli.page.pictures.graph import graph_picture
-from aotensor_cli.page.pictures.memory import memory_picture
-from aotensor_cli.page.pictures.nest import nest_picture
-from aotensor_cli.page.pictures.roofline import roofline_picture
+from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import read_sources
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress
+from aotensor_runtime.notebook.html import plain
 
 EXTENT = 1000
 """Of a dim that no size is given for."""
@@ -85,8 +85,8 @@ class ModelPage:
         content.heat = {x.name: x.lines for x in self.report.outlines}
         numbers = range(len(content.sizes))
         content.pictures = {
-            "memory": [memory_picture(self.report.plans, self._label(k), k, alone=False) for k in numbers],
-            **({"roofline": [roofline_picture(self.rows, alone=False)]} if self.rows else {}),
+            "memory": [memory_picture(self.report.plans, self._label(k), k, look="page") for k in numbers],
+            **({"roofline": [roofline_picture(self.rows, look="page")]} if self.rows else {}),
         }
         content.parts = parts_of(description)
         content.passes = description.passes

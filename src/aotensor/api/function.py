@@ -26,7 +26,7 @@ from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.substitute import Replacements
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
-from aotensor_runtime.signature import html_table
+from aotensor.pictures.notebook import function_html
 from aotensor_runtime.threads import MOST, default_threads
 
 if TYPE_CHECKING:
@@ -331,10 +331,9 @@ class Function(Definition):
         return _restored, (graph, None if self._compiled is None else self._compiled.library.data)
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table of inputs and outputs."""
-        rows = [("input", key, str(x.type)) for key, x in self.arguments.items()]
-        rows += [("output", self.keys.get(key, key), str(x.type)) for key, x in self.results.items()]
-        return html_table(self.name, "", rows)
+        """For notebooks: arrays, what it is made of, and its graph: drawn, or listed where it is large."""
+        library = None if self._compiled is None else self._compiled.library
+        return function_html(self, None if library is None else (library.manifest, len(library.data)))
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{key}: {x.type}" for key, x in self.arguments.items())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.passes.remarks import KINDS, Remark, by_line
-from aotensor_runtime.signature import html_table
+from aotensor.graph.passes.topics import topic_of
+from aotensor_runtime.notebook.html import card, table
+
+_DONE: Final = {"applied": "done", "missed": "not done", "analysis": "found"}
 
 
 class Remarks(list[Remark]):
@@ -45,6 +49,17 @@ class Remarks(list[Remark]):
         return "\n".join([*([f"note: {self.note}"] if self.note else []), *map(str, self)])
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table, by line."""
-        rows = [(f"{x.file}:{x.line}" if x.line else "", x.kind, x.pass_name, x.text) for x in by_line(self)]
-        return html_table(self.title, self.note, rows)
+        """For notebooks: by line what was done, what was not, and what would allow it."""
+        counts = {kind: sum(x.count for x in self if x.kind == kind) for kind in KINDS}
+        note = (
+            f"{counts['applied']} decisions to do something, {counts['missed']} not to, {counts['analysis']} found out"
+        )
+        note = f"{self.note}; {note}" if self.note else note
+        headers = ["line", "about", "", "what was decided, and why", "to allow it", "pass"]
+        rows, last = [], ""
+        for x in by_line(self):
+            where = f"{x.file}:{x.line}" if x.line else "about no line"
+            shown = "" if where == last else where
+            rows.append((shown, topic_of(x.pass_name), _DONE[x.kind], x.text, x.hint, x.pass_name))
+            last = where
+        return card(self.title, note, table(headers, rows, 60_000))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from aotensor.driver.definition import Definition
 from aotensor.driver.hand import HandSchedule
-from aotensor.errors import GraphTypeError, ScheduleError
+from aotensor.errors import AotensorError, GraphTypeError, ScheduleError
+from aotensor_runtime.notebook.html import card, code
 
 if TYPE_CHECKING:
     from aotensor.passes.schedule.edit import Edit
@@ -78,6 +79,14 @@ class Schedule:
         from aotensor.driver.edited import loops_of_nest
 
         return "\n".join(loops_of_nest(self._function, self._edits))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the loops with their words; what is wrong with an edit that does not fit."""
+        try:
+            shown = code(str(self), 40_000)
+        except AotensorError as error:
+            shown = code(f"this schedule does not fit:\n{error}")
+        return card(f"loops of {self._function.name}", repr(self)[1:-1] if self._edits else "", shown)
 
     def __repr__(self) -> str:
         calls = "".join(f".{name}({', '.join(map(repr, told))})" for name, told in self._edits)

@@ -5,20 +5,14 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
-from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, parameter_names
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
-
-C_TYPES: Final = {"bool": "uint8_t", "float32": "float", "float64": "double"} | {
-    f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
+from aotensor_runtime.notebook.prototype import Value, parameter_names, typed_parameters
 
 _WIDTH: Final = 116
-
-Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
-"""A parameter of the typed entry."""
 
 
 def header_text(manifest: Manifest) -> str:
@@ -45,7 +39,7 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
     dims = ", ".join(f"int64_t {name}" for name in parameter_names(spec)[: len(spec.workspace_dims)]) or "void"
     return "\n".join([
         _comment(_typed_text(manifest, spec)),
-        _prototype("int32_t", symbols.typed, _typed_parameters(spec)),
+        _prototype("int32_t", symbols.typed, typed_parameters(spec)),
         "",
         _comment([_workspace_text(spec)]),
         f"int64_t {symbols.workspace}({dims});",
@@ -56,24 +50,6 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
 
 
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")
-
-
-def _typed_parameters(spec: FunctionSpec) -> list[str]:
-    names = parameter_names(spec)
-    parameters = ["aotensor_context *context"] if spec.takes_context else []
-    parameters += [f"int64_t {name}" for name in names[: len(spec.typed_dims)]]
-    rest = iter(names[len(spec.workspace_dims) :])
-    parameters += [f"const {_c_type(value)} *{next(rest)}" for value in spec.arguments]
-    parameters += [f"{_c_type(value)} *{next(rest)}" for value in spec.produced]
-    return [*parameters, "void *workspace"]
-
-
-def _c_type(value: Value) -> str:
-    """What the typed entry takes the address of."""
-    if isinstance(value, SparseValue):
-        return "aotensor_sparse"
-    is_allocated = isinstance(value, OutputSpec) and value.is_allocated
-    return "aotensor_array" if is_allocated else C_TYPES[value.dtype]
 
 
 def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:

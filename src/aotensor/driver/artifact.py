@@ -11,6 +11,11 @@ from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
 from aotensor_runtime import Library as LoadedLibrary
 from aotensor_runtime import load
+from aotensor_runtime.container import Container
+from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.library import read_file
+from aotensor_runtime.notebook.html import card, size_text, table
+from aotensor_runtime.signature import typed_line
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,24 @@ class Artifact:
     def load(self) -> LoadedLibrary:
         """The library, ready to be called."""
         return load(self.library)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the files as they are now, and the functions; nothing is executed."""
+        files = [(str(path), _size_of(path)) for path in (self.library, self.header)]
+        try:
+            manifest = Container(read_file(self.library)).manifest()
+        except LibraryError as error:
+            return card("artifact", str(error), table(["file", "size"], files))
+        functions = [(spec.name, typed_line(spec)) for spec in manifest.functions]
+        parts = table(["file", "size"], files), table(["function", "signature"], functions)
+        return card(f"artifact {manifest.name}", f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}", *parts)
+
+
+def _size_of(path: Path) -> str:
+    try:
+        return size_text(path.stat().st_size)
+    except OSError:
+        return "not there"
 
 
 def compile_to_library(functions: Sequence[Definition], name: str | None, options: Options) -> Library:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from aotensor.errors import AotensorError
 from aotensor.verification.derivatives.verdict import Gradient, Verdict
-from aotensor_runtime.signature import html_table
+from aotensor_runtime.notebook.html import card, table
+
+_MARKS: Final = {"ok": "✓", "right": "✓", "failed": "✗", "wrong": "✗"}
 
 
 class CheckFailed(Exception):
@@ -48,9 +50,15 @@ class Report:
         return "\n".join([f"{self.subject}: {self.summary()}", *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the table."""
-        rows = [*((x.name, x.verdict, x.detail) for x in self.checks), *self.gradient_rows()]
-        return html_table(self.subject, self.summary(), rows)
+        """For notebooks: the table, with a mark for each verdict and how long the check took."""
+        seconds = [f"{x.seconds:.2g} s" for x in self.checks]
+        told = [(x.name, x.verdict, x.detail) for x in self.checks]
+        times = [*seconds, *("" for _ in self.gradient_rows())]
+        rows = [
+            (_MARKS.get(verdict, "?"), name, verdict, detail, time)
+            for (name, verdict, detail), time in zip([*told, *self.gradient_rows()], times, strict=True)
+        ]
+        return card(self.subject, self.summary(), table(["", "check", "verdict", "what was found", "time"], rows))
 
     def gradient_rows(self) -> list[tuple[str, str, str]]:
         """(what, verdict, detail), one per output for the inputs of which the same is to be said."""

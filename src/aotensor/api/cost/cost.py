@@ -24,7 +24,8 @@ from aotensor.driver.folder import compiler_identity, store
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor_runtime import LibraryFunction
 from aotensor_runtime.machine import cpu_flags
-from aotensor_runtime.signature import FunctionSpec, html_table
+from aotensor_runtime.notebook.html import card, table
+from aotensor_runtime.signature import FunctionSpec
 
 _REACHED: Final = 0.6
 """Part of the speed of multiply-adds that operations in loops go at: not all are multiply-adds."""
@@ -86,7 +87,7 @@ class Cost:
 
     def _repr_html_(self) -> str:
         """For notebooks: a table."""
-        return html_table(f"cost of {self.function}", "", self._rows())
+        return card(f"cost of {self.function}", "", table(["", ""], self._rows()))
 
 
 def _shown(value: float | None, least: str) -> str:

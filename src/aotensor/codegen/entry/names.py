@@ -5,28 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from aotensor.errors import GraphValueError
-from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.notebook.prototype import KEYWORDS
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
-
-KEYWORDS: Final = _words("""
-    EOF NULL alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t
-    char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue
-    decltype default delete do double dynamic_cast else enum errno explicit export extern false float for friend
-    goto i386 if inline int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq
-    private protected public register reinterpret_cast requires restrict return short signed sizeof static
-    static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try typedef
-    typeid typename union unix unsigned using virtual void volatile wchar_t while xor xor_eq
-    """)
-"""Keywords of C and C++, and macros that compilers and headers are known to define."""
 
 _LIBC: Final = _words("""
     abort abs atexit calloc clock copysign div exit fabs fma fmax fmin free frexp getenv index j0 j1 jn labs ldexp
@@ -125,28 +114,3 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     if doubles:
         raise GraphValueError(f"two functions of the library export {doubles[0]!r}", hint="rename one of them")
     return tuple(names)
-
-
-def parameter_names(spec: FunctionSpec) -> Sequence[str]:
-    """C names of dims, inputs and outputs, in this order: distinct identifiers that are neither keywords nor macros.
-
-    Dims are those of the workspace entry, whose beginning are those of the typed one.
-    """
-    taken = {"context", "workspace"}
-    names = []
-    for kind, name in _wanted(spec):
-        clean = "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else "_" for ch in name)
-        candidate = f"x_{clean}" if not clean or clean[0].isdigit() else clean
-        if candidate in taken and kind == "output":
-            candidate += "_out"
-        while candidate in taken or candidate in KEYWORDS:
-            candidate += "_"
-        taken.add(candidate)
-        names.append(candidate)
-    return names
-
-
-def _wanted(spec: FunctionSpec) -> Iterable[tuple[str, str]]:
-    yield from (("dim", name) for name in spec.workspace_dims)
-    yield from (("input", value.name) for value in spec.arguments)
-    yield from (("output", value.name) for value in spec.produced)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from aotensor.passes.report.outline import Node, Outline
-from aotensor_cli.page.pictures.drawing import CHARACTER, clipped, element, picture, text, titled
+from aotensor.pictures.drawing import CHARACTER, Look, clipped, element, picture, text, titled
+
+if TYPE_CHECKING:
+    from aotensor.passes.report.outline import Node, Outline
 
 _ROW, _INDENT, _LEFT, _WIDEST = 19.0, 18.0, 74.0, 1100.0
 
 
-def nest_picture(found: Sequence[Outline], sizes: str, number: int = 0, alone: bool = True) -> str:
+def nest_picture(found: Sequence[Outline], sizes: str, number: int = 0, look: Look = "file") -> str:
     """Functions below each other.   sizes: in words. number: of the set of dims"""
     parts: list[str] = []
     y, right = 24.0, 300.0
@@ -46,7 +49,7 @@ def nest_picture(found: Sequence[Outline], sizes: str, number: int = 0, alone: b
                 right = max(right, x + (len(shown) + len(tail) + 2) * CHARACTER * 1.03)
                 y += _ROW
         y += _ROW
-    return picture(right + 16, y, parts, f"loops of {', '.join(x.name for x in found)}", alone)
+    return picture(right + 16, y, parts, f"loops of {', '.join(x.name for x in found)}", look)
 
 
 def _rows(nodes: Sequence[Node], depth: int) -> Iterator[tuple[Node, int]]:

@@ -6,14 +6,17 @@ Time goes to the right, in program order. Above stands how many bytes are alive;
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from aotensor.passes.report.memory import Buffer, Plan
-from aotensor_cli.page.pictures.drawing import CHARACTER, clipped, element, picture, size_of, text, titled
+from aotensor.pictures.drawing import CHARACTER, Look, clipped, element, picture, size_of, text, titled
+
+if TYPE_CHECKING:
+    from aotensor.passes.report.memory import Buffer, Plan
 
 _ROW, _LEFT, _AREA = 22.0, 190.0, 60.0
 
 
-def memory_picture(plans: Sequence[Plan], sizes: str, number: int = 0, alone: bool = True) -> str:
+def memory_picture(plans: Sequence[Plan], sizes: str, number: int = 0, look: Look = "file") -> str:
     """Functions below each other.   sizes: in words. number: of the set of dims"""
     parts: list[str] = []
     y, width = 10.0, 760.0
@@ -23,7 +26,7 @@ def memory_picture(plans: Sequence[Plan], sizes: str, number: int = 0, alone: bo
         column = (right - _LEFT) / max(len(plan.steps), 1)
         width = max(width, right + 20)
         y = _one(plan, sizes, number, column, right, y + 14, parts) + 26
-    return picture(width, y, parts, f"memory plan of {', '.join(x.name for x in plans)}", alone)
+    return picture(width, y, parts, f"memory plan of {', '.join(x.name for x in plans)}", look)
 
 
 def _one(plan: Plan, sizes: str, number: int, column: float, right: float, y: float, parts: list[str]) -> float:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from aotensor_cli.page.escape import escaped
+from aotensor_runtime.notebook.html import escaped
 
 CHARACTER: Final = 6.6
 """Width of a character of 11 pixels, in pixels."""
+
+Look: TypeAlias = Literal["file", "page", "notebook"]
+"""Where a picture is: alone in a file, which has its colours; in a page, which has them for it; or in a notebook, whose
+colours it takes over."""
 
 _COLOURS: Final = """
 .svg { --ink: #1d2430; --soft: #5b6675; --line: #c9d0d9; --paper: #ffffff; --box: #f4f6f8; --accent: #0b5cad;
@@ -17,6 +21,11 @@ _COLOURS: Final = """
 @media (prefers-color-scheme: dark) { .svg { --ink: #e4e8ee; --soft: #9aa6b5; --line: #3b4654; --paper: #14181e;
   --box: #1e252e; --accent: #6fb3ff; --in: #16304c; --out: #173a24; --hot: #ff8f55;
   --s0: #6fb3ff; --s1: #f2a066; --s2: #6cd197; --s3: #cf9cf0; --s4: #e0c04a; --s5: #f58fb0; } }
+"""
+_INHERITED: Final = """
+.svg { --ink: currentColor; --soft: color-mix(in srgb, currentColor 70%, transparent); --paper: transparent;
+  --line: color-mix(in srgb, currentColor 35%, transparent); --box: color-mix(in srgb, currentColor 7%, transparent);
+  --in: color-mix(in srgb, #3b82f6 22%, transparent); --out: color-mix(in srgb, #22a355 22%, transparent); }
 """
 RULES: Final = """
 .svg { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
@@ -62,13 +71,18 @@ def titled(content: str, title: str, **attributes: object) -> str:
     return element("g", element("title", escaped(title)) + content, **attributes)
 
 
-def picture(width: float, height: float, parts: Iterable[str], label: str, alone: bool) -> str:
-    """The whole.   label: for who does not see it. alone: with its colours"""
-    style = element("style", _COLOURS + RULES) if alone else ""
-    paper = element("rect", width="100%", height="100%", class_="paper")
+def picture(width: float, height: float, parts: Iterable[str], label: str, look: Look) -> str:
+    """The whole.   label: for who does not see it"""
+    rules = {"file": _COLOURS + RULES, "page": "", "notebook": _INHERITED + RULES}[look]
+    name = "svg"
+    if look == "notebook":  # the rules hold for all that a notebook shows
+        name = "aotensor-picture"
+        rules = rules.replace(".svg", f".{name}")
+    style = element("style", rules) if rules else ""
+    paper = element("rect", width="100%", height="100%", class_="paper") if look != "notebook" else ""
     return element(
         "svg", f"{element('title', escaped(label))}{style}{paper}{''.join(parts)}", xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", height=f"{height:.0f}", class_="svg", role="img",
+        viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", height=f"{height:.0f}", class_=name, role="img",
     )  # fmt: skip
 
 

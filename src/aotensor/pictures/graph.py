@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aotensor_cli.page.graphs import Node
-from aotensor_cli.page.pictures.drawing import CHARACTER, clipped, element, picture, text, titled
-from aotensor_cli.page.pictures.layout import placed
+from aotensor.pictures.drawing import CHARACTER, Look, clipped, element, picture, text, titled
+from aotensor.pictures.layout import placed
+from aotensor.pictures.nodes import Node
 
 _HEIGHT, _STEP, _MARGIN, _WIDEST = 34.0, 66.0, 20.0, 240.0
 
 
-def graph_picture(graphs: Sequence[tuple[str, Sequence[Node]]], alone: bool = True) -> str:
+def graph_picture(graphs: Sequence[tuple[str, Sequence[Node]]], look: Look = "file") -> str:
     """Graphs side by side, with the names of their functions."""
     parts: list[str] = []
     left = bottom = 0.0
@@ -34,7 +34,7 @@ def graph_picture(graphs: Sequence[tuple[str, Sequence[Node]]], alone: bool = Tr
         left = max(left, _MARGIN + len(name) * CHARACTER)
         bottom = max(bottom, *(top + _HEIGHT for top in y), 60.0)
     label = f"graph of {', '.join(name for name, _ in graphs)}"
-    return picture(left + _MARGIN, bottom + _MARGIN, parts, label, alone)
+    return picture(left + _MARGIN, bottom + _MARGIN, parts, label, look)
 
 
 def _where(node: Node) -> str:

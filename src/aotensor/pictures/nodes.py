@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from aotensor import Function
+from aotensor.driver.definition import Definition
 from aotensor.graph.expression import called, expression_of_node
 from aotensor.graph.site import Site
 from aotensor.graph.subgraph import subgraphs
@@ -31,7 +31,7 @@ class Node:
         return asdict(self)
 
 
-def graph_of(f: Function, stage: str) -> list[Node]:
+def graph_of(f: Definition, stage: str) -> list[Node]:
     """The nodes of the graph of a function, each behind what it reads.   stage: graph or graph-opt"""
     if stage == "graph":
         arguments, results = f.arguments, f.results
@@ -70,7 +70,7 @@ def _nodes(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -
     return nodes
 
 
-def sites_of(functions: Sequence[Function]) -> dict[str, list[str]]:
+def sites_of(functions: Sequence[Definition]) -> dict[str, list[str]]:
     """The files whose lines the graphs name: name without folder → paths."""
     found: dict[str, list[str]] = {}
     for f in functions:

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, log10
 
+from aotensor.pictures.drawing import Look, clipped, element, picture, text, titled
 from aotensor_cli.page.benched import Row
-from aotensor_cli.page.pictures.drawing import clipped, element, picture, text, titled
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 700.0, 430.0, 60.0, 30.0, 20.0, 50.0
 
 
-def roofline_picture(rows: Sequence[Row], alone: bool = True) -> str:
+def roofline_picture(rows: Sequence[Row], look: Look = "file") -> str:
     """Every row whose operations are known is a point; every number of threads has a roof, if it was measured."""
     drawn = [row for row in rows if row.flops and row.bytes > 0]
     roofs = {row.threads: row for row in rows if row.bandwidth and row.peak}
     parts = [text(_LEFT, 18, "roofline: operations per second over operations per byte", "title")]
     if not drawn:
         parts.append(text(_LEFT, 60, "the operations of what was measured are not known", "soft"))
-        return picture(_WIDTH, 90, parts, "roofline", alone)
+        return picture(_WIDTH, 90, parts, "roofline", look)
     ridges = [r.peak / r.bandwidth for r in roofs.values() if r.peak and r.bandwidth]
     xs = [row.flops / row.bytes for row in drawn if row.flops] + ridges
     ys = [row.flops / row.seconds for row in drawn if row.flops] + [r.peak for r in roofs.values() if r.peak]
@@ -78,7 +78,7 @@ def roofline_picture(rows: Sequence[Row], alone: bool = True) -> str:
             f"{_rate(row.flops / row.seconds)}flop/s, {_rate(row.bytes / row.seconds)}B/s{_share(row)}"
         )
         parts.append(titled(dot + label, title, tabindex=0))
-    return picture(_WIDTH, _HEIGHT, parts, "roofline", alone)
+    return picture(_WIDTH, _HEIGHT, parts, "roofline", look)
 
 
 def _share(row: Row) -> str:

@@ -1,1 +1,0 @@
-"""Pictures as SVG: graph, nest, memory plan, roofline."""

@@ -1,0 +1,1 @@
+"""How libraries and reports look in a notebook."""

@@ -1,0 +1,75 @@
+"""What C sees of a function: types and names of the parameters of its typed entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+KEYWORDS: Final = _words("""
+    EOF NULL alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t
+    char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue
+    decltype default delete do double dynamic_cast else enum errno explicit export extern false float for friend
+    goto i386 if inline int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq
+    private protected public register reinterpret_cast requires restrict return short signed sizeof static
+    static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try typedef
+    typeid typename union unix unsigned using virtual void volatile wchar_t while xor xor_eq
+    """)
+"""Keywords of C and C++, and macros that compilers and headers are known to define."""
+
+C_TYPES: Final = {"bool": "uint8_t", "float32": "float", "float64": "double"} | {
+    f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
+"""A parameter of the typed entry."""
+
+
+def typed_parameters(spec: FunctionSpec) -> list[str]:
+    """The parameters of the typed entry, as C declares them."""
+    names = parameter_names(spec)
+    parameters = ["aotensor_context *context"] if spec.takes_context else []
+    parameters += [f"int64_t {name}" for name in names[: len(spec.typed_dims)]]
+    rest = iter(names[len(spec.workspace_dims) :])
+    parameters += [f"const {_c_type(value)} *{next(rest)}" for value in spec.arguments]
+    parameters += [f"{_c_type(value)} *{next(rest)}" for value in spec.produced]
+    return [*parameters, "void *workspace"]
+
+
+def _c_type(value: Value) -> str:
+    """What the typed entry takes the address of."""
+    if isinstance(value, SparseValue):
+        return "aotensor_sparse"
+    is_allocated = isinstance(value, OutputSpec) and value.is_allocated
+    return "aotensor_array" if is_allocated else C_TYPES[value.dtype]
+
+
+def parameter_names(spec: FunctionSpec) -> Sequence[str]:
+    """C names of dims, inputs and outputs, in this order: distinct identifiers that are neither keywords nor macros.
+
+    Dims are those of the workspace entry, whose beginning are those of the typed one.
+    """
+    taken = {"context", "workspace"}
+    names = []
+    for kind, name in _wanted(spec):
+        clean = "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else "_" for ch in name)
+        candidate = f"x_{clean}" if not clean or clean[0].isdigit() else clean
+        if candidate in taken and kind == "output":
+            candidate += "_out"
+        while candidate in taken or candidate in KEYWORDS:
+            candidate += "_"
+        taken.add(candidate)
+        names.append(candidate)
+    return names
+
+
+def _wanted(spec: FunctionSpec) -> Iterable[tuple[str, str]]:
+    yield from (("dim", name) for name in spec.workspace_dims)
+    yield from (("input", value.name) for value in spec.arguments)
+    yield from (("output", value.name) for value in spec.produced)

@@ -1,0 +1,1 @@
+"""Pictures as SVG: graph, nest, memory plan."""
