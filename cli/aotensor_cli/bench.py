@@ -17,6 +17,7 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.benching.agreement import difference
 from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
+from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
@@ -49,6 +50,15 @@ class Row:
             return None
         return self.limits.least_seconds(self.bytes, self.flops or 0.0, self.has_products) / self.time.median
 
+    @property
+    def bar(self) -> Bar:
+        """For a picture."""
+        sizes = ", ".join(f"{name}={n}" for name, n in self.dims.items())
+        return Bar(
+            f"{self.function} {sizes}".strip(), self.threads, self.time.median, self.time.low, self.time.high,
+            None if self.share is None else self.share * self.time.median, self.other and self.other.median,
+        )  # fmt: skip
+
     def to_json(self) -> dict[str, Any]:
         limits = self.limits and {
             "bytes_per_second": self.limits.bandwidth, "flops_per_second": self.limits.flops,
@@ -79,11 +89,15 @@ class Row:
     "--compare", metavar="LIBRARY", type=click.Path(path_type=Path),
     help="Another library with the same functions: they take turns, outputs are compared first.",
 )  # fmt: skip
+@click.option(
+    "--plot", metavar="FILE.svg|FILE.png", type=click.Path(path_type=Path),
+    help="Draw the times beside the machine's limit. Needs matplotlib: pip install 'aotensor[plot]'.",
+)  # fmt: skip
 @json_option
 @debug_option
 def command(
     subject: str, sizes: tuple[str, ...], threads: str | None, seconds: float, seed: int, limits: bool,
-    compare: Path | None, as_json: bool,
+    compare: Path | None, plot: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Measure the time per call, beside what the machine can do.
 
@@ -94,6 +108,8 @@ def command(
     random: floats from 0.1 to 0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is
     1 if outputs differ.
     """
+    if plot is not None:
+        check_plot(plot)
     library = _library(subject)
     counts = _threads(threads)
     other = _loaded(compare) if compare is not None else None
@@ -117,6 +133,8 @@ def command(
             if measured is None:
                 return Exit.WRONG
             rows += measured
+    if plot is not None:
+        write_plot(plot, [row.bar for row in rows])
     if as_json:
         show_json({"rows": [row.to_json() for row in rows]})
     else:

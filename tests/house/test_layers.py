@@ -46,6 +46,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.terminal.render", "aotensor_cli.terminal.colours"): "rich takes as long as all that inspect reads",
     ("aotensor_cli.doctor", "aotensor.codegen.llvm"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.doctor", "aotensor.codegen.machine"): "doctor reports an LLVM that does not load",
+    ("aotensor_cli.benching.plot", "matplotlib"): "an extra, for one option",
+    ("aotensor_cli.benching.plot", "matplotlib.figure"): "an extra, for one option",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
     ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
 }
@@ -56,6 +58,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "llvmlite": ("aotensor.codegen.llvm",),
     "click": ("aotensor_cli",),
     "rich": ("aotensor_cli",),
+    "matplotlib": ("aotensor_cli.benching.plot",),
     "scipy": (
         "aotensor.graph.sparse_type",
         "aotensor.ops.elementwise.scipy_reference",
