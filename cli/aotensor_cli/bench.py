@@ -56,7 +56,8 @@ class Row:
         sizes = ", ".join(f"{name}={n}" for name, n in self.dims.items())
         return Bar(
             f"{self.function} {sizes}".strip(), self.threads, self.time.median, self.time.low, self.time.high,
-            None if self.share is None else self.share * self.time.median, self.other and self.other.median,
+            None if self.share is None else self.share * self.time.median,
+            None if self.other is None else self.other.median,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

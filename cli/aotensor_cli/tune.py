@@ -67,13 +67,14 @@ def command(
     model: str, sizes: tuple[str, ...], seconds: float, threads: int | None, out: Path | None, seed: int, restart: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Search for a faster schedule by measuring, and write it for `aotensor compile --schedule`.
+    """Search for a faster schedule of a model's loops by measuring.
 
-    Every pass otherwise than usual, then edits of the loops of the best nest so far, those first where time is
-    estimated to go: sizes of blocks and chunks, rows that advance together, vectors, tiles, fused and interchanged
-    loops. Each nest is proved to compute the same, compiled, compared with what the compiler's own gives, and timed in
-    turns with the best so far. A search that was stopped goes on where it was, if model, sizes, threads and machine are
-    the same. Inputs are those of `aotensor bench`. Where nothing is faster, the schedule is the compiler's own.
+    It is written for `aotensor compile --schedule`. What is tried: every pass otherwise than usual, then edits of
+    the loops of the best nest so far, those first where time is estimated to go: sizes of blocks and chunks, rows
+    that advance together, vectors, tiles, fused and interchanged loops. Each nest is proved to compute the same,
+    compiled, compared with what the compiler's own gives, and timed in turns with the best so far. A search that
+    was stopped goes on where it was, if model, sizes, threads and machine are the same. Inputs are those of
+    `aotensor bench`. Where nothing is faster, the schedule is the compiler's own.
     """
     path, chosen = split_name(model)
     if is_library(path):

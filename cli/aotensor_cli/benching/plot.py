@@ -15,7 +15,7 @@ FORMATS: Final = (".svg", ".png")
 MOST: Final = 200
 """Bars of a picture."""
 _COLOURS: Final = ("#3b76af", "#c9783b", "#4f9a62", "#8a63a8", "#a89238", "#b0507a")
-_STYLE: Final = {"svg.fonttype": "none", "svg.hashsalt": "aotensor", "font.size": 9.0}
+_STYLE: Final[Any] = {"svg.fonttype": "none", "svg.hashsalt": "aotensor", "font.size": 9.0}
 """Texts stay texts, and the same rows give the same file."""
 
 
@@ -94,4 +94,4 @@ def _draw(axes: Any, bars: Sequence[Bar]) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.9 / (0.32 * len(bars) + 0.6)), ncols=4, frameon=False)
+    axes.figure.legend(loc="outside lower center", ncols=4, frameon=False)
