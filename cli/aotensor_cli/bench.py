@@ -16,14 +16,14 @@ from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.benching.agreement import difference
-from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
+from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes, size_text
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
-from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
+from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.threads import MOST, default_threads
 
@@ -53,9 +53,9 @@ class Row:
     @property
     def bar(self) -> Bar:
         """For a picture."""
-        sizes = ", ".join(f"{name}={n}" for name, n in self.dims.items())
         return Bar(
-            f"{self.function} {sizes}".strip(), self.threads, self.time.median, self.time.low, self.time.high,
+            f"{self.function} {size_text(self.dims)}".strip(), self.threads,
+            self.time.median, self.time.low, self.time.high,
             None if self.share is None else self.share * self.time.median,
             None if self.other is None else self.other.median,
         )  # fmt: skip
@@ -225,19 +225,12 @@ def _cells(row: Row) -> list[str]:
     rate = "-" if row.flops is None else f"{'' if row.is_exact else '> '}{row.flops / time.median / 1e9:.2f}"
     cells = [
         row.function,
-        ", ".join(f"{name}={n}" for name, n in row.dims.items()) or "-",
+        size_text(row.dims) or "-",
         str(row.threads),
-        _seconds(time.median),
-        f"{_seconds(time.low)} to {_seconds(time.high)}",
+        time_text(time.median),
+        f"{time_text(time.low)} to {time_text(time.high)}",
         f"{row.bytes / time.median / 1e9:.2f}",
         rate,
         "-" if row.share is None else f"{100 * row.share:.0f} %",
     ]
     return cells if row.other is None else [*cells, f"{row.other.median / time.median:.2f} x as long"]
-
-
-def _seconds(time: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if time * factor >= 1:
-            return f"{time * factor:.3g} {unit}"
-    return f"{time * 1e9:.3g} ns"

@@ -39,7 +39,8 @@ from aotensor_runtime.container import Container
 from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import LibraryError
 
-_WITHOUT_NESTS: Final = frozenset(STAGES) - {"nest"}
+_WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.level == "nest")}
+"""The stage and the passes whose texts have a short form."""
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
@@ -98,7 +99,7 @@ def command(
         raise Refusal(f"--format {form} has no use for --{option}", "leave it out")
     if locations:
         _check_locations(path, stage, form)
-    if short and (stage is None or stage in _WITHOUT_NESTS):
+    if short and (stage is None or stage.partition(".")[0] not in _WITH_NESTS):
         raise Refusal("--short is about the text of nests", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")

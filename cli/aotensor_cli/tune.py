@@ -19,16 +19,16 @@ from aotensor.driver.folder import compiler_identity
 from aotensor.driver.recipe import Options, package_version, stage_text
 from aotensor.passes.schedule.edit import described
 from aotensor.passes.schedule.joined import joined
-from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes
+from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes, size_text
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
-from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
+from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
 from aotensor_cli.tuning.journal import Journal
 from aotensor_cli.tuning.measure import Setting
-from aotensor_cli.tuning.report import report, size_text, time_text, wrong
+from aotensor_cli.tuning.report import report, wrong
 from aotensor_cli.tuning.search import Found, Search
 from aotensor_runtime import Library
 from aotensor_runtime.threads import MOST, default_threads
@@ -83,6 +83,8 @@ def command(
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     name = chosen or (functions[0].name if len(functions) == 1 else path.stem)
     file = out or Path(f"{name}.nest.mlir")
+    if file.suffix in (".md", ".jsonl"):
+        raise Refusal(f"-o {file}: the report and the trials have such names", "write the schedule to a .mlir file")
     inputs = _settings(functions, wanted, threads or default_threads(), seed)
     tuned = []
     for f in functions:
@@ -176,7 +178,7 @@ def _show(tuned: Sequence[Tuned], file: Path, as_json: bool) -> None:
     rows = [
         [
             one.function.name,
-            size_text(setting.dims),
+            size_text(setting.dims) or "-",
             str(setting.threads),
             time_text(own),
             time_text(best),

@@ -143,3 +143,11 @@ def test_every_format_goes_into_a_file(call: Call, model: Path, tmp_path: Path) 
     answer = call("inspect", model, "-o", tmp_path / "nowhere" / "x")
     assert answer.code != 0
     assert "nowhere" in answer.err
+
+
+def test_a_page_of_what_has_a_schedule_says_so(call: Call, small: Path, tmp_path: Path) -> None:
+    nest = tmp_path / "small.nest.mlir"
+    assert call("compile", small, "--emit", "nest", "-o", nest.parent, "--name", "small").code == 0
+    assert call("compile", small, "--schedule", nest, "-o", tmp_path, "--name", "small").code == 0
+    notes = data_of(call("inspect", tmp_path / "libsmall.so", "--format", "html").out)["notes"]
+    assert any("compiled with the schedule small.nest.mlir; remarks about its loops" in x for x in notes)

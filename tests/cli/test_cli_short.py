@@ -32,8 +32,12 @@ def test_what_a_pass_left(model: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("inspect", "--stage", "loops"), ("inspect", "--remarks"), ("inspect",), ("compile", "--emit", "lib")]
-)
+    "arguments",
+    [
+        ("inspect", "--stage", "loops"), ("inspect", "--stage", "expand"), ("inspect", "--remarks"), ("inspect",),
+        ("compile", "--emit", "lib"),
+    ],
+)  # fmt: skip
 def test_where_there_are_no_nests(small: Path, call: Call, arguments: tuple[str, ...]) -> None:
     answer = call(*arguments, small, "--short")
     assert answer.code == 2

@@ -101,10 +101,11 @@ def test_several_functions_have_one_schedule(folder: Path, call: Call) -> None:
         (("--sizes", "n"), "--sizes 'n' is not understood"),
         (("--time", "0"), "--time"),
         (("--threads", "0"), "--threads"),
+        (("-o", "x.md"), "the report and the trials have such names"),
     ],
 )
 def test_wrong_use(folder: Path, call: Call, arguments: tuple[str, ...], title: str) -> None:
-    answer = call("tune", folder / "model.py", *arguments, "-o", folder / "x.mlir")
+    answer = call("tune", folder / "model.py", "-o", folder / "x.mlir", *arguments)
     assert answer.code == 2 and title in answer.err
     assert not list(folder.glob("x*"))
 

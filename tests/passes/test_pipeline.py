@@ -139,6 +139,14 @@ def loops(**options: Any) -> str:
     return aot.function([x, y], [at.exp(z), z, at.sin(z).sum()], name="f", **options).ir("nest", short=True)
 
 
+def test_rows_are_jammed_by_what_they_compute() -> None:
+    """Eight where loops only multiply and add; four where there is more to compute, and in the gradient of that."""
+    X, w = at.matrix("X", shape=("n", "p")), at.vector("w", shape=("p",))
+    for y, count in ((X @ w, 8), ((X * w).sum(axis=1), 8), (at.exp(X * w).sum(axis=1), 4)):
+        text = aot.function([X, w], y).ir("nest", short=True)
+        assert re.findall(r" jam (\d+)", text) == [str(count)], text
+
+
 def test_options_reach_their_passes() -> None:
     assert "jam 8" in loops() and "jam 2" in loops(passes=str(DEFAULT).replace("jam", "jam{by=2}"))
     apart = loops(passes=str(DEFAULT).replace("fuse,", "fuse{max-statements=1},").replace("jam", "jam{by=2}"))

@@ -33,6 +33,11 @@ def parse_sizes(text: str | None) -> dict[str, int]:
     return sizes
 
 
+def size_text(dims: Mapping[str, int]) -> str:
+    """For people: `n=1000, p=100`, "" without dims."""
+    return ", ".join(f"{name}={n}" for name, n in dims.items())
+
+
 def dims_of(spec: FunctionSpec, sizes: Mapping[str, int]) -> dict[str, int]:
     """The extent of each dim.   Raises: Refusal for a size that no dim has, or too many stored entries"""
     dims: dict[str, int] = {}

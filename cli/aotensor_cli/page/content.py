@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,8 +65,3 @@ class Content:
             "absent": self.absent,
             "places": list(numbers),
         }
-
-
-def size_label(sizes: Mapping[str, int]) -> str:
-    """`n=1000, p=100`"""
-    return ", ".join(f"{name}={n}" for name, n in sizes.items()) or "no dims"

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from aotensor.driver.kernel_text import LOC, file_names
 
 Place = tuple[str, int]
 """A file without its folder, and a line."""
@@ -23,8 +25,6 @@ _GRAPH: Final = re.compile(r"   # (.+):(\d+)$")
 _NAME: Final = re.compile(r'\s*(?:%[^=]*? = )?"?([A-Za-z_]\w*(?:\.\w+)+)"?')
 _DBG: Final = re.compile(r",? !dbg !(\d+)")
 _NODE: Final = re.compile(r"^!(\d+) = (?:distinct )?!(\w+)\((.*)\)$")
-_ASM_LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
-_ASM_FILE: Final = re.compile(rf"^\s*\.file\s+(\d+)\s+({_STRING})(?:\s+({_STRING}))?")
 _ASM_SILENT: Final = re.compile(r"^\s*\.(?:loc|cfi_\w+|file)\b|^\.L(?:tmp|func_begin|func_end)\d+:$")
 
 
@@ -138,9 +138,9 @@ def _llvm(lines: list[str]) -> Located:
     return Located(shown, places)
 
 
-def _assembly(lines: Iterable[str]) -> Located:
+def _assembly(lines: Sequence[str]) -> Located:
     """Assembly: `.loc` holds until the next one; that of a function ends at `.size`. Debug sections are left out."""
-    files: dict[str, str] = {}
+    files = file_names("\n".join(lines))
     shown, places = [], list[Place | None]()
     place: Place | None = None
     is_debug = False
@@ -148,11 +148,9 @@ def _assembly(lines: Iterable[str]) -> Located:
         bare = line.strip()
         if bare.startswith((".section", ".text", ".data", ".bss", ".rodata")):
             is_debug = bare.startswith((".section\t.debug", ".section .debug"))
-        file, loc = _ASM_FILE.match(line), _ASM_LOC.match(line)
-        if file is not None:
-            files[file[1]] = os.path.basename(_unquoted(file[3] or file[2]))
-        elif loc is not None:
-            name = files.get(loc[1])
+        loc = LOC.match(line)
+        if loc is not None:
+            name = files.get(int(loc[1]))
             place = (name, int(loc[2])) if name is not None and loc[2] != "0" else None
         if bare.startswith((".size", ".section", ".Lfunc_end")):
             place = None

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
+from aotensor.driver.hand import schedule_note
 from aotensor.driver.stages import IR_STAGES
 from aotensor_cli.describe import describe, section_text
 from aotensor_cli.options import Refusal
@@ -47,7 +48,8 @@ def library_page(
     content.functions = [f for f in functions_of(description) if name in (None, f["name"])]
     content.parts = parts_of(description)
     content.passes = description.passes
-    content.notes = list(description.damages)
+    note = schedule_note(manifest.schedule)
+    content.notes = [*description.damages, *([note] if note else [])]
     for stage in IR_STAGES:
         if f"ir.{stage}" in container.extra_names():
             try:

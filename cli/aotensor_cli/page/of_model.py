@@ -9,6 +9,7 @@ from typing import Any
 from aotensor import Function
 from aotensor.core.types import dim_name
 from aotensor.driver.build import Build
+from aotensor.driver.hand import schedule_note
 from aotensor.driver.report import Report
 from aotensor.driver.stages import STAGES
 from aotensor.errors import ToolError
@@ -16,10 +17,11 @@ from aotensor.pictures.graph import graph_picture
 from aotensor.pictures.memory import memory_picture
 from aotensor.pictures.nest import nest_picture
 from aotensor.pictures.nodes import graph_of, sites_of
+from aotensor_cli.benching.inputs import DEFAULT_EXTENT, size_text
 from aotensor_cli.describe import describe
 from aotensor_cli.options import Refusal, similar
 from aotensor_cli.page.benched import Row
-from aotensor_cli.page.content import Content, size_label
+from aotensor_cli.page.content import Content
 from aotensor_cli.page.html import page_html
 from aotensor_cli.page.located import Located, located
 from aotensor_cli.page.manifested import functions_of, parts_of
@@ -29,8 +31,6 @@ from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress
 from aotensor_runtime.notebook.html import plain
 
-EXTENT = 1000
-"""Of a dim that no size is given for."""
 _ENTRIES = 16
 """Stored entries for each of them, of a sparse matrix."""
 _DEFAULT = (1000, 100, 10_000)
@@ -90,7 +90,14 @@ class ModelPage:
         }
         content.parts = parts_of(description)
         content.passes = description.passes
-        content.notes = [*problem, *(x.problem for x in content.sources if x.problem), *_unlinked(content.stages)]
+        schedule = build.lowered.schedule
+        told = [] if schedule is None else [schedule_note(schedule.label)]
+        content.notes = [
+            *told,
+            *problem,
+            *(x.problem for x in content.sources if x.problem),
+            *_unlinked(content.stages),
+        ]
         if not self.rows:
             content.absent["roofline"] = NO_BENCH
         return page_html(content)
@@ -110,7 +117,7 @@ class ModelPage:
         together: dict[str, int] = {}
         for sets in self.sets.values():
             together |= sets[number]
-        return size_label(together)
+        return size_text(together) or "no dims"
 
 
 NO_BENCH = (
@@ -160,7 +167,10 @@ def _sets(
         {tuple(row.sizes.items()): row.sizes for row in rows if row.function in dims}.values()
     )
     if given:
-        return {f: [{n: one.get(n, _default(n, EXTENT)) for n in names} for one in given] for f, names in dims.items()}
+        return {
+            f: [{n: one.get(n, _default(n, DEFAULT_EXTENT)) for n in names} for one in given]
+            for f, names in dims.items()
+        }
     if not known:
         return {f: [{}] for f in dims}
     return {f: [{n: _default(n, extent) for n in names} for extent in _DEFAULT] for f, names in dims.items()}

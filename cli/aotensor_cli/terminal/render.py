@@ -81,6 +81,14 @@ def size_text(size: int) -> str:
     return f"{size / 1000**power:.1f} {units[power - 1]}"
 
 
+def time_text(seconds: float) -> str:
+    """A time for people: 312 us, 1.5 s."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
 def show_json(value: Any) -> None:
     """A value as JSON on stdout."""
     click.echo(json.dumps(value, indent=2))

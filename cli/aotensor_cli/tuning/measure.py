@@ -64,7 +64,7 @@ def compared(new: Contender, best: Contender, seconds: float) -> tuple[float, li
         for ours, theirs in zip(new.calls, best.calls, strict=True):
             found = timed({"new": ours, "best": theirs}, min(share, 1.0) * seconds)
             times.append((found["new"], found["best"]))
-        ratios.append(exp(sum(log(min(a.median / b.median, 1e9)) for a, b in times) / len(times)))
+        ratios.append(exp(sum(log(a.median / b.median) for a, b in times) / len(times)))
         if ratios[-1] > (_CLEARLY if len(ratios) == 1 else NOISE):
             break
     return max(ratios[1:] or ratios), times

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from aotensor_cli.benching.inputs import size_text
+from aotensor_cli.terminal.render import time_text
 from aotensor_cli.tuning.candidates import Candidate
 from aotensor_cli.tuning.journal import Trial
 from aotensor_cli.tuning.measure import WRONG, Setting
@@ -23,7 +25,7 @@ def report(
     lines = [f"## {name}", "", f"On {subject['machine']}, by aotensor {subject['version']}.", ""]
     lines += ["| sizes | threads | compiler's own | tuned | ratio |", "|---|---:|---:|---:|---:|"]
     lines += [
-        f"| {size_text(one.dims)} | {one.threads} | {time_text(own)} | {time_text(best)} | {best / own:.2f} |"
+        f"| {size_text(one.dims) or '-'} | {one.threads} | {time_text(own)} | {time_text(best)} | {best / own:.2f} |"
         for one, own, best in zip(settings, found.own, found.best, strict=True)
     ]
     lines += ["", f"Chosen: `{found.candidate}`", "", "```text", *loops, "```", ""]
@@ -58,16 +60,3 @@ def _kind(reason: str) -> str:
         if reason.startswith(WRONG)
         else "refused"
     )
-
-
-def size_text(dims: Mapping[str, int]) -> str:
-    """`n=1000, p=100`"""
-    return ", ".join(f"{name}={n}" for name, n in dims.items()) or "-"
-
-
-def time_text(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

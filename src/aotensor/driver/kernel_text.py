@@ -21,7 +21,8 @@ _CONSTANT: Final = re.compile(r"\.?LCPI\d+_\d+")
 _JUMP_TABLE: Final = re.compile(r"\.?LJTI\d+_\d+")
 _END: Final = re.compile(r"^\.?L?func_end\d+:|^\.?Lfunc_end\d+:|^\s*\.cfi_endproc")
 _FILE: Final = re.compile(r'^\s*\.file\s+(\d+)(?:\s+"(?:[^"\\]|\\.)*")?\s+"((?:[^"\\]|\\.)*)"')
-_LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+"""In assembly with line tables: the number of a file, and a line of it."""
 _DATA: Final = re.compile(r"^\s*\.(?:quad|long|short|byte|zero|[248]byte|xword|word|hword|ascii|asciz)\b")
 
 
@@ -34,9 +35,9 @@ def kernel_text(
 
     Where the assembly has line tables, each change of the line is noted; lines are those of functions as a whole else.
     """
-    lines, files = assembly.splitlines(), _files(assembly)
+    lines, files = assembly.splitlines(), file_names(assembly)
     blocks = list(_functions(lines, functions))
-    has_lines = any(_LOC.match(line) for _, body in blocks for line in body)
+    has_lines = any(LOC.match(line) for _, body in blocks for line in body)
     what = "behind each line of the model, what was made for it" if has_lines else "lines of the model by function"
     parts = [f"{comment} {what}\n"]
     for symbol, body in blocks:
@@ -72,7 +73,7 @@ def _annotated(
     shown: Line | None = None
     wanted: Line | None = None
     for line in body:
-        position = _LOC.match(line)
+        position = LOC.match(line)
         label = _LABEL.match(line)
         if position is not None:
             wanted = (files.get(int(position[1]), ""), int(position[2]))
@@ -91,7 +92,7 @@ def _place(place: Line, source: Callable[[str, int], str]) -> str:
     return f"{place[0]}:{place[1]}{'  ' if text else ''}{text}"
 
 
-def _files(assembly: str) -> dict[int, str]:
+def file_names(assembly: str) -> dict[int, str]:
     """The names of files by their numbers in line tables."""
     found = (_FILE.match(line) for line in assembly.splitlines() if ".file" in line)
     return {int(match[1]): basename(match[2]) for match in found if match is not None}

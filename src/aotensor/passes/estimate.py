@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf
@@ -24,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotensor.core.polynomial import Polynomial
+from aotensor.core.polynomial import Monomial, Polynomial
 from aotensor.ir.types import index
 from aotensor.ir.upstream import GatherOp, ParallelOp
 from aotensor.passes.emit.balance import BALANCED
@@ -96,10 +97,10 @@ def _tag(kind: str) -> str:
 
 @dataclass
 class _Starts:
-    """Where slices begin.   mean: entries of a slice. known: (slice, where it begins) of those that were read"""
+    """Where slices begin.   mean: entries of a slice. known: slice, but for a number → that number, where it begins"""
 
     mean: Polynomial
-    known: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
+    known: dict[frozenset[tuple[Monomial, Fraction]], tuple[Fraction, Polynomial]] = field(default_factory=dict)
 
 
 class _Counter:
@@ -113,7 +114,8 @@ class _Counter:
         self.shapes: dict[SSAValue, Shape] = {}
         self.values: dict[SSAValue, Polynomial] = {}
         self.is_exact = True
-        self._called: dict[str, Polynomial] = {}
+        self._called: dict[tuple[str, bool], Polynomial] = {}
+        """What functions do that are called in loops, or outside of them."""
 
     def block(self, block: Block) -> Polynomial:
         """Operations in one execution of a block."""
@@ -212,9 +214,10 @@ class _Counter:
                 if x in self.starts:
                     self.starts[argument] = self.starts[x]
             return self.block(function.body.block)
-        if name not in self._called:
-            self._called[name] = self.block(function.body.block)
-        return self._called[name]
+        key = name, self.depth > 0
+        if key not in self._called:
+            self._called[key] = self.block(function.body.block)
+        return self._called[key]
 
     def _linear_algebra(self, name: str, op: func.CallOp) -> Polynomial:
         """Of a call of LAPACK, by its integers; of a triangular solve, by its side too."""
@@ -298,14 +301,13 @@ class _Counter:
         return None if any(x.has_unknowns() for x in values) else choose(values, key=Polynomial.typical)
 
     def _start(self, starts: _Starts, number: Polynomial, x: SSAValue) -> Polynomial:
-        """Where a slice begins: so many slices behind another one that was read."""
-        for known, start in starts.known:
-            behind = (number - known).number()
-            if behind is not None:
-                return start + starts.mean * Polynomial({(): behind})
-        first = Polynomial() if number.number() == 0 else self._unknown(x)
-        starts.known.append((number, first))
-        return first
+        """Where a slice begins: so many slices behind the first one of its kind that was read."""
+        key = frozenset((name, factor) for name, factor in number.terms.items() if name)
+        place = number.terms.get((), Fraction(0))
+        if key not in starts.known:
+            starts.known[key] = place, Polynomial() if not number.terms else self._unknown(x)
+        first, start = starts.known[key]
+        return start + starts.mean * Polynomial({(): place - first} if place != first else {})
 
     def _arithmetic(self, op: Operation) -> Polynomial | None:
         left, right = (self._value(x) for x in op.operands)

@@ -50,9 +50,9 @@ class Cost:
 
     flops: floating point operations, None if they are not known; is_exact: not more than that, as they may be where
     loops depend on values. bytes: of inputs and outputs, each touched once, None if a size follows from values.
-    workspace: bytes beside them. seconds: an estimate, on so many threads, on this machine, and where is_exact is false
-    of the known part of the work. bound: what takes longest: "memory", "arithmetic", "loads" of loops from caches,
-    "places" that are read at random, or the "call".
+    workspace: bytes beside them. seconds: an estimate, on so many threads, on this machine, and of the known part of
+    the work where is_exact is false or bytes are not known. bound: what takes longest: "memory", "arithmetic", "loads"
+    of loops from caches, "places" that are read at random, or the "call".
     """
 
     function: str
@@ -71,7 +71,7 @@ class Cost:
     def _rows(self) -> list[tuple[str, str]]:
         sizes = ", ".join(f"{name}={n}" for name, n in self.sizes.items()) or "-"
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
-        word = "about" if self.is_exact else "at least"
+        word = "about" if self.is_exact and self.bytes is not None else "at least"
         return [
             ("function", self.function),
             ("sizes", sizes),
@@ -122,7 +122,7 @@ def _named(spec: FunctionSpec) -> list[str]:
 
 
 def _dims(spec: FunctionSpec, sizes: Mapping[str, object]) -> dict[str, int]:
-    wanted = _named(spec)
+    wanted, dims = _named(spec), dict[str, int]()
     for name, n in sizes.items():
         if name not in wanted:
             raise GraphValueError(f"{spec.name} has no dim {name}", hint=f"its dims are {', '.join(wanted) or 'known'}")
@@ -130,12 +130,12 @@ def _dims(spec: FunctionSpec, sizes: Mapping[str, object]) -> dict[str, int]:
             raise GraphTypeError(f"{spec.name}: {name} is an extent, not {n!r:.50}")
         if n < 0:
             raise GraphValueError(f"{spec.name}: the extent {name} is negative: {n}")
+        dims[name] = int(n)
     missing = [name for name in wanted if name not in sizes]
     if missing:
         raise GraphValueError(
             f"{spec.name}: the cost depends on {', '.join(missing)}", hint=f"give {missing[0]}=1000, for example"
         )
-    dims = {name: int(n) for name, n in sizes.items()}  # type: ignore[call-overload]
     for group in spec.sparse_inputs:
         pattern, _, _, indptr = spec.inputs[group.first : group.first + 4]
         major = pattern.shape[group.major]
