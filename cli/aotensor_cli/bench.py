@@ -16,7 +16,7 @@ from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.benching.agreement import difference
-from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes, size_text
+from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
@@ -54,7 +54,7 @@ class Row:
     def bar(self) -> Bar:
         """For a picture."""
         return Bar(
-            f"{self.function} {size_text(self.dims)}".strip(), self.threads,
+            f"{self.function} {dims_text(self.dims)}".strip(), self.threads,
             self.time.median, self.time.low, self.time.high,
             None if self.share is None else self.share * self.time.median,
             None if self.other is None else self.other.median,
@@ -225,7 +225,7 @@ def _cells(row: Row) -> list[str]:
     rate = "-" if row.flops is None else f"{'' if row.is_exact else '> '}{row.flops / time.median / 1e9:.2f}"
     cells = [
         row.function,
-        size_text(row.dims) or "-",
+        dims_text(row.dims) or "-",
         str(row.threads),
         time_text(time.median),
         f"{time_text(time.low)} to {time_text(time.high)}",

@@ -19,7 +19,7 @@ from aotensor.driver.folder import compiler_identity
 from aotensor.driver.recipe import Options, package_version, stage_text
 from aotensor.passes.schedule.edit import described
 from aotensor.passes.schedule.joined import joined
-from aotensor_cli.benching.inputs import dims_of, hint_of_dims, make_inputs, parse_sizes, size_text
+from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
@@ -178,7 +178,7 @@ def _show(tuned: Sequence[Tuned], file: Path, as_json: bool) -> None:
     rows = [
         [
             one.function.name,
-            size_text(setting.dims) or "-",
+            dims_text(setting.dims) or "-",
             str(setting.threads),
             time_text(own),
             time_text(best),

@@ -151,3 +151,11 @@ def test_a_page_of_what_has_a_schedule_says_so(call: Call, small: Path, tmp_path
     assert call("compile", small, "--schedule", nest, "-o", tmp_path, "--name", "small").code == 0
     notes = data_of(call("inspect", tmp_path / "libsmall.so", "--format", "html").out)["notes"]
     assert any("compiled with the schedule small.nest.mlir; remarks about its loops" in x for x in notes)
+
+
+def test_a_page_of_a_model_with_an_odd_name(call: Call, small: Path, tmp_path: Path) -> None:
+    """Each stage writes it in its own way: UTF-8 as it is, in hexadecimal, in octal."""
+    model = small.rename(tmp_path / 'modèle "x".py')
+    tree = data_of(call("inspect", model, "--format", "html").out)
+    assert {name for name, _ in tree["places"]} == {model.name}
+    assert all(any(stage["at"][1::2]) for stage in tree["stages"])

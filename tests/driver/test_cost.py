@@ -126,3 +126,9 @@ def test_wrong_sizes(logistic: aot.Function, sizes: dict[str, Any], error: type[
 
 def test_numpy_integers_are_extents(logistic: aot.Function) -> None:
     assert logistic.cost(n=np.int64(10), p=np.int32(3)).sizes == {"n": 10, "p": 3}  # type: ignore[arg-type]
+
+
+def test_windows_in_fewer_elements_than_they_take_are_nothing() -> None:
+    x = at.vector("x", shape=("n",))
+    f = aot.function([x], x[2:] * x[1:-1] + x[:-2], name="f")
+    assert f.cost(n=0, num_threads=1).flops == 0 < (f.cost(n=100, num_threads=1).flops or 0)

@@ -70,6 +70,15 @@ def test_counts(name: str, facts: Target) -> None:
     assert _flops(*make(), facts) == expected
 
 
+def test_functions_count_where_they_are_called() -> None:
+    """Of a number first, then of each element: those in the loop are none of those outside of loops."""
+    x, c = _vector("x"), at.scalar("c")
+    f = aot.function([x, c], at.exp(x) * at.exp(c), name="f")
+    module = lower([f], Options(), texts=()).module
+    parts = count_flops(module, "f.kernel", [x.tensor_type.shape, (), x.tensor_type.shape]).parts
+    assert parts["scalar"].number() and "n" in str(parts["f64"])
+
+
 def test_parts_of_chunks_are_not_taken_from_the_sum() -> None:
     """Adding them up begins with the second one, of which there may be none."""
     A, x = sp.csr_matrix("A", shape=("m", "n")), at.vector("x", shape=("m",))

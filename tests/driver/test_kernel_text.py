@@ -12,7 +12,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.codegen.machine import Machine
 from aotensor.driver.build import Build
-from aotensor.driver.kernel_text import kernel_text
+from aotensor.driver.kernel_text import file_names, kernel_text, unescaped
 from aotensor.driver.recipe import Options
 from aotensor.passes.target import Target
 
@@ -72,6 +72,13 @@ def test_line_tables_become_comments(triple: str) -> None:
     assert set(noted) == {f"model.py:{n}  line {n} of model.py" for n in (7, 9)} | {"no line of the model"}
     assert all(one != other for one, other in pairwise(noted))
     assert not re.search(r"^\s*\.(loc|cfi|file|section|p2align|type)|Ltmp|func_begin|g\.kernel", text, re.MULTILINE)
+
+
+def test_names_of_files_are_read_as_they_were() -> None:
+    r"""Bytes of UTF-8 and quotes have escapes, and `\\` before digits is none of those."""
+    lines = ['\t.file\t1 "some" "mod\\303\\250le \\"x\\".py"', '\t.file\t2 "\\\\303.py"', '\t.file\t"<string>"']
+    assert file_names(lines) == {1: 'modèle "x".py', 2: r"\303.py"}
+    assert unescaped(r"mod\C3\A8le \22x\22.py", 16) == 'modèle "x".py'
 
 
 def kernel(f: aot.Function, facts: Target | None = None) -> str:

@@ -33,7 +33,7 @@ def parse_sizes(text: str | None) -> dict[str, int]:
     return sizes
 
 
-def size_text(dims: Mapping[str, int]) -> str:
+def dims_text(dims: Mapping[str, int]) -> str:
     """For people: `n=1000, p=100`, "" without dims."""
     return ", ".join(f"{name}={n}" for name, n in dims.items())
 

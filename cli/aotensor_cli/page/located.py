@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from aotensor.driver.kernel_text import LOC, file_names
+from aotensor.driver.kernel_text import LOC, file_names, unescaped
 
 Place = tuple[str, int]
 """A file without its folder, and a line."""
@@ -77,7 +77,11 @@ def _ir(lines: Iterable[str]) -> Located:
     result, open_lines = Located([], []), list[list[int]]()
     for number, line in enumerate(lines):
         end = _LOC.search(line, max(line.rfind(" loc("), 0))
-        place = (_unquoted(end[1]), int(end[2])) if end is not None and end.end() == len(line) and end[1] else None
+        place = (
+            (unescaped(end[1][1:-1], 16), int(end[2]))
+            if end is not None and end.end() == len(line) and end[1]
+            else None
+        )
         text = _LOC.sub("", line)
         result.lines.append(text)
         result.places.append(place)
@@ -107,7 +111,7 @@ def _llvm(lines: list[str]) -> Located:
             kind, fields = nodes.get(number, ("", ""))
             if kind == "DIFile":
                 name = re.search(rf"filename: ({_STRING})", fields)
-                return None if name is None else os.path.basename(_unquoted(name[1]))
+                return None if name is None else os.path.basename(unescaped(name[1][1:-1], 16))
             above = re.search(r"\bfile: !(\d+)", fields) or re.search(r"\bscope: !(\d+)", fields)
             number = above[1] if above is not None else None
         return None
@@ -140,7 +144,7 @@ def _llvm(lines: list[str]) -> Located:
 
 def _assembly(lines: Sequence[str]) -> Located:
     """Assembly: `.loc` holds until the next one; that of a function ends at `.size`. Debug sections are left out."""
-    files = file_names("\n".join(lines))
+    files = file_names(lines)
     shown, places = [], list[Place | None]()
     place: Place | None = None
     is_debug = False
@@ -160,7 +164,3 @@ def _assembly(lines: Sequence[str]) -> Located:
         is_code = bool(bare) and not bare.startswith((".", "#")) and not bare.endswith(":")
         places.append(place if is_code else None)
     return Located(shown, places)
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1])

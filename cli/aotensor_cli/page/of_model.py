@@ -17,7 +17,7 @@ from aotensor.pictures.graph import graph_picture
 from aotensor.pictures.memory import memory_picture
 from aotensor.pictures.nest import nest_picture
 from aotensor.pictures.nodes import graph_of, sites_of
-from aotensor_cli.benching.inputs import DEFAULT_EXTENT, size_text
+from aotensor_cli.benching.inputs import DEFAULT_EXTENT, dims_text
 from aotensor_cli.describe import describe
 from aotensor_cli.options import Refusal, similar
 from aotensor_cli.page.benched import Row
@@ -117,7 +117,7 @@ class ModelPage:
         together: dict[str, int] = {}
         for sets in self.sets.values():
             together |= sets[number]
-        return size_text(together) or "no dims"
+        return dims_text(together) or "no dims"
 
 
 NO_BENCH = (

@@ -120,7 +120,7 @@ def progress(what: str, *, is_quiet: bool = False) -> Iterator[Callable[[str], N
 class _Line:
     """One line of a terminal that is written again several times a second.
 
-    compiling logistic: optimise and generate code 1.4 s (load the model 0.3, lower 0.6)
+    compiling logistic: optimise and generate code 1.4 s (lower 0.6, emit LLVM IR 0.3)
     """
 
     def __init__(self, what: str, columns: int) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aotensor_cli.benching.inputs import size_text
+from aotensor_cli.benching.inputs import dims_text
 from aotensor_cli.terminal.render import time_text
 from aotensor_cli.tuning.candidates import Candidate
 from aotensor_cli.tuning.journal import Trial
@@ -25,7 +25,7 @@ def report(
     lines = [f"## {name}", "", f"On {subject['machine']}, by aotensor {subject['version']}.", ""]
     lines += ["| sizes | threads | compiler's own | tuned | ratio |", "|---|---:|---:|---:|---:|"]
     lines += [
-        f"| {size_text(one.dims) or '-'} | {one.threads} | {time_text(own)} | {time_text(best)} | {best / own:.2f} |"
+        f"| {dims_text(one.dims) or '-'} | {one.threads} | {time_text(own)} | {time_text(best)} | {best / own:.2f} |"
         for one, own, best in zip(settings, found.own, found.best, strict=True)
     ]
     lines += ["", f"Chosen: `{found.candidate}`", "", "```text", *loops, "```", ""]

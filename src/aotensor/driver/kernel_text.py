@@ -9,7 +9,7 @@ f.kernel:                    →     f.kernel:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os.path import basename
 from typing import Final, TypeAlias
 
@@ -35,7 +35,8 @@ def kernel_text(
 
     Where the assembly has line tables, each change of the line is noted; lines are those of functions as a whole else.
     """
-    lines, files = assembly.splitlines(), file_names(assembly)
+    lines = assembly.splitlines()
+    files = file_names(lines)
     blocks = list(_functions(lines, functions))
     has_lines = any(LOC.match(line) for _, body in blocks for line in body)
     what = "behind each line of the model, what was made for it" if has_lines else "lines of the model by function"
@@ -92,10 +93,17 @@ def _place(place: Line, source: Callable[[str, int], str]) -> str:
     return f"{place[0]}:{place[1]}{'  ' if text else ''}{text}"
 
 
-def file_names(assembly: str) -> dict[int, str]:
-    """The names of files by their numbers in line tables."""
-    found = (_FILE.match(line) for line in assembly.splitlines() if ".file" in line)
-    return {int(match[1]): basename(match[2]) for match in found if match is not None}
+def file_names(lines: Iterable[str]) -> dict[int, str]:
+    """The names of files, without their folders, by their numbers in line tables of assembly."""
+    found = (_FILE.match(line) for line in lines if ".file" in line)
+    return {int(match[1]): basename(unescaped(match[2], 8)) for match in found if match is not None}
+
+
+def unescaped(text: str, base: int) -> str:
+    """What quotes hold: bytes of UTF-8 are three digits in assembly (base 8), two in MLIR and LLVM IR (base 16)."""
+    escape = rb"\\([0-7]{3}|.)" if base == 8 else rb"\\([0-9A-Fa-f]{2}|.)"
+    raw = re.sub(escape, lambda x: bytes([int(x[1], base)]) if len(x[1]) > 1 else x[1], text.encode())
+    return raw.decode(errors="replace")
 
 
 def _constants(lines: Sequence[str], wanted: set[str]) -> str:

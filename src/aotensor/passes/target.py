@@ -14,7 +14,7 @@ class Target:
     register_bits: bits of the vectors that LLVM makes, which no pass decides by.
     vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
     jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
-    jam_products: the same where the loops inside multiply and add only, so that reading is all that takes time.
+    jam_products: the same where the loops inside hold terms of products only, so that reading is all that takes time.
     interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
     block_elements: elements of a block of rows that stays in the first level cache.
     smallest_block, largest_block: rows of such a block.

@@ -18,8 +18,7 @@ from aotensor_runtime.signature import FunctionSpec
 def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
     """Operations of a call, and whether that is all of them; None if the library does not say."""
     try:
-        found, is_all = evaluated(str(json.loads(library.section("work"))[function]), dims)
-        return found if found is None else max(found, 0.0), is_all  # windows of n - 2 in less than 2 are none
+        return evaluated(str(json.loads(library.section("work"))[function]), dims)
     except (KeyError, ValueError):
         return None, False
 
@@ -31,14 +30,17 @@ def work_of(library: Library, function: str, dims: Mapping[str, int]) -> dict[st
         found = {str(kind): evaluated(str(text), dims)[0] for kind, text in parts.items()}
     except (KeyError, ValueError, AttributeError):
         return {}
-    return {kind: max(x, 0.0) for kind, x in found.items() if x is not None}
+    return {kind: x for kind, x in found.items() if x is not None}
 
 
 def evaluated(formula: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
-    """The value of a formula, None if it asks for more than the dims, and whether it is all, not "at least" so much."""
+    """The value of a formula, None if it asks for more than the dims, and whether it is all, not "at least" so much.
+
+    Not less than 0: windows of n - 2 in fewer elements than 2 are none.
+    """
     try:
         body = ast.parse(formula.removeprefix("at least "), mode="eval").body
-        return _evaluated(body, dims), not formula.startswith("at least ")
+        return max(_evaluated(body, dims), 0.0), not formula.startswith("at least ")
     except ZeroDivisionError:  # entries of no slices
         return 0.0, not formula.startswith("at least ")
     except (SyntaxError, KeyError, TypeError):

@@ -47,8 +47,8 @@ def jam(module: ModuleOp, target: Target) -> None:
 
 
 def _count(loop: LoopOp, target: Target) -> int:
-    """More where the loops inside only multiply and add: each row is a stream, and more streams hide what memory and
-    sums take. Where they compute more, or rows are entries at random places, more of them only crowd registers.
+    """More where the loops inside only add terms of products: each row is a stream, and more streams hide what memory
+    and sums take. Where they compute more, or rows are entries at random places, more of them only crowd registers.
     """
     extent = known_extent(loop)
     is_long = extent is None or extent >= 2 * target.jam_products
