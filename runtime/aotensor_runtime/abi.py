@@ -111,6 +111,19 @@ class Blas(ctypes.Structure):
     )
 
 
+class Kept(ctypes.Structure):
+    """aotensor_kept: workspace that a call leaves for the next one."""
+
+    _fields_ = (
+        ("block", ctypes.c_void_p),
+        ("limit", ctypes.c_int64),
+    )
+
+
+SMALLEST_KEPT: Final = 1 << 20
+"""Bytes of a workspace that is kept; the C library keeps smaller ones itself."""
+
+
 class Context(ctypes.Structure):
     """aotensor_context: what one call may use."""
 
@@ -127,6 +140,7 @@ class Context(ctypes.Structure):
         ("flags", ctypes.c_int32),
         ("parallel_for", ctypes.c_void_p),
         ("pool", ctypes.c_void_p),
+        ("kept", ctypes.c_void_p),
     )
 
 
@@ -204,6 +218,7 @@ STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
     "aotensor_array": Array,
     "aotensor_sparse": Sparse,
     "aotensor_blas": Blas,
+    "aotensor_kept": Kept,
     "aotensor_context": Context,
     "aotensor_python_layout": PythonLayout,
     "aotensor_python_call": PythonCall,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from aotensor_runtime.abi import Context
 from aotensor_runtime.arguments import match_names
 from aotensor_runtime.arrays.layout import probe
+from aotensor_runtime.arrays.memory import WORKSPACE
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
 from aotensor_runtime.fast import Plan, fast_call, plan_of
@@ -56,7 +57,7 @@ class LibraryFunction:
         positions = {value.name: i for i, value in enumerate(spec.produced)}
         self._updates = tuple((cells[state], positions[output]) for state, output in spec.updates)
         self._result = sparse_result_of(spec) if spec.sparse_outputs else result_of(spec)
-        self._context = Context(struct_size=ctypes.sizeof(Context))
+        self._context = Context(struct_size=ctypes.sizeof(Context), kept=ctypes.addressof(WORKSPACE))
         self._fast: SparseCall = self._first_call
         names = tuple(value.name for value in self._arguments)
         self._takers = tuple(_taker(names[k:]) for k in range(len(names)))

@@ -185,6 +185,56 @@ def test_who_says_canonical_is_believed(dll: ctypes.CDLL) -> None:
     assert uniform(dll, a)[0] == Status.BAD_STRUCTURE
 
 
+PARALLEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+
+ORDERS: dict[str, Callable[[int], list[int]]] = {
+    "backwards": lambda count: list(range(count))[::-1],
+    "twice": lambda count: [*range(count), *range(count)],
+    "the last one only": lambda count: [count - 1],
+    "none": lambda count: [],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("is_valid", [True, False], ids=["valid", "damaged"])
+def test_threads_of_the_caller_look_at_large_matrices(
+    dll: ctypes.CDLL, order: Callable[[int], list[int]], is_valid: bool
+) -> None:
+    n, p, count = 50_000, 5, 250_000
+    indices, indptr = np.tile(np.arange(5, dtype="int32"), n), np.arange(0, count + 1, 5, dtype="int32")
+    x, y, keep = np.ones(p), np.full(n, -1.0), list[Any]()
+    if not is_valid:
+        indices[[200_003, 100_002]] = 5
+    asked: list[int] = []
+
+    def run(_: int, chunks: int, task: int, argument: int) -> None:
+        asked.append(chunks)
+        for k in order(chunks):
+            TASK(task)(argument, k)
+
+    context, text = _context()
+    callback = PARALLEL(run)
+    context.num_threads, context.parallel_for = 4, ctypes.cast(callback, ctypes.c_void_p).value
+    inputs = (Array * 5)(
+        _array(keep, None, (n, p), "bool"),
+        _array(keep, np.ones(count), (count,), "float64"),
+        _array(keep, indices, (count,), "int32"),
+        _array(keep, indptr, (n + 1,), "int32"),
+        _array(keep, x, (p,), "float64"),
+    )
+    outputs = (Array * 1)(_array(keep, y, (n,), "float64"))
+    status = dll.product_call(ctypes.byref(context), inputs, outputs)
+    assert asked == [4]
+    if is_valid:
+        assert status == 0 and (y == 5).all()
+    else:
+        assert (status, text.value.decode()) == (
+            Status.BAD_INDEX, "product: A: row 20000 has column 5, but there are 5 columns",
+        )  # fmt: skip
+        assert (y == -1).all()
+
+
 class Memory:
     """An allocator that remembers what it was asked for."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError, InternalError
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
+from aotensor.ir.dialect_control import ScanOp
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner
+from aotensor.passes.scans.chunk_scans import chunk_scans
+from aotensor.passes.target import Target
 
 PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 SIZES: dict[str, Mapping[str, int]] = {**EXTENTS, "empty": EMPTY}
@@ -199,3 +203,18 @@ def test_what_is_missing_is_said() -> None:
     text = "func.func @f(%x: f64) -> f64 { %y = func.call @aot.nothing.f64(%x) : (f64) -> f64\n func.return %y : f64 }"
     with pytest.raises(InternalError, match=r"no scalar function @aot\.nothing\.f64"):
         interpret(parse_module(text), "f", np.float64(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("loop", [(500, 16, 64), (1, 16, 64), (64, 64), (16, 64)]), ("unknown", [(40, 5000), (1, 5000)])],
+)
+def test_chunks_of_rows(name: str, shapes: list[tuple[int, ...]]) -> None:
+    """A loop over steps that goes by chunks of rows gives what it gives for all rows at once."""
+    module = parse_module((Path(__file__).parents[1] / "passes" / "chunk_scans.mlir").read_text())
+    rng, dtype = np.random.default_rng(0), "float32" if name == "loop" else "float64"
+    arrays = [(0.1 * rng.normal(size=shape)).astype(dtype) for shape in shapes]
+    wanted = interpret(module, name, *arrays)
+    chunk_scans(module, Target(chunk_work=1000))
+    assert any(isinstance(op, ScanOp) and op.chunk is not None for op in module.walk())
+    check_results(interpret(module, name, *arrays), wanted)

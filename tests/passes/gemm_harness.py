@@ -28,8 +28,8 @@ SUFFIXES = {"float32": "f32", "float64": "f64"}
 SIZES = (0, 1, 2, 3, 7, 16, 17, 100, 129, 300)
 LARGEST_OF_MANY = 100_000  # multiply-adds of one product, where there are hundreds
 TARGET = Target(blas_work=128**3)
-SMALL = Target(  # everything in several pieces
-    blas_work=1 << 40, chunk_work=1, product_depth=64, product_rows=24, product_side=512
+SMALL = Target(  # everything in several pieces, packed if it is more than a little
+    blas_work=1 << 40, chunk_work=1, product_depth=64, product_rows=24, product_side=512, direct_row=0
 )
 BIG = (130, 130, 130)  # more multiply-adds than BLAS is asked for
 
@@ -66,6 +66,7 @@ class Product:
     """The compiled product: `c = multiply(a, b, transpose_a, transpose_b)`."""
 
     def __init__(self, width: int, target: Target = TARGET, has_memory: bool = True) -> None:
+        self.width = width
         machine = Machine.host()
         exported = [f"{name}.{suffix}" for name in ("product", "blas") for suffix in SUFFIXES.values()]
         module = emit_module(

@@ -59,6 +59,11 @@ def stacked() -> aot.Function:
     return function([a, b], at.stack([at.stack([a * b, shared, b], axis=1), at.stack([shared, b, a], axis=1)], axis=1))
 
 
+def of_matrices(build: Any) -> Any:
+    """A program that is one formula of a batch of square matrices."""
+    return lambda: function([a := at.tensor3("a", shape=("b", "n", "n"))], build(a))
+
+
 def of_vector(build: Any) -> Any:
     """A program that is one formula of a vector."""
 
@@ -101,6 +106,12 @@ def recurrent() -> aot.Function:
     states = aot.scan(lambda row, old: at.tanh(row @ u + old @ w), x, h, return_updates=False)
     loss = at.sqr(states).sum()
     return function([x, h, w, u], loss, aot.grad(loss, w), aot.grad(loss, u))
+
+
+def batch_of_states() -> aot.Function:
+    """The states of a net on many samples, which need nothing of each other."""
+    x, h, w = at.dtensor3("x"), at.dmatrix("h"), at.dmatrix("w")
+    return function([x, h, w], aot.scan(lambda row, old: at.tanh(row + old @ w), x, h, return_updates=False))
 
 
 def last_state() -> aot.Function:

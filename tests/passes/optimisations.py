@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from optimisation_programs import (
+    batch_of_states,
     by_group,
     chain,
     checked,
@@ -18,6 +19,7 @@ from optimisation_programs import (
     many_functions,
     many_loops,
     mixture,
+    of_matrices,
     of_matrix,
     of_sparse,
     of_vector,
@@ -134,8 +136,8 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "rows are read again by each reader",
         without_pass("rematerialize"),
         sampled_model,
-        "loops",
-        has(r"load %E\[", 2),
+        "nest",
+        has(r"tensor\.extract %E\[", 2),
     ),
     Row(
         "stacked columns are written where they belong",
@@ -237,11 +239,35 @@ NEST_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
+        "all steps of a loop are taken for some rows, then for others",
+        without_pass("chunk-scans"),
+        batch_of_states,
+        "loops",
+        has(r"scf\.parallel", 3),
+        cores=True,
+    ),
+    Row(
         "a long line is sorted in chunks, which several cores merge",
         without_pass("parallelize"),
         of_vector(at.sort),
         "loops",
         has(r"scf\.parallel", 3),
+        cores=True,
+    ),
+    Row(
+        "running sums of a long line go by chunks, whose sums are known first",
+        without_pass("parallelize"),
+        of_vector(at.cumsum),
+        "loops",
+        has(r"scf\.parallel", 2),
+        cores=True,
+    ),
+    Row(
+        "LAPACK is called by several cores for a batch of matrices that are too small for threads of its own",
+        without_pass("parallelize"),
+        of_matrices(at.linalg.cholesky),
+        "loops",
+        has(r"scf\.parallel"),
         cores=True,
     ),
     Row(
@@ -260,6 +286,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"scf\.parallel"),
         part="extents",
         cores=True,
+    ),
+    Row(
+        "entries of a sparse product are counted once",
+        without_pass("hand-over"),
+        sparse_square,
+        "loops",
+        has(r"memref\.view %kept0", 1),
     ),
     Row(
         "chunks are functions that threads call",

@@ -65,17 +65,20 @@ def test_several_blocks(
     multiply: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int], flags: tuple[bool, bool]
 ) -> None:
     a, b, expected = operands(rng, dtype, extents, flags)
+    packed = compiled(multiply.width, replace(TARGET, direct_row=0))
     np.testing.assert_array_equal(multiply(a, b, *flags), expected)
+    np.testing.assert_array_equal(packed(a, b, *flags), expected)
 
 
 @pytest.mark.parametrize("width", [16, 32, 64])
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_small_blocks_and_chunks(rng: np.random.Generator, dtype: str, width: int) -> None:
-    multiply = compiled(width, SMALL)
+    packed, in_place = (compiled(width, replace(SMALL, direct_row=row)) for row in (0, 1 << 20))
     for extents in ((300, 129, 100), (129, 300, 41), (301, 70, 30), (160, 200, 1), (97, 131, 16), (300, 300, 0)):
         for flags in FLAGS:
             a, b, expected = operands(rng, dtype, extents, flags)
-            np.testing.assert_array_equal(multiply(a, b, *flags), expected, err_msg=f"{extents} {flags}")
+            for multiply in (packed, in_place):
+                np.testing.assert_array_equal(multiply(a, b, *flags), expected, err_msg=f"{extents} {flags}")
 
 
 @pytest.mark.parametrize("dtype", SUFFIXES)

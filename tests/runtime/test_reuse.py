@@ -1,16 +1,21 @@
-"""Memory of large results serves later calls, and never one that somebody still looks at."""
+"""Memory of large results and workspaces serves later calls, and never one that somebody still looks at."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as ss
 
 import aotensor as aot
+import aotensor.sparse as sp
 import aotensor.tensor as at
+from aotensor_runtime.abi import Kept
 from aotensor_runtime.arrays import memory
 
 SIZES = {"vector": (300_000,), "matrix": (600, 500)}
@@ -108,3 +113,85 @@ def test_a_block_fits() -> None:
     del large
     assert start(memory.block(2 * memory.SMALLEST)) != where, "too large by far"
     assert start(memory.block(int(3.5 * memory.SMALLEST))) == where
+
+
+# --- workspaces --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A product of three matrices: the first one is in the workspace."""
+    A, B, C = (at.matrix(name) for name in "ABC")
+    f = aot.function([A, B, C], (A @ B) @ C, name="chain")
+    return aot.compile(f, tmp_path_factory.mktemp("chain")).load().chain
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch, chain: Any) -> Kept:
+    """What the function keeps in this test alone."""
+    own = Kept(limit=1 << 26)
+    monkeypatch.setattr(chain._context, "kept", ctypes.addressof(own))
+    return own
+
+
+def factors(rows: int) -> list[Any]:
+    """Matrices whose first product has `rows` rows of 2 kB."""
+    rng = np.random.default_rng(rows)
+    return [rng.normal(size=shape) for shape in ((rows, 3), (3, 256), (256, 2))]
+
+
+def size_of(kept: Kept) -> int:
+    return int(ctypes.c_int64.from_address(kept.block).value) if kept.block else 0
+
+
+def test_a_workspace_serves_later_calls(chain: Any, kept: Kept) -> None:
+    expected = [a @ b @ c for a, b, c in (factors(2000), factors(9000), factors(3000))]
+    found = [chain(*factors(2000))]
+    first = size_of(kept)
+    assert first > 2000 << 11
+    found.append(chain(*factors(9000)))
+    assert size_of(kept) > 9000 << 11  # it grows
+    block, size = kept.block, size_of(kept)
+    found.append(chain(*factors(3000)))
+    assert (kept.block, size_of(kept)) == (block, size)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("rows", "limit"), [(100, 1 << 26), (2000, 1 << 20), (2000, 0), (2000, -1)])
+def test_small_ones_and_those_beyond_the_limit_are_not_kept(chain: Any, kept: Kept, rows: int, limit: int) -> None:
+    kept.limit = limit
+    A, B, C = factors(rows)
+    np.testing.assert_allclose(chain(A, B, C), A @ B @ C, rtol=1e-10, atol=1e-10)
+    assert not kept.block
+
+
+def test_calls_at_once_have_workspaces_of_their_own(chain: Any, kept: Kept) -> None:
+    arguments = [factors(1000 + 500 * k) for k in range(6)]
+    expected = [chain(*x).tobytes() for x in arguments]
+
+    def work(number: int) -> bool:
+        return all(chain(*arguments[number % 6], num_threads=1).tobytes() == expected[number % 6] for _ in range(20))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(24)))
+    assert kept.block
+
+
+def test_all_functions_share_what_they_keep(chain: Any, functions: dict[str, Any]) -> None:
+    places = {f._context.kept for f in (chain, chain.with_threads(2), *functions.values())}
+    assert places == {ctypes.addressof(memory.WORKSPACE)}
+    assert memory.WORKSPACE.limit >= memory.LIMIT
+
+
+def test_memory_of_sparse_results_is_used_again(tmp_path: Path) -> None:
+    A = sp.csr_matrix("A", shape=("n", "p"))
+    f = aot.compile(aot.function([A], A * 2.0, name="twice"), tmp_path).load().twice
+    matrix = ss.csr_matrix(np.arange(1.0, 400_001.0).reshape(400, 1000))
+    first = f(matrix)
+    where = start(first.data)
+    held = f(matrix)
+    assert start(held.data) != where
+    del first
+    again = f(matrix)
+    assert start(again.data) == where and (again != matrix * 2).nnz == 0 and (held != matrix * 2).nnz == 0

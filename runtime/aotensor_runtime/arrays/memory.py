@@ -1,24 +1,29 @@
-"""Memory for large results: what nobody holds any longer serves the next call.
+"""Memory for large results and workspaces: what nobody holds any longer serves the next call.
 
 The system gives large blocks back when they are freed, and clears them page by page when they are asked for again,
 which takes as long as a simple kernel on them. So blocks are kept, and one is free when only we refer to it: each array
-in it does, and so does each view of that.
+in it does, and so does each view of that. Of workspaces one is kept; libraries take and return it themselves.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import Lock
 from typing import Final
 
 import numpy as np
 
+from aotensor_runtime.abi import Kept
 from aotensor_runtime.arrays.plain import AnyArray
 
 SMALLEST: Final = 1 << 20
 """Bytes of a block that is kept; the C library keeps smaller ones itself."""
 LIMIT: Final = 1 << 28
 """Bytes of all blocks that are kept."""
+
+SHARE: Final = 16
+"""How much of the memory of the machine a workspace that is kept may be: 1 / SHARE."""
 
 _blocks: Final[list[AnyArray]] = []
 _lock: Final = Lock()
@@ -58,3 +63,16 @@ def _count_of_free() -> int | None:
 
 
 _FREE: Final = _count_of_free()
+
+
+def _limit_of_workspaces() -> int:
+    """Bytes of the largest workspace that is kept."""
+    try:
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        machine = 0
+    return max(LIMIT, machine // SHARE)
+
+
+WORKSPACE: Final = Kept(limit=_limit_of_workspaces())
+"""The workspace that calls leave for later ones, whatever their library: at most one, from the C library's `malloc`."""

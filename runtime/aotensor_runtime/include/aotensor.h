@@ -142,6 +142,14 @@ typedef struct aotensor_blas {
                  const double *tau, double *work, const int32_t *lwork, int32_t *info);
 } aotensor_blas;
 
+/* Where calls that got no workspace leave theirs for later ones, if it is at least a megabyte. Set it to zero, then
+ * `limit`. Any number of threads, functions and libraries may share it: one call at a time has the block, others
+ * allocate. When all have returned, free(block) ends it. */
+typedef struct aotensor_kept {
+  void *block;                      /* from malloc; NULL where there is none                                       */
+  int64_t limit;                    /* bytes from which on a workspace is not kept                                 */
+} aotensor_kept;
+
 /* What one call may use. Set it to zero, then struct_size, then what you have; share it between threads only if
  * `message` and `workspace` are NULL. */
 typedef struct aotensor_context {
@@ -163,6 +171,7 @@ typedef struct aotensor_context {
                                        and on any threads, and returns when all have returned; may be NULL: then
                                        the library has threads of its own                                          */
   void *pool;                       /* handed to `parallel_for` as it is                                           */
+  aotensor_kept *kept;              /* workspace from one call to the next; may be NULL                            */
 } aotensor_context;
 
 /* How aotensor_call_python and aotensor_extents_python find what they need inside Python objects. For the

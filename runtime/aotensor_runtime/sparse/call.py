@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import Context
-from aotensor_runtime.arguments import pattern
+from aotensor_runtime.arguments import new_array, pattern
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
@@ -142,7 +142,7 @@ def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layou
 
     def allocate(_: int, number: int, size: int, shape: Any) -> int | None:
         try:
-            block = np.empty(shape[: ranks[number]], dtypes[number])
+            block = new_array(shape[: ranks[number]], dtypes[number])
         except MemoryError:
             return None
         calls.blocks[number] = block

@@ -25,6 +25,7 @@ from aotensor.codegen.emit_state import (
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import PrefetchOp
+from aotensor.passes.emit.kept import NOT_FREED
 
 NO_MEMORY: Final = -1
 """What a kernel returns instead of the number of a check, where a buffer of its own finds no memory."""
@@ -105,8 +106,13 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
         start = e.builder.call(aligned, [llvm.constant(llvm.i64, alignment), padded])
     if e.function.function_type.return_type == llvm.i32:
         _return_without_memory(e, start, size)
-    e.on_heap[op.memref] = start
+    if NOT_FREED not in op.attributes:
+        e.on_heap[op.memref] = start
     e.set(op.memref, e.make_buffer(kind, start, sizes))
+
+
+def _pointer_as_index(e: Emitter, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+    e.set(op.aligned_pointer, e.builder.ptrtoint(e.buffer(op.source).pointer, llvm.i64))
 
 
 def _checked_product(e: Emitter, factors: Sequence[Extent]) -> Value:
@@ -279,6 +285,7 @@ HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     memref.DimOp: _dim,
     memref.CopyOp: _copy,
     memref.AllocOp: _alloc,
+    memref.ExtractAlignedPointerAsIndexOp: _pointer_as_index,
     memref.DeallocOp: _dealloc,
     memref.AllocaOp: _alloca,
     memref.GetGlobalOp: _get_global,

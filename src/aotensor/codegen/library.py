@@ -153,8 +153,9 @@ def build_library(
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
     products = product_parts(module, threads, facts)
-    is_parallel = threads and (PARALLEL in module.globals or bool(products))
-    parts = core_part(blueprint.prefix, is_parallel), *matrix_parts(module), *products
+    matrices = matrix_parts(module, threads)
+    is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
+    parts = core_part(blueprint.prefix, is_parallel), *matrices, *products
     return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info)
 
 

@@ -61,16 +61,16 @@ def core_part(prefix: str, threads: bool) -> Part:
     return Part(f"core {'with threads ' if threads else ''}{prefix}", make)
 
 
-def matrix_parts(module: Module) -> list[Part]:
-    """The fixed functions for sparse matrices, if a module declares one of them."""
+def matrix_parts(module: Module, threads: bool) -> list[Part]:
+    """The fixed functions for sparse matrices, if a module declares one of them.   threads: they use the pool"""
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
-        define_matrices(Constants(module))
+        define_matrices(Constants(module), threads and has_threads(machine.triple))
         return module
 
     is_needed = any(name in module.globals for name in (CHECK_MATRICES, GIVE_MATRIX))
-    return [Part("matrices", make)] if is_needed else []
+    return [Part(f"matrices{' with threads' if threads else ''}", make)] if is_needed else []
 
 
 def product_parts(module: Module, threads: bool, facts: Target | None = None) -> list[Part]:

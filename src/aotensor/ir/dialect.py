@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
+from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -137,7 +138,7 @@ class ExtractIfOp(IRDLOperation):
 
 @irdl_op_definition
 class CumulateOp(IRDLOperation):
-    """Running sum (`add`) or product (`mul`) along an axis."""
+    """Running sum (`add`) or product (`mul`) along an axis.   fastmath: of the additions of floats"""
 
     name = "aot.cumulate"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -145,15 +146,26 @@ class CumulateOp(IRDLOperation):
     result = result_def(T)
     axis = prop_def(IntegerAttr[I64])
     kind = prop_def(StringAttr)
+    fastmath = opt_prop_def(FastMathFlagsAttr)
+    irdl_options = (ParsePropInAttrDict(),)
     traits = traits_def(Pure())
     assembly_format = "$kind $axis $source attr-dict `:` type($source)"
 
-    def __init__(self, kind: str, source: SSAValue, axis: int) -> None:
+    def __init__(self, kind: str, source: SSAValue, axis: int, fastmath: FastMathFlagsAttr | None = None) -> None:
         super().__init__(
             operands=[source],
             result_types=[source.type],
-            properties={"axis": IntegerAttr(axis, i64), "kind": StringAttr(kind)},
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "kind": StringAttr(kind),
+                **({} if fastmath is None else {"fastmath": fastmath}),
+            },
         )
+
+    @property
+    def is_reassociable(self) -> bool:
+        """May the terms of its sums be added in any order?"""
+        return self.fastmath is not None and FastMathFlag.REASSOC in self.fastmath.data
 
 
 @irdl_op_definition

@@ -28,6 +28,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     traits_def,
@@ -48,6 +49,8 @@ class ScanOp(IRDLOperation):
     axis; then, with `conditional`, the number of steps until the body's last result was true. Step t reads and writes
     row t, or row steps - 1 - t if `reversed`. Rows behind the last step taken are undefined.
     sizes: the dynamic extents of all results in order.
+    chunk: rows of the states for which all steps are taken, before they are for others; the body then takes so many
+    rows. cut: for each sequence and each constant, whether it has such rows, as all states do.
     """
 
     name = "aot.scan"
@@ -56,17 +59,20 @@ class ScanOp(IRDLOperation):
     initial = var_operand_def()
     constants = var_operand_def()
     sizes = var_operand_def(IndexType)
+    chunk = opt_operand_def(IndexType)
     outputs = var_result_def()
     body = prop_def(SymbolRefAttr)
     taps = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
     stacked = prop_def(DenseArrayBase)
     conditional = opt_prop_def(UnitAttr)
     reversed = opt_prop_def(UnitAttr)
+    cut = opt_prop_def(DenseArrayBase)
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     traits = traits_def(Pure())
     assembly_format = (
         "$body `steps` $steps `rows` `(` $sequences `)` `initial` `(` $initial `)` `constants` `(` $constants `)` "
-        "`sizes` `[` $sizes `]` attr-dict `:` `(` type($sequences) `)` `(` type($initial) `)` `(` type($constants) `)` "
+        "`sizes` `[` $sizes `]` (`chunk` $chunk^)? attr-dict "
+        "`:` `(` type($sequences) `)` `(` type($initial) `)` `(` type($constants) `)` "
         "`->` `(` type($outputs) `)`"
     )
 
@@ -81,9 +87,10 @@ class ScanOp(IRDLOperation):
         stacked: Sequence[bool],
         is_conditional: bool,
         is_reversed: bool,
+        chunk: SSAValue | None = None,
     ) -> None:
         super().__init__(
-            operands=[steps, *operands, sizes],
+            operands=[steps, *operands, sizes, chunk],
             result_types=[results],
             properties={
                 "body": SymbolRefAttr(body),
@@ -106,6 +113,9 @@ class ScanOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.taps) != len(self.initial) or len(self.stacked) != len(self.initial):
             raise VerifyException("taps and stacked have one entry for each state")
+        flags = None if self.cut is None else len(self.cut.get_values())
+        if flags != (None if self.chunk is None else len(self.sequences) + len(self.constants)):
+            raise VerifyException("a loop in chunks says of each sequence and constant whether it is cut")
 
 
 @irdl_op_definition

@@ -143,7 +143,8 @@ class LibraryBuilder(ABC):
 
     def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
         x = self.cast(x, dtype or x.dtype)
-        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis)), x.dtype, x.extents)
+        fastmath = self.reassociate if kind == "add" and dtypes.is_float(x.dtype) else None
+        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis, fastmath)), x.dtype, x.extents)
 
     def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
         op = RecurOp(factors.ssa, terms.ssa, axis, self.scalars.fastmath)

@@ -35,6 +35,9 @@ class LoopBuilder(IndexBuilder):
 
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:
         super().__init__(builder, fastmath)
+        self.bounds: dict[SSAValue, Extent] = {}
+        """Extents that differ from chunk to chunk → what they are at most: buffers are made for that."""
+        self._is_on_cores = False
 
     def belongs_to(self, op: Operation | BlockArgument) -> None:
         """What is built from now on has the location of an operation, or of an argument."""
@@ -87,12 +90,25 @@ class LoopBuilder(IndexBuilder):
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 
     def parallel(self, stop: Extent, step: Extent, body: Callable[[Scalar], None]) -> None:
-        """body(i) for i = 0 … stop by step, in any order and on several cores at once."""
+        """body(i) for i = 0 … stop by step, in any order and on several cores at once.
+
+        Inside of another such loop it stays on one.
+        """
+        if self._is_on_cores:
+
+            def alone(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                body(i)
+                return ()
+
+            self.loop(0, stop, (), alone, step, is_vectorisable=False, is_unrolled=False)
+            return
+        self._is_on_cores = True
         block = Block(arg_types=[self.index(0).ssa.type])
         low, high, stride = (self.index(n).ssa for n in (0, stop, step))
         with self.inside(block):
             body(Scalar(block.args[0], "index"))
             self.builder.insert(ReduceOp())
+        self._is_on_cores = False
         self.builder.insert(ParallelOp(low, high, stride, Region(block)))
 
     def loop_while(
@@ -159,6 +175,9 @@ class LoopBuilder(IndexBuilder):
 
     def allocate(self, element: Attribute, extents: Sequence[Extent]) -> SSAValue:
         """A buffer in row-major order; plan-memory assigns its offset."""
+        if any(isinstance(n, Scalar) and n.ssa in self.bounds for n in extents):
+            most = [self.bounds.get(n.ssa, n) if isinstance(n, Scalar) else n for n in extents]
+            return self.reinterpret(self.allocate(element, most), extents)
         dynamic = [n.ssa for n in extents if isinstance(n, Scalar)]
         shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
         op = memref.AllocOp(dynamic, [], MemRefType(element, shape))
@@ -259,6 +278,18 @@ class LoopBuilder(IndexBuilder):
         for n in extents:
             step = self.imul(step, n)
         return self._view(root, self.iadd(offset, self.imul(self.index(number), step)), extents, is_row=True)
+
+    def part(self, buffer: SSAValue, start: Extent, extents: Sequence[Extent]) -> SSAValue:
+        """buffer[start : start + extents[0]], with these extents: a view of contiguous memory."""
+        choice = buffer.owner
+        if isinstance(choice, arith.SelectOp):
+            sides = [self.part(x, start, extents) for x in (choice.lhs, choice.rhs)]
+            return self.choose(Scalar(choice.cond, "bool"), *sides)
+        root, offset = origin(buffer)
+        step: Extent = 1
+        for n in extents[1:]:
+            step = self.imul(step, n)
+        return self._view(root, self.iadd(offset, self.imul(self.index(start), step)), extents, is_row=True)
 
     def own_buffer(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
         """The buffer itself, or a new one of its shape if it is a row of another: library kernels take whole ones."""

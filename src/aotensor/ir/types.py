@@ -64,3 +64,14 @@ def value_type(dtype: str, shape: Sequence[int | None]) -> Attribute:
 def memref_type(dtype: str, shape: Sequence[int | None]) -> MemRefType[Attribute]:
     """memref<...> in row-major order, with `None` for an extent that is known at run time only."""
     return MemRefType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])
+
+
+def element_bytes(element: Attribute) -> int:
+    """Bytes of an element in memory."""
+    if isinstance(element, IntegerType):
+        bits: int = element.width.data
+        return max(bits // 8, 1)
+    if element == index:
+        return 8
+    assert isinstance(element, Float32Type | Float64Type)
+    return 4 if isinstance(element, Float32Type) else 8

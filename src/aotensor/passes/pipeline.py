@@ -24,6 +24,7 @@ from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
+from aotensor.passes.hand_over import hand_over
 from aotensor.passes.hint_vectors import hint_vectors
 from aotensor.passes.lapack.small_matrices import small_matrices
 from aotensor.passes.nest.assign_memory import assign_memory
@@ -46,6 +47,7 @@ from aotensor.passes.nest.vectorize import vectorize
 from aotensor.passes.outline import outline
 from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.plan_memory import plan_memory
+from aotensor.passes.scans.chunk_scans import chunk_scans
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.sum_scatters import sum_scatters
 from aotensor.passes.target import Target
@@ -117,6 +119,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         for name in ("block-rows", "tile-columns", "row-vectors", "jam", "small-matrices", "vectorize", "parallelize")
     )
     passes = (
+        Pass("chunk-scans", lambda module: chunk_scans(module, chunks), TENSOR_FORM, TENSOR_FORM),
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
         Pass("eliminate-copies", eliminate_copies, NEST_FORM, NEST_FORM),
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
@@ -144,6 +147,7 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     """Passes from nests to loop level."""
     widths, loops = _facts(target, pipeline, "hint-vectors"), _facts(target, pipeline, "outline")
     passes = (
+        Pass("hand-over", hand_over, NEST_FORM, NEST_FORM),
         Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
         Pass("hint-vectors", lambda module: hint_vectors(module, widths), LOOP_FORM, LOOP_FORM),

@@ -4,7 +4,8 @@
 
 Two buffers share a slot when they have the same size and are never alive together. What a kernel needs follows from
 the dims of its inputs alone: `@f.workspace_bytes(dims)` says it, and `@f.extents` reports it behind the extents of the
-outputs. A buffer whose size depends on data is allocated and freed where it is used, and so is any in `@f.extents`.
+outputs. A buffer whose size depends on data is allocated and freed where it is used, and so is any in `@f.extents` but
+those that it keeps for the kernel.
 
 What a loop on several cores needs for one of its chunks is there as often as there are chunks at most: those that run
 at the same time have slots of their own.
@@ -23,17 +24,14 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    Float32Type,
-    Float64Type,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
     StringAttr,
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import dce
 
@@ -42,8 +40,9 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i8, index
+from aotensor.ir.types import element_bytes, i8, index
 from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.emit.kept import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
 from aotensor.passes.remarks import applied, missed
 
@@ -250,17 +249,6 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
     return slots[-1]
 
 
-def element_bytes(element: Attribute) -> int:
-    """Bytes of an element in memory."""
-    if isinstance(element, IntegerType):
-        bits: int = element.width.data
-        return max(bits // 8, 1)
-    if element == index:
-        return 8
-    assert isinstance(element, Float32Type | Float64Type)
-    return 4 if isinstance(element, Float32Type) else 8
-
-
 def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SSAValue, scope: int) -> None:
     """Views stand at the top, outside of all loops: the same memory in each iteration."""
     kind = op.memref.type
@@ -380,7 +368,7 @@ def _names_of_dims(kernel: func.FuncOp) -> list[list[str]]:
 
 def _free_the_rest(function: func.FuncOp) -> None:
     for op in list(function.walk()):
-        if isinstance(op, memref.AllocOp):
+        if isinstance(op, memref.AllocOp) and NOT_FREED not in op.attributes:
             block = op.parent
             assert block is not None and block.last_op is not None
             free = memref.DeallocOp.get(op.memref)

@@ -22,6 +22,7 @@ class Target:
     smallest_function: operations of such a loop: a call costs some, too.
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
     chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
+    step_work: work of a step of a loop for some rows, beside which it costs little to begin it.
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
     most_chunks: of a loop.
     fewest_iterations: of a loop that is cut into chunks.
@@ -29,9 +30,12 @@ class Target:
     product_rows: rows of such a block that fit the second level cache.
     product_side: bytes of a column of the blocks, which fit the last level cache.
     direct_work: multiply-adds of a matrix product up to which it does not pay to pack its operands.
+    direct_row: bytes of a row of B, and of A if that is transposed, up to which a product need not pack them.
+    direct_bytes: bytes of B that the second level cache holds while a product reads them again and again.
     blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
     largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
+    line_elements: elements of a line that are read twice, from the last level cache the second time.
     row_terms: terms of sums over the entries of a vector of rows that are kept in memory before they are added.
     """
 
@@ -49,6 +53,7 @@ class Target:
     smallest_function: int = 24
     prefetch_distance: int = 32
     chunk_work: int = 1 << 17
+    step_work: int = 1 << 14
     sum_work: int = 4096
     most_chunks: int = 64
     fewest_iterations: int = 16
@@ -56,10 +61,13 @@ class Target:
     product_rows: int = 240
     product_side: int = 12288
     direct_work: int = 1 << 21
+    direct_row: int = 2048
+    direct_bytes: int = 1 << 20
     blas_work: int = 1 << 33
     largest_generated: int = 12
     chunk_group: int = 64
     row_group: int = 8
+    line_elements: int = 1 << 19
     row_terms: int = 1024
 
     def lanes(self, bits: int) -> int:

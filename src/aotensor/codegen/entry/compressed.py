@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.entry.code import Code, Slot, number
+from aotensor.codegen.entry.code import Code, number
+from aotensor.codegen.entry.indices import FAST, Indices
+from aotensor.codegen.entry.scan import define_scan
 from aotensor.codegen.llvm import (
     Function,
     Module,
@@ -28,17 +30,6 @@ from aotensor.codegen.llvm import (
 )
 from aotensor_runtime.abi import DTYPE_CODES
 
-CANONICAL: Final = 0
-UNSORTED: Final = 1
-"""Valid, but some slice has indices that do not rise: they are out of order, or appear twice."""
-INVALID: Final = 2
-
-_FAST: Final = ("noinline",)
-"""Attributes of what is made for speed: inlined into the steps around it, it would be optimised for size."""
-
-_BLOCK: Final = 1 << 14
-"""Elements between two looks at the counters: few enough for counters as wide as an index."""
-
 _KINDS: Final[tuple[tuple[tuple[str, ...], Type, int], ...]] = (
     (("bool",), i8, 1),
     (("int8", "uint8"), i8, 1),
@@ -53,7 +44,7 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], Type, int], ...]] = (
 
 @dataclass(frozen=True)
 class Compressed:
-    """i64 scan(indptr, indices, major, minor, nnz): CANONICAL, UNSORTED or INVALID; reads nothing but these arrays.
+    """i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID.
 
     i64 arrange(indptr, indices, major, new_indptr, new_indices, order, target): entries by slice and index, those with
     equal index as one, and their number. order: where entry k was before. target: where it is now.
@@ -63,94 +54,15 @@ class Compressed:
     arrange: Function
 
 
-def define_compressed(module: Module, bits: int) -> Compressed:
-    """The functions for indices of 32 or 64 bits."""
+def define_compressed(module: Module, bits: int, has_threads: bool) -> Compressed:
+    """The functions for indices of 32 or 64 bits.   has_threads: whether several cores look at large matrices"""
     kind = i32 if bits == 32 else i64
-    return Compressed(_define_scan(module, kind), _define_arrange(module, kind))
-
-
-def _name(text: str, kind: Type) -> str:
-    return f"entry.{text}.{kind}"
-
-
-class _Indices(Code):
-    """Code on index arrays of one width. Unlike other fixed functions it is made for speed, not for size."""
-
-    def __init__(self, module: Module, name: str, result: Type, arguments: list[Type], kind: Type) -> None:
-        super().__init__(module, _name(name, kind), result, arguments, attributes=_FAST)
-        self.kind = kind
-
-    def index(self, base: Value, position: Value) -> Value:
-        """base[position] as 64 bits."""
-        value = self.item(base, position, self.kind)
-        return value if self.kind == i64 else self.builder.sext(value, i64)
-
-    def put_index(self, base: Value, position: Value, value: Value) -> None:
-        self.put(base, position, value if self.kind == i64 else self.builder.trunc(value, i32))
-
-    def smaller(self, x: Value, y: Value) -> Value:
-        return self.builder.select(self.less(x, y), x, y)
-
-
-def _define_scan(module: Module, kind: Type) -> Function:
-    """Three sweeps without branches: rise of indptr; range and descents of indices; descents between slices.
-
-    A descent is an index that is not larger than the one before it. The indices are canonical if all descents are
-    between slices.
-    """
-    c = _Indices(module, "scan", i64, [pointer, pointer, i64, i64, i64], kind)
-    indptr, indices, major, minor, nnz = c.arguments
-    b = c.builder
-    ends = c.any(c.differs(c.index(indptr, number(0)), number(0)), c.differs(c.index(indptr, major), nnz))
-    c.give_when(ends, number(INVALID))
-    fall = c.slot(kind, constant(kind, 0))
-    with c.loop(major) as i:
-        is_fall = c.less(c.item(indptr, b.add(i, number(1)), kind), c.item(indptr, i, kind))
-        fall.set(b.or_(fall.get(), b.sext(is_fall, kind)))
-    c.give_when(c.differs(fall.get(), constant(kind, 0)), number(INVALID))
-    c.give_when(c.same(nnz, number(0)), number(CANONICAL))
-    is_outside, descents = _sweep(c, indices, minor, nnz)
-    c.give_when(is_outside, number(INVALID))
-    with c.loop(major) as i:
-        start, end = c.index(indptr, i), c.index(indptr, b.add(i, number(1)))
-        position = c.smaller(c.larger(start, number(1)), b.sub(nnz, number(1)))
-        is_border = c.all(c.less(start, end), c.less(number(0), start))
-        before = c.larger(b.sub(position, number(1)), number(0))
-        is_descent = b.icmp_signed("<=", c.item(indices, position, kind), c.item(indices, before, kind))
-        descents.set(b.sub(descents.get(), b.zext(c.all(is_border, is_descent), i64)))
-    c.give(b.select(c.same(descents.get(), number(0)), number(CANONICAL), number(UNSORTED)))
-    return c.function
-
-
-def _sweep(c: _Indices, indices: Value, minor: Value, nnz: Value) -> tuple[Value, Slot]:
-    """Is some index outside of 0..minor-1, and how many are not larger than the one before them?"""
-    b, kind = c.builder, c.kind
-    limit = (1 << 31) - 1 if kind == i32 else (1 << 63) - 1
-    last = c.smaller(b.sub(minor, number(1)), number(limit))
-    last = last if kind == i64 else b.trunc(last, i32)
-    signs, descents = c.slot(kind, constant(kind, 0)), c.slot(i64, number(0))
-    count = b.sub(nnz, number(1))
-    blocks = b.sdiv(b.add(count, number(_BLOCK - 1)), number(_BLOCK))
-
-    def note(value: Value) -> None:
-        """The sign of value | (last - value) tells an index outside, and no difference of two that are inside wraps."""
-        signs.set(b.or_(signs.get(), b.or_(value, b.sub(last, value))))
-
-    with c.loop(blocks) as block:
-        first = b.mul(block, number(_BLOCK))
-        here = c.slot(kind, constant(kind, 0))
-        with c.loop(c.smaller(b.add(first, number(_BLOCK)), count), first) as k:
-            value, after = c.item(indices, k, kind), c.item(indices, b.add(k, number(1)), kind)
-            note(value)
-            here.set(b.sub(here.get(), b.sext(b.icmp_signed("<=", after, value), kind)))
-        descents.add(here.get() if kind == i64 else b.sext(here.get(), i64))
-    note(c.item(indices, count, kind))
-    return c.less(signs.get(), constant(kind, 0)), descents
+    return Compressed(define_scan(module, kind, has_threads), _define_arrange(module, kind))
 
 
 def _define_arrange(module: Module, kind: Type) -> Function:
     sort = _define_sort(module, kind)
-    c = _Indices(module, "arrange", i64, [pointer, pointer, i64, pointer, pointer, pointer, pointer], kind)
+    c = Indices(module, "arrange", i64, [pointer, pointer, i64, pointer, pointer, pointer, pointer], kind)
     indptr, indices, major, new_indptr, new_indices, order, target = c.arguments
     b = c.builder
     count = c.slot(i64, number(0))
@@ -177,7 +89,7 @@ def _define_sort(module: Module, kind: Type) -> Function:
     A slice that is in order costs one look. Where 32 bits hold the indices, what is sorted are numbers whose upper half
     is an index and whose lower half is its position; elsewhere positions are sorted by their indices.
     """
-    c = _Indices(module, "sort", void, [pointer, pointer, pointer, i64, i64], kind)
+    c = Indices(module, "sort", void, [pointer, pointer, pointer, i64, i64], kind)
     indices, order, spare, first, count = c.arguments
     b = c.builder
     is_mixed, bits = c.slot(i64, number(0)), c.slot(i64, number(0))
@@ -205,7 +117,7 @@ def _define_sort(module: Module, kind: Type) -> Function:
     return c.function
 
 
-def _sort_keys(c: _Indices, keys: Value, spare: Value, count: Value, rank: Callable[[Value], Value]) -> Value:
+def _sort_keys(c: Indices, keys: Value, spare: Value, count: Value, rank: Callable[[Value], Value]) -> Value:
     """Merges of runs of 1, 2, 4, ... numbers between two buffers; gives the one that has the result."""
     b = c.builder
     source, to = c.slot(pointer, keys), c.slot(pointer, spare)
@@ -224,7 +136,7 @@ def _sort_keys(c: _Indices, keys: Value, spare: Value, count: Value, rank: Calla
 
 
 def _merge(
-    c: _Indices, source: Value, to: Value, bounds: tuple[Value, Value, Value], rank: Callable[[Value], Value]
+    c: Indices, source: Value, to: Value, bounds: tuple[Value, Value, Value], rank: Callable[[Value], Value]
 ) -> None:
     """to[low:high] = the sorted runs source[low:middle] and source[middle:high] as one, equal ones in order.
 
@@ -259,7 +171,7 @@ def define_gather(module: Module) -> Function:
 
     Those of one target follow each other. Integers wrap, truth values are joined by or.
     """
-    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, pointer], attributes=_FAST)
+    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, pointer], attributes=FAST)
     data, order, target, count, dtype, result = c.arguments
     b = c.builder
     for names, kind, size in _KINDS:

@@ -165,9 +165,9 @@ def _need_data(s: Step, k: Value, shape: Value) -> None:
 
 
 def _define_finish(shared: Shared) -> Function:
-    """entry.finish(frame, outputs, status): copy temporaries back if all went well, and free them; returns the status.
+    """entry.finish(frame, outputs, status): copy temporaries back if all went well, free them and what is kept.
 
-    outputs: addresses of their arrays; not looked at where there is no temporary.
+    Returns the status. outputs: addresses of their arrays; not looked at where there is no temporary.
     """
     s = Step(shared, "entry.finish", [pointer, i32])
     _, outputs, code = s.arguments
@@ -187,6 +187,8 @@ def _define_finish(shared: Shared) -> Function:
         shape.set(s.at(shape.get(), rank, 8))
     with s.loop(s.builder.add(n_inputs, n_outputs)) as k:
         s.builder.call(shared.free, [s.item(temporaries, k, pointer)])
+    with s.loop(s.of_table("kept")) as k:
+        s.builder.call(shared.free, [s.item(s.of_frame("kept"), s.builder.shl(k, number(1)), pointer)])
     s.give(code)
     return s.function
 
@@ -198,7 +200,10 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
     frame = c.room(i8, ctypes.sizeof(Frame))
     temporaries = c.room(pointer, count)
     c.clear(temporaries, count)
-    fields = {"table": table, "context": context, "temporaries": temporaries}
+    room = c.builder.shl(c.field(table, Table, "kept"), number(1))
+    kept = c.room(i64, room)
+    c.clear(kept, room)
+    fields = {"table": table, "context": context, "temporaries": temporaries, "kept": kept}
     fields["shapes"] = c.room(i64, c.builder.add(ranks, number(1)))
     for name, value in fields.items():
         c.put_field(frame, Frame, name, value)

@@ -1,7 +1,7 @@
 """The entry points of a library: three per function, a few per library. They call the kernels that loop IR became.
 
-    i32 <f>.kernel(inputs..., outputs..., workspace, workspace_bytes, detail, context)
-    i32 <f>.extents(inputs..., extents, count, detail, context)
+    i32 <f>.kernel(inputs..., outputs..., kept..., workspace, workspace_bytes, detail, context)
+    i32 <f>.extents(inputs..., [table of what it keeps,] extents, count, detail, context)
     i64 <f>.workspace_bytes(dims...)                         if the workspace depends on dims alone
 
 where an array is its address and one i64 per extent that its signature does not fix. The per-function part is small:
@@ -82,9 +82,10 @@ def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -
 def _define_function(constants: Constants, core: Core, prefix: str, spec: FunctionSpec, codes: Sequence[int]) -> None:
     module, symbols = constants.module, Symbols.of(prefix, spec.name)
     sizes = module.globals.get(f"{spec.name}.workspace_bytes")
-    extents, kernel = _define_extents_adapter(module, spec), _define_kernel_adapter(module, spec)
+    kept = _kept_count(module, spec)
+    extents, kernel = _define_extents_adapter(module, spec, kept), _define_kernel_adapter(module, spec, kept)
     checks = [check_template(spec, check) for check in spec.checks]
-    table = function_table(constants, spec, extents, kernel, sizes is not None, checks, codes)
+    table = function_table(constants, spec, extents, kernel, kept, sizes is not None, checks, codes)
     _define_typed(module, core, symbols.typed, spec, table)
     _define_workspace(module, symbols.workspace, spec, sizes)
     c = Code(module, symbols.uniform, i32, [pointer] * 3, exported=True)
@@ -148,23 +149,36 @@ def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Valu
     return [given[name] for name in spec.dims]
 
 
-def _define_extents_adapter(module: Module, spec: FunctionSpec) -> Function:
-    """i32 f.extents_of(data, shapes, extents, count, detail, context)"""
-    kinds = [pointer, pointer, pointer, i64, pointer, pointer]
+def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
+    """i32 f.extents_of(data, shapes, kept, extents, count, detail, context)"""
+    kinds = [pointer, pointer, pointer, pointer, i64, pointer, pointer]
     c = Code(module, f"{spec.name}.extents_of", i32, kinds)
-    data, shapes, *rest = c.arguments
-    arguments = [*_unpack(c, spec.inputs, data, shapes), *rest]
+    data, shapes, table, *rest = c.arguments
+    arguments = [*_unpack(c, spec.inputs, data, shapes), *[table][:kept], *rest]
     c.give(c.builder.call(_kernel(module, spec, "extents", arguments), arguments))
     return c.function
 
 
-def _define_kernel_adapter(module: Module, spec: FunctionSpec) -> Function:
-    """i32 f.run(data, shapes, workspace, workspace_bytes, detail, context)"""
-    c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, i64, pointer, pointer])
-    data, shapes, *rest = c.arguments
-    arguments = [*_unpack(c, spec.values, data, shapes), *rest]
+def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
+    """i32 f.run(data, shapes, kept, workspace, workspace_bytes, detail, context)"""
+    c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
+    data, shapes, table, *rest = c.arguments
+    memory = [c.item(table, k, kind) for k, kind in enumerate([pointer, i64] * kept)]
+    arguments = [*_unpack(c, spec.values, data, shapes), *memory, *rest]
     c.give(c.builder.call(_kernel(module, spec, "kernel", arguments), arguments))
     return c.function
+
+
+def _kept_count(module: Module, spec: FunctionSpec) -> int:
+    """How many values `.extents` keeps: it takes a table more for them, the kernel an address and a size of each."""
+    excess = [
+        len(found.function_type.args)
+        - sum(1 + sum(not isinstance(n, int) for n in value.shape) for value in values)
+        - 4
+        for part, values in (("extents", spec.inputs), ("kernel", spec.values))
+        if (found := module.globals.get(f"{spec.name}.{part}")) is not None
+    ]
+    return excess[1] // 2 if len(excess) == 2 and excess[0] == 1 and excess[1] > 0 else 0
 
 
 def _unpack(c: Code, values: Sequence[ArgumentSpec | OutputSpec], data: Value, shapes: Value) -> list[Value]:

@@ -14,7 +14,8 @@ from typing import Final
 
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.code import NULL, Slot, number, status
-from aotensor.codegen.entry.compressed import INVALID, UNSORTED, Compressed, define_compressed, define_gather
+from aotensor.codegen.entry.compressed import Compressed, define_compressed, define_gather
+from aotensor.codegen.entry.indices import INVALID, UNSORTED
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import (
     CHECK_MATRICES,
@@ -32,11 +33,11 @@ _PARTS: Final = (1, 2, 3)
 """Where data, indices and indptr are behind their pattern."""
 
 
-def define_matrices(constants: Constants) -> None:
-    """Define the three functions. Only they can be seen from other modules."""
+def define_matrices(constants: Constants, has_threads: bool) -> None:
+    """Define the three functions. Only they can be seen from other modules.   has_threads: as `define_compressed`"""
     shared = Shared(constants)
     _define_take(shared).linkage = HIDDEN
-    _define_check(shared).linkage = HIDDEN
+    _define_check(shared, has_threads).linkage = HIDDEN
     _define_give(shared).linkage = HIDDEN
 
 
@@ -109,10 +110,10 @@ def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None
             s.fail_when(s.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_ROWS, *values)
 
 
-def _define_check(shared: Shared) -> Function:
+def _define_check(shared: Shared, has_threads: bool) -> Function:
     """entry.check_matrices(frame): every sparse input is valid and canonical afterwards, or the status says why not."""
     gather = define_gather(shared.constants.module)
-    both = [define_compressed(shared.constants.module, bits) for bits in (32, 64)]
+    both = [define_compressed(shared.constants.module, bits, has_threads) for bits in (32, 64)]
     locate = _define_locate(shared)
     arrange = _define_arrange(shared, both, gather)
     s = _MatrixStep(shared, CHECK_MATRICES)
@@ -128,13 +129,20 @@ def _define_check(shared: Shared) -> Function:
         expected, found = s.builder.add(slices, number(1)), s.item(shape, 4)
         values = (s.of_argument(first, "name"), found, expected, slices, s.word(major))
         s.fail_when(s.differs(expected, found), Status.WRONG_EXTENT, say.WRONG_POINTERS, *values)
-        state = s.slot(i64, number(0))
-        _by_width(s, first, both, lambda functions: state.set(s.builder.call(functions.scan, _arrays(s, matrix))))
-        with s.when(s.same(state.get(), number(INVALID))):
+        state = _scanned(s, matrix, both)
+        with s.when(s.same(state, number(INVALID))):
             s.do(locate, matrix)
-        with s.when(s.same(state.get(), number(UNSORTED))):
+        with s.when(s.same(state, number(UNSORTED))):
             s.do(arrange, matrix)
     return s.done()
+
+
+def _scanned(s: _MatrixStep, matrix: Value, both: Sequence[Compressed]) -> Value:
+    """What a look at the indices of a sparse input says of it."""
+    state, arguments = s.slot(i64, number(0)), [*_arrays(s, matrix), s.of_frame("context")]
+    first = s.field(matrix, Matrix, "first")
+    _by_width(s, first, both, lambda functions: state.set(s.builder.call(functions.scan, arguments)))
+    return state.get()
 
 
 def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
@@ -11,7 +12,7 @@ from aotensor.codegen.entry.arrays import Arrays, define_arrays
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.tables import PATTERN, Argument, Constants, Frame, Table
 from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
-from aotensor_runtime.abi import DTYPE_CODES, WORKSPACE_ALIGNMENT, Array, Blas, Context, Status
+from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT, Array, Blas, Context, Kept, Status
 
 
 @dataclass
@@ -239,10 +240,10 @@ def define_extents(shared: Shared) -> Function:
     s.clear(detail, number(4))
     shapes, ranks = s.of_frame("shapes"), s.of_table("output_ranks")
     extents = s.at(shapes, s.of_table("input_ranks"), 8)
-    kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     count = s.builder.add(ranks, number(1))
     _need_functions(s, _blas(s))
-    arguments = [s.of_frame("data"), shapes, extents, count, detail, s.of_frame("context")]
+    arguments = [s.of_frame("data"), shapes, s.of_frame("kept"), extents, count, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "extents", kind, arguments)
     _give_check(s, check, detail)
     with s.loop(ranks) as i:
@@ -260,23 +261,61 @@ def define_run(shared: Shared) -> Function:
     limit = number((1 << 63) - 1 - WORKSPACE_ALIGNMENT)
     s.fail_when(s.below(limit, needed), Status.TOO_LARGE, say.TOO_LARGE_WORKSPACE)
     total = b.add(needed, number(WORKSPACE_ALIGNMENT))
-    block, own = s.slot(pointer, workspace), s.slot(pointer, NULL)
+    block, own, kept = s.slot(pointer, workspace), s.slot(pointer, NULL), s.slot(pointer, NULL)
     is_short = s.any(s.is_null(workspace), s.less(room, total))
     with s.when(s.all(is_short, s.differs(needed, number(0)))):
-        memory = b.call(shared.malloc, [total])
-        what = shared.constants.text("workspace")
-        s.fail_when(s.is_null(memory), Status.NO_MEMORY, say.NO_MEMORY, what, total)
-        own.set(memory)
-        block.set(memory)
+        kept.set(_kept(s, total))
+        with s.when(s.builder.not_(s.is_null(kept.get()))):
+            own.set(_taken(s, kept.get(), total))
+        with s.when(s.is_null(own.get())):
+            memory = b.call(shared.malloc, [b.add(total, number(_HEAD))])
+            what = shared.constants.text("workspace")
+            s.fail_when(s.is_null(memory), Status.NO_MEMORY, say.NO_MEMORY, what, total)
+            s.put(memory, 0, total)
+            own.set(memory)
+        block.set(s.at(own.get(), _HEAD, 1))
     detail = s.room(i64, 4)
     s.clear(detail, number(4))
-    kind = ir.FunctionType(i32, [pointer, pointer, pointer, i64, pointer, pointer])
+    kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     start = b.inttoptr(align_up(s, block.get()), pointer)
-    arguments = [s.of_frame("data"), s.of_frame("shapes"), start, needed, detail, s.of_frame("context")]
+    given = [s.of_frame(name) for name in ("data", "shapes", "kept")]
+    arguments = [*given, start, needed, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
+    with s.when(s.builder.not_(s.is_null(kept.get()))):
+        is_allowed = s.less(s.item(own.get(), 0), s.field(kept.get(), Kept, "limit"))
+        with s.when(is_allowed):
+            own.set(_exchanged(s, kept.get(), own.get()))
     b.call(shared.free, [own.get()])
     _give_check(s, check, detail)
     return s.done()
+
+
+_HEAD: Final = 8
+"""Bytes in front of a workspace of our own, which hold its size."""
+
+
+def _kept(s: Step, size: Value) -> Value:
+    """Where the context keeps workspaces of such a size; NULL if it does not."""
+    context, kept = s.of_frame("context"), s.slot(pointer, NULL)
+    is_large = s.all(s.builder.not_(s.is_null(context)), s.less(number(SMALLEST_KEPT), size))
+    with s.when(is_large), s.when(s.less(number(Context.kept.offset), s.field(context, Context, "struct_size"))):
+        kept.set(s.field(context, Context, "kept"))
+    return kept.get()
+
+
+def _taken(s: Step, kept: Value, size: Value) -> Value:
+    """The workspace that was kept, which no other call finds now; NULL if there is none of that size."""
+    found = s.slot(pointer, _exchanged(s, kept, NULL))
+    with s.when(s.builder.not_(s.is_null(found.get()))), s.when(s.less(s.item(found.get(), 0), size)):
+        s.builder.call(s.shared.free, [found.get()])
+        found.set(NULL)
+    return found.get()
+
+
+def _exchanged(s: Step, kept: Value, block: Value) -> Value:
+    """Keep another workspace, and give the one that was kept."""
+    place = s.field_address(kept, Kept, "block")
+    return s.builder.inttoptr(s.builder.atomic_rmw("xchg", place, s.address(block), "acq_rel"), pointer)
 
 
 def align_up(s: Code, base: Value) -> Value:

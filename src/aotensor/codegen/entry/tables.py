@@ -62,6 +62,7 @@ class Table(ctypes.Structure):
 
     checks, codes: templates and status codes of its checks. sized: 1 if the workspace is a function of the dims alone.
     needs: offsets in aotensor_blas of the functions that it cannot do without; need_names: their names.
+    kept: how many values `extents` keeps for the kernel.
     matrices: its sparse inputs; the functions take_matrices, check_matrices, give_matrix are NULL where there are none.
     """
 
@@ -87,6 +88,8 @@ class Table(ctypes.Structure):
         ("sized", ctypes.c_int32),
         ("need_count", ctypes.c_int32),
         ("matrix_count", ctypes.c_int32),
+        ("kept", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     )
 
 
@@ -95,6 +98,7 @@ class Frame(ctypes.Structure):
 
     data: address of the row-major elements of each input and output. temporaries: what to free at the end, per input
     and output. shapes: extents of all inputs, then of all outputs, then the bytes of workspace. dims: their values.
+    kept: an address, to be freed at the end, and a size in bytes of each value that is kept.
     """
 
     _fields_ = (
@@ -104,6 +108,7 @@ class Frame(ctypes.Structure):
         ("temporaries", ctypes.c_void_p),
         ("shapes", ctypes.c_void_p),
         ("dims", ctypes.c_void_p),
+        ("kept", ctypes.c_void_p),
     )
 
 
@@ -161,6 +166,7 @@ def function_table(
     spec: FunctionSpec,
     extents: Function,
     kernel: Function,
+    kept: int,
     sized: bool,
     texts: Sequence[bytes],
     codes: Sequence[int],
@@ -191,6 +197,8 @@ def function_table(
         "sized": int(sized),
         "need_count": len(spec.lapack),
         "matrix_count": len(matrices),
+        "kept": kept,
+        "reserved": 0,
     }
     return constants.data(f"entry.table.{spec.name}", constant_struct(Table, values))
 

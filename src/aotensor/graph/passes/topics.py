@@ -15,9 +15,9 @@ TOPICS: Final = {
         "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse", "block-rows",
         "coalesce", "split-loops", "jam",
     ),
-    "memory": ("eliminate-copies", "place-values", "assign-memory", "plan-memory"),
+    "memory": ("eliminate-copies", "place-values", "assign-memory", "hand-over", "plan-memory"),
     "vectors": ("tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
-    "cores": ("mark-parallel", "parallelize"),
+    "cores": ("chunk-scans", "mark-parallel", "parallelize"),
     "code": ("outline-chunks", "outline"),
 }  # fmt: skip
 """Topic → passes, both in the order in which one reads them."""

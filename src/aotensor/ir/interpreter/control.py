@@ -27,12 +27,35 @@ def branch(op: BranchOp, operands: Sequence[Array], run: Run) -> list[Array]:
 
 def scan(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
     """The results of a loop; rows behind the last step taken are nan, or the largest integer."""
+    return _steps(op, operands, run) if op.cut is None else _chunks(op, operands, run)
+
+
+def _chunks(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
+    """The same for one chunk of rows after the other."""
+    assert op.cut is not None
+    *values, size = operands
+    flags, first, last = op.cut.get_values(), 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
+    axes = [1 if flag else None for flag in flags[: len(op.sequences)]]
+    axes += [1] * len(op.initial) + [0 if flag else None for flag in flags[len(op.sequences) :]]
+    count = values[first].shape[1]
+    found: list[list[Array]] = []
+    for start in range(0, max(count, 1), int(size)):
+        rows = range(start, min(start + int(size), count))
+        some = [x if axis is None else np.take(x, rows, axis) for x, axis in zip(values[1:], axes, strict=False)]
+        found.append(_steps(op, [values[0], *some, *values[last + len(op.constants) :]], run, len(rows)))
+    return [np.concatenate(parts, int(kept)) for parts, kept in zip(zip(*found, strict=True), _kept(op), strict=True)]
+
+
+def _steps(op: ScanOp, operands: Sequence[Array], run: Run, rows: int | None = None) -> list[Array]:
+    """All steps.   rows: of the states, None for all"""
     body, n = _called(op, op.body), int(operands[0])
     first, last = 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
     sequences, initial = operands[1:first], operands[first:last]
     constants = operands[last : last + len(op.constants)]
     sizes = [int(m) for m in operands[last + len(op.constants) :]]
     results = _unset(op, sizes)
+    if rows is not None:
+        results = [x[:, :rows] if kept else x[:rows] for x, kept in zip(results, _kept(op), strict=True)]
     histories = [list(x) for x in initial]
     taken = 0
     for t in range(n):
@@ -51,6 +74,11 @@ def scan(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
         if not op.stacked.get_values()[k]:
             results[k] = np.asarray(history[-1])
     return [*results, *([np.asarray(taken)] if op.conditional is not None else [])]
+
+
+def _kept(op: ScanOp) -> list[bool]:
+    """For each result whether it has a row for each step."""
+    return [*map(bool, op.stacked.get_values()), *[True] * (len(op.outputs) - len(op.initial))]
 
 
 def _unset(op: ScanOp, sizes: list[int]) -> list[Array]:

@@ -7,7 +7,8 @@
 
 `@f` becomes `@f.kernel(inputs, outputs, workspace, detail, context) -> i32`, `@f.extents` becomes
 `@f.extents(inputs, extents, detail, context) -> i32`. Both return 0, or the number of the check that failed after
-writing what was found and expected into `detail`.
+writing what was found and expected into `detail`. What `.extents` keeps for the kernel (`passes/hand_over.py`) is an
+argument of both: of the first a table of addresses and bytes, of the second the memory.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.function import FunctionEmitter, Outside
+from aotensor.passes.emit.kept import kept_count
 from aotensor.passes.target import Target
 
 
@@ -54,23 +56,27 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
     arguments, results = list(function.body.block.args), returned_values(function)
     is_extents = function.sym_name.data.endswith(".extents")
     inputs = [_argument_type(a.type) for a in arguments]
+    count = kept_count(function)
     if is_extents:
-        extra: list[Attribute] = [memref_type("int64", [None])]
+        table: list[Attribute] = [memref_type("int64", [2 * count])] if count else []
+        extra: list[Attribute] = [*table, memref_type("int64", [None])]
         name = function.sym_name.data
     else:
-        extra = [*(_argument_type(x.type) for x in results), memref_type_of(i8, [None])]
+        extra = [*(_argument_type(x.type) for x in results), *[memref_type_of(i8, [None])] * (count + 1)]
         name = function.sym_name.data + ".kernel"
     extra += [memref_type("int64", [4]), memref_type_of(i8, [1])]
     block = Block(arg_types=[*inputs, *extra])
     for old, new in zip(arguments, block.args, strict=False):
         new.name_hint, new.location = old.name_hint, old.location
-    for new, hint in zip(block.args[len(inputs) :], _extra_names(function, is_extents), strict=True):
+    for new, hint in zip(block.args[len(inputs) :], _extra_names(function, is_extents, count), strict=True):
         new.name_hint = hint
     b = LoopBuilder(LocatedBuilder(InsertPoint.at_end(block)))
     detail, context = block.args[-2:]
     outside = Outside(module, called, detail, context, target)
-    outputs = list(block.args[len(inputs) : len(inputs) + (1 if is_extents else len(results))])
-    lowering = FunctionEmitter(outside, function, b, list(block.args[: len(inputs)]), outputs, is_extents)
+    middle = list(block.args[len(inputs) : -2 if is_extents else -3])
+    split = len(middle) - (1 if is_extents else count)
+    outputs, kept = (middle[split:], middle[:split]) if is_extents else (middle[:split], middle[split:])
+    lowering = FunctionEmitter(outside, function, b, list(block.args[: len(inputs)]), outputs, is_extents, kept)
     status, *_ = lowering.run()
     b.builder.insert(func.ReturnOp(status.ssa))
     lowered = func.FuncOp(name, ([*inputs, *extra], [i32]), Region(block))
@@ -78,14 +84,14 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
     return lowered
 
 
-def _extra_names(function: func.FuncOp, is_extents: bool) -> list[str | None]:
-    """Names of the arguments behind the inputs, for those who read the IR."""
+def _extra_names(function: func.FuncOp, is_extents: bool, count: int) -> list[str | None]:
+    """Names of the arguments behind the inputs, for those who read the IR.   count: of the values that are kept"""
     if is_extents:
-        return ["extents", "detail", "context"]
+        return [*["kept"] * min(count, 1), "extents", "detail", "context"]
     given = function.attributes.get("results")
     names = [n.data for n in given if isinstance(n, StringAttr)] if isinstance(given, ArrayAttr) else []
     outputs = [n if n.isidentifier() else None for n in names] or [None] * len(returned_values(function))
-    return [*outputs, "workspace", "detail", "context"]
+    return [*outputs, *(f"kept{k}" for k in range(count)), "workspace", "detail", "context"]
 
 
 def _argument_type(type: Attribute) -> Attribute:

@@ -22,6 +22,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
+from aotensor.passes.emit.kept import KEPT, keep, take
 from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.emit.lower_sort import lower_sort
@@ -58,6 +59,7 @@ class FunctionEmitter:
 
     arguments: a buffer for each tensor and for each scalar of a kernel; a Scalar for each scalar of a body.
     outputs: a buffer for each result, None for a scalar that a body hands back; in `.extents` the one for all.
+    kept: a buffer for each value that `.extents` leaves to the kernel; there the table of these.
     """
 
     def __init__(
@@ -68,9 +70,9 @@ class FunctionEmitter:
         arguments: Sequence[SSAValue | Scalar],
         outputs: Sequence[SSAValue | None],
         is_extents: bool = False,
+        kept: Sequence[SSAValue] = (),
     ) -> None:
-        self.outside = outside
-        self.module = outside.module
+        self.outside, self.module, self.kept = outside, outside.module, kept
         self.function = function
         self.is_extents = is_extents
         self.b = b
@@ -78,9 +80,8 @@ class FunctionEmitter:
         self.outputs = outputs
         self.extents = Extents(function)
         self.sizes = self._computed_sizes() if "sizes_check" in function.attributes else {}
-        self.root = Frame()
+        self.root, self.tree = Frame(), TreeEmitter(b, self)
         self.buffers: dict[SSAValue, SSAValue] = {}
-        self.tree = TreeEmitter(b, self)
 
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
         """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
@@ -195,7 +196,8 @@ class FunctionEmitter:
         if isinstance(storage, OutputAttr) and not self.is_extents:
             return self._output(storage.number.data, x, self.shape(x))
         assert isinstance(x.type, TensorType)
-        return self.b.allocate(x.type.element_type, self.shape(x))
+        shape = self.shape(x)
+        return keep(self.b, self.kept, x, op, self.b.allocate(x.type.element_type, shape), shape)
 
     def _bind_arguments(self, arguments: Sequence[BlockArgument]) -> None:
         for number in (0, 1, self.outside.target.jam):
@@ -290,6 +292,8 @@ class FunctionEmitter:
 
     def _emit_plain(self, op: Operation) -> None:
         match op:
+            case _ if KEPT in op.attributes and not self.is_extents:
+                self.buffers.update(take(self.b, self.kept, op, self.shape))
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = constant_buffer(self.b, self.module, op)
             case _ if op.name.startswith(("arith.", "math.")):  # most of a long program

@@ -116,9 +116,15 @@ class _ScanLowering:
     def __init__(self, b: LoopBuilder, caller: Caller, op: ScanOp) -> None:
         self.b, self.caller, self.op = b, caller, op
         self.body = _name(op.body)
+        self.rows: tuple[Scalar, Extent] | None = None
+        """Where the chunk of rows begins that is worked on, and how many it has."""
+        flags = [False] * (len(op.sequences) + len(op.constants)) if op.cut is None else op.cut.get_values()
+        self.cut, self.cut_constants = flags[: len(op.sequences)], flags[len(op.sequences) :]
         self.n = caller.resolve(op.steps)
         self.sequences = [(caller.buffer(x), caller.shape(x)[1:]) for x in op.sequences]
-        self.constants = [_argument(caller, x) for x in op.constants]
+        self.constants = [
+            (_argument(caller, x), caller.shape(x) if isinstance(x.type, TensorType) else []) for x in op.constants
+        ]
         kept = op.stacked.get_values()
         self.states = [
             self._state(op.lags[k], x, op.outputs[k], bool(kept[k])) for k, x in enumerate(op.initial)
@@ -138,6 +144,10 @@ class _ScanLowering:
 
     def run(self) -> Scalar | None:
         b, fails, stops = self.b, self.caller.can_fail(self.body), self.op.conditional is not None
+        if self.op.chunk is not None:
+            self._run_chunks(self.caller.resolve(self.op.chunk))
+            self._finish(self.n, [])
+            return None
         start = [b.fetch(s.initial, [k], "raw") for s in self.states if s.is_scalar for k in range(s.depth)]
         status: Scalar | None = None
         taken = self.n
@@ -148,6 +158,31 @@ class _ScanLowering:
             taken = t if stops else self.n
         self._finish(taken, carried)
         return status if fails else None
+
+    def _run_chunks(self, size: Extent) -> None:
+        """All steps for some rows, then for others: on several cores at once. If that is one chunk, as without."""
+        b, count = self.b, self.states[0].extents[0]
+
+        def steps() -> Sequence[Scalar]:
+            return b.loop(0, self.n, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
+
+        def chunk(start: Scalar) -> None:
+            rows = size
+            if not isinstance(count, int) or not isinstance(size, int) or count % size:
+                live = b.index(b.imin(b.isub(count, start), size))
+                b.bounds[live.ssa], rows = size, live
+            self.rows = start, rows
+            steps()
+            self.rows = None
+
+        def chunks() -> Sequence[Scalar]:
+            b.parallel(count, size, chunk)
+            return ()
+
+        if isinstance(count, int) and isinstance(size, int):
+            chunks()  # the body has been made for so many rows
+        else:
+            b.branch(b.compare("lt", b.index(size), b.index(count)), chunks, steps)
 
     def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
         """Steps until one fails or says that it is the last: number of steps, status, stop, the scalar states."""
@@ -173,15 +208,24 @@ class _ScanLowering:
         b = self.b
         row = b.isub(b.isub(self.n, 1), t) if self.op.reversed is not None else t
         registers = self._registers(carried)
-        arguments: list[Argument] = [self._row(buffer, row, extents) for buffer, extents in self.sequences]
+        arguments: list[Argument] = [
+            self._row(buffer, row, extents, bool(is_cut))
+            for (buffer, extents), is_cut in zip(self.sequences, self.cut, strict=True)
+        ]
         for state, values in zip(self.states, registers, strict=True):
             for lag in state.lags:
                 arguments.append(values[lag] if state.is_scalar else self._former(state, t, row, lag))
         outputs = [self._output(s, t, row) for s in self.states]
-        outputs += [b.row(buffer, row, extents) if extents else None for buffer, extents in self.mapped]
+        outputs += [
+            self._some(b.row(buffer, row, extents), extents) if extents else None for buffer, extents in self.mapped
+        ]
+        constants = [
+            self._some(x, extents) if is_cut and isinstance(x, SSAValue) else x
+            for (x, extents), is_cut in zip(self.constants, self.cut_constants, strict=True)
+        ]
         stops = self.op.conditional is not None
         status, *scalars = self.caller.inline(
-            self.body, [*arguments, *self.constants], [*outputs, *([None] if stops else [])]
+            self.body, [*arguments, *constants], [*outputs, *([None] if stops else [])]
         )
         return status, scalars[-1] if stops else None, self._keep(row, registers, iter(scalars))
 
@@ -190,8 +234,18 @@ class _ScanLowering:
         values = iter(carried)
         return [[next(values) for _ in range(s.depth)] if s.is_scalar else [] for s in self.states]
 
-    def _row(self, buffer: SSAValue, row: Extent, extents: Sequence[Extent]) -> Argument:
-        return self.b.row(buffer, row, extents) if extents else self.b.fetch(buffer, [row], "raw")
+    def _row(self, buffer: SSAValue, row: Extent, extents: Sequence[Extent], is_cut: bool) -> Argument:
+        if not extents:
+            return self.b.fetch(buffer, [row], "raw")
+        view = self.b.row(buffer, row, extents)
+        return self._some(view, extents) if is_cut else view
+
+    def _some(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
+        """Those rows of a value that the chunk has."""
+        if self.rows is None:
+            return buffer
+        start, count = self.rows
+        return self.b.part(buffer, start, [count, *extents[1:]])
 
     def _former(self, state: _State, t: Scalar, row: Extent, lag: int) -> SSAValue:
         """The value of a state at step t + lag: of the initial ones in the first steps."""
@@ -202,7 +256,9 @@ class _ScanLowering:
             where: Extent = self._slot(state, b.iadd(t, lag))
         else:
             where = b.isub(row, lag) if self.op.reversed is not None else b.iadd(row, lag)
-        return b.choose(b.compare("lt", t, b.index(-lag)), first, b.row(state.rows, where, state.extents))
+        is_first = b.compare("lt", t, b.index(-lag))
+        later = b.row(state.rows, where, state.extents)
+        return b.choose(is_first, *(self._some(x, state.extents) for x in (first, later)))
 
     def _slot(self, state: _State, step: Extent) -> Scalar:
         """The row of a ring that holds the value of a step, from -depth on."""
@@ -214,7 +270,8 @@ class _ScanLowering:
         if state.is_scalar:
             return None
         assert state.rows is not None
-        return self.b.row(state.rows, row if state.is_stacked else self._slot(state, t), state.extents)
+        slot = row if state.is_stacked else self._slot(state, t)
+        return self._some(self.b.row(state.rows, slot, state.extents), state.extents)
 
     def _keep(self, row: Extent, registers: Sequence[list[Scalar]], made: Iterator[Scalar]) -> list[Scalar]:
         """Store the scalars that a step has made; the scalar states for the next one."""

@@ -23,6 +23,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.on_cores import each_element, each_line
+from aotensor.passes.emit.running_sums import Line, sum_line
 from aotensor.passes.target import Target
 
 STEP: Final = 8
@@ -131,7 +132,7 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
 
 
 def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Target) -> None:
-    """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order."""
+    """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order where it says nothing of others."""
     axis, kind = op.axis.value.data, op.kind.data
     shape = buffers.shape(op.source)
     source, result = buffers.buffer(op.source), buffers.buffer(op.result)
@@ -139,11 +140,16 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Tar
     others = [n for d, n in enumerate(shape) if d != axis]
 
     def run(where: list[Scalar]) -> None:
+        def at(k: Extent) -> list[Extent]:
+            return [*where[:axis], k, *where[axis:]]
+
+        if op.is_reassociable and axis == len(others):
+            sum_line(b, op, Line(b, dtype, (source, result), at), shape[axis], target)
+            return
+
         def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            at = [*where[:axis], k, *where[axis:]]
-            value = b.fetch(source, at, dtype)
-            total = (b.add if kind == "add" else b.mul)(carried[0], value)
-            b.store(total, result, at)
+            total = (b.add if kind == "add" else b.mul)(carried[0], b.fetch(source, at(k), dtype))
+            b.store(total, result, at(k))
             return [total]
 
         b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)

@@ -135,7 +135,7 @@ class _Blocked:
         self._on_cores(_panels_symbol(tile), b.iadd(new, down), elements, operands)
         part = self._rows_of_part(down, across)
         parts = b.ceildiv(down, part)
-        work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * _FUSED)
+        work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * FUSED)
         is_first = b.compare("eq", number[2], b.index(0))
         operands = [
             is_first.ssa, *(b.index(x).ssa for x in (*starts[:2], part, down, across, depth)), *packed, self.c,
@@ -164,7 +164,7 @@ class _Blocked:
 
 # In units of `passes/nest/work.py`: an element that is packed, and a fused multiply-add of vectors
 _PACKED: Final = 2
-_FUSED: Final = 2
+FUSED: Final = 2
 _FEWEST_UNITS: Final = 16  # in which several cores take an equal part
 _FEWEST_PANELS: Final = 4  # of A for each time that one of B is read from the second level cache
 

@@ -1,4 +1,4 @@
-"""Small and skinny matrix products, straight from the operands: no panels, no blocks.
+"""Matrix products straight from the operands, no panels, no blocks: small and skinny ones, and what the caches hold.
 
 B as stored, rows along n:   a tile of C = Σ_p column of op(A) × row of B
 B transposed, rows along k:  a tile of C = dot products of rows of A and rows of B
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 
 from aotensor.ir.index_builder import Extent
@@ -18,7 +19,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define, view_type
 
-_ROWS: Final = 8  # of a tile at most: more pointers to rows than that do not fit the registers of x86
+ROWS: Final = 8  # of a tile at most: more pointers to rows than that do not fit the registers of x86
 _FEW_ROWS: Final = 2
 # Rows and columns of a tile of dot products by bytes of a vector register, then what serves fewer rows
 _DOTS: Final = {16: ((2, 4), (1, 4)), 32: ((2, 4), (1, 8)), 64: ((4, 4), (2, 8), (1, 8))}
@@ -31,46 +32,60 @@ def direct_symbol(tile: Tile) -> str:
 
 
 def define_direct(tile: Tile) -> func.FuncOp:
-    """@aot_gemm_direct(transpose_b, op(A), B, C): C = op(A)·op(B). Extents may be 0; with `transpose_b` A is row-major.
+    """@aot_gemm_direct(start, size, transpose_b, op(A), B, C): C = op(A)·op(B) for `size` rows of C from `start` on.
 
-    op(A) is a strided view of shape (m, k).
+    Extents may be 0; with `transpose_b` A is row-major. op(A) is a strided view of shape (m, k).
     """
-    matrix = memref_type_of(tile.element, [None, None])
+    matrix, index = memref_type_of(tile.element, [None, None]), IndexType()
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-        transpose_b = Scalar(args[0], "bool")
-        a, x, c = args[1:]
+        start, size = (Scalar(n, "index") for n in args[:2])
+        transpose_b = Scalar(args[2], "bool")
+        a, x, c = args[3:]
         m, k = b.extent_of(a, 0), b.extent_of(a, 1)
+        rows = start, b.imin(b.isub(m, start), size)
         return b.branch(
             transpose_b,
-            lambda: _dot_products(b, tile, b.reinterpret(a, [m, k]), x, c),
-            lambda: _rank_one_updates(b, tile, a, x, c),
+            lambda: _dot_products(b, tile, rows, b.reinterpret(a, [m, k]), x, c),
+            lambda: _rank_one_updates(b, tile, rows, a, x, c),
         )
 
-    return define(direct_symbol(tile), tile.dtype, [i1, view_type(tile.dtype), matrix, matrix], body)
+    return define(direct_symbol(tile), tile.dtype, [index, index, i1, view_type(tile.dtype), matrix, matrix], body)
 
 
 def _cover(
-    b: KernelBuilder, extent: Extent, sizes: Sequence[int], body: Callable[[int, Scalar], None]
+    b: KernelBuilder, extent: Extent, sizes: Sequence[int], body: Callable[[int, Scalar], None], start: Extent = 0
 ) -> Sequence[Scalar]:
-    """Cover an axis by pieces of the first size that it has room for. The last piece overlaps the one before it."""
+    """Cover `extent` places of an axis by pieces of the first size that they have room for.
+
+    The last piece overlaps the one before it.
+    """
     size, *smaller = sizes
 
     def pieces() -> Sequence[Scalar]:
         last = b.isub(extent, size)
-        b.each(b.ceildiv(extent, size), lambda number: body(size, b.index(b.imin(b.imul(number, size), last))))
+        b.each(
+            b.ceildiv(extent, size),
+            lambda number: body(size, b.index(b.iadd(start, b.imin(b.imul(number, size), last)))),
+        )
         return ()
 
     if not smaller:
         return pieces()
     fits = b.compare("ge", b.index(extent), b.index(size))
-    return b.branch(fits, pieces, lambda: _cover(b, extent, smaller, body))
+    return b.branch(fits, pieces, lambda: _cover(b, extent, smaller, body, start))
 
 
 # --- rank-one updates ------------------------------------------------------------------------------------------------
 
 
-def _rank_one_updates(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
+_Rows: TypeAlias = tuple[Extent, Extent]
+"""Where rows of C begin, and how many they are."""
+
+
+def _rank_one_updates(
+    b: KernelBuilder, tile: Tile, rows: _Rows, a: SSAValue, x: SSAValue, c: SSAValue
+) -> Sequence[Scalar]:
     """C = Σ_p A[:, p]·B[p, :], tile by tile."""
     n = b.extent_of(c, 1)
     whole = b.imul(b.ifloordiv(n, tile.columns), tile.columns)
@@ -85,7 +100,7 @@ def _rank_one_updates(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c:
         rest = _masked_rest if tile.has_masks else _rest_in_pieces
         rest(b, tile, whole, n, update)
 
-    return _cover(b, b.extent_of(c, 0), [min(tile.rows, _ROWS), _FEW_ROWS, 1], several)
+    return _cover(b, rows[1], [min(tile.rows, ROWS), _FEW_ROWS, 1], several, rows[0])
 
 
 _Update: TypeAlias = Callable[..., Sequence[Scalar]]
@@ -145,7 +160,7 @@ def _update(
 # --- dot products ----------------------------------------------------------------------------------------------------
 
 
-def _dot_products(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
+def _dot_products(b: KernelBuilder, tile: Tile, some: _Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
     """C[i, j] = Σ_p A[i, p]·B[j, p], both contiguous along p: several i and j at once, the last p under a mask."""
     k = b.extent_of(a, 1)
     whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
@@ -178,4 +193,4 @@ def _dot_products(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSA
         sizes = [columns, *([DOT_COLUMNS] if columns > DOT_COLUMNS else []), 1]
         _cover(b, b.extent_of(c, 1), sizes, lambda width, j: dots(rows, width, i, j))
 
-    return _cover(b, b.extent_of(c, 0), [rows for rows, _ in shapes], several)
+    return _cover(b, some[1], [rows for rows, _ in shapes], several, some[0])

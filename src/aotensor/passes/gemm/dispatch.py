@@ -17,15 +17,17 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
+from aotensor.core import dtypes
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
-from aotensor.passes.gemm.blocked import blocked_symbol, define_blocked, define_panels, define_tiles
-from aotensor.passes.gemm.direct import define_direct, direct_symbol
+from aotensor.passes.gemm.blocked import FUSED, blocked_symbol, define_blocked, define_panels, define_tiles
+from aotensor.passes.gemm.direct import ROWS, define_direct, direct_symbol
 from aotensor.passes.gemm.pack import define_pack
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 from aotensor.passes.gemm.tile_of_panels import define_tile
+from aotensor.passes.nest.work import quotient, rows_of_chunk
 from aotensor.passes.target import Target
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
@@ -35,6 +37,7 @@ _DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
 
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
+_FEW_PASSES: Final = 4  # over B from the last level cache, which take less time than packing it
 _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
 
 
@@ -118,18 +121,38 @@ def _own_kernel(
         b.builder.insert(func.CallOp(symbol, operands, []))
         return ()
 
+    def direct(is_transposed: Scalar, *matrices: SSAValue) -> Sequence[Scalar]:
+        rows = b.index(b.extent_of(matrices[-1], 0))
+        return call(direct_symbol(tile), b.index(0).ssa, rows.ssa, is_transposed.ssa, *matrices)
+
     def one_column() -> Sequence[Scalar]:
         """C as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector however it is stored."""
         row = b.matrix(x, b.constant(False, "bool"), 1, k)
-        return call(direct_symbol(tile), b.not_(transpose_a).ssa, row, a, b.reinterpret(c, [b.index(1), m]))
+        return direct(b.not_(transpose_a), row, a, b.reinterpret(c, [b.index(1), m]))
 
     def several_columns() -> Sequence[Scalar]:
         view = b.matrix(a, transpose_a, m, k)
         return b.branch(
             _is_direct(b, tile, target, (transpose_a, transpose_b), (m, n, k), work),
-            lambda: call(direct_symbol(tile), transpose_b.ssa, view, x, c),
-            lambda: blocked(view),
+            lambda: direct(transpose_b, view, x, c),
+            lambda: b.branch(
+                _is_in_cache(b, tile, target, (transpose_a, transpose_b), (m, n, k)),
+                lambda: on_cores(view),
+                lambda: blocked(view),
+            ),
         )
+
+    def on_cores(view: SSAValue) -> Sequence[Scalar]:
+        """The direct kernel for chunks of rows."""
+        work = quotient(b, b.imul(b.imul(n, k), FUSED), tile.lanes)
+        size = b.index(rows_of_chunk(b, m, work, target.chunk_work, target.most_chunks, ROWS))
+        operands = [size.ssa, transpose_b.ssa, view, x, c]
+
+        def chunk(start: Scalar) -> None:
+            call(direct_symbol(tile), start.ssa, *operands)
+
+        b.parallel(m, size, chunk)
+        return ()
 
     def blocked(view: SSAValue) -> Sequence[Scalar]:
         operands = [transpose_a.ssa, transpose_b.ssa, a, x, c, context]
@@ -174,6 +197,31 @@ def _is_direct(
     is_single = b.compare("eq", b.index(m), b.index(1))
     is_possible = b.not_(b.and_(transpose_a, transpose_b))
     return b.or_(is_single, b.and_(is_possible, b.or_(is_small, b.or_(is_flat, is_thin))))
+
+
+def _is_in_cache(
+    b: KernelBuilder,
+    tile: Tile,
+    target: Target,
+    flags: tuple[Scalar, Scalar],
+    extents: tuple[Extent, Extent, Extent],
+) -> Scalar:
+    """Is it better to read B where it is, once for every few rows of C, than to pack it?
+
+    It is, if its rows are so short that the lines of some columns are few pages, and if the second level cache holds
+    all of them, or they are read a few times only. The same goes for the rows of A if these are columns of op(A).
+    """
+    m, n, k = (b.imin(extent, _LONGEST) for extent in extents)
+    transpose_a, transpose_b = flags
+    itemsize = dtypes.itemsize(tile.dtype)
+    row = b.imul(n, itemsize)
+    is_short = b.and_(
+        b.compare("le", b.index(row), b.index(target.direct_row)),
+        b.or_(b.not_(transpose_a), b.compare("lt", b.index(b.imul(m, itemsize)), b.index(target.direct_row))),
+    )
+    is_held = b.compare("le", b.index(b.imul(row, k)), b.index(target.direct_bytes))
+    is_held = b.or_(is_held, b.compare("le", b.index(m), b.index(ROWS * _FEW_PASSES)))
+    return b.and_(b.not_(transpose_b), b.and_(is_short, is_held))
 
 
 def _is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:

@@ -22,18 +22,20 @@ from aotensor.core import dtypes
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.ir.nest.ops import MATRICES
+from aotensor.ir.nest.ops import MATRICES, ON_CORES
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
-from aotensor.passes.lapack.routines import PREFIX, function_name
+from aotensor.passes.lapack.routines import LARGEST_SOLVE, PREFIX, ROWS_APART, function_name
 from aotensor.passes.lapack.small.lower import small_matrices, small_matrix
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
+from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.outline import code_of
 from aotensor.passes.remarks import analysis
 from aotensor.passes.target import Target
@@ -78,6 +80,10 @@ def lower_lapack(
         return small_matrices(job, count, target, at_once.value.data, lambda: _erase(job))
     if at_once is None:
         analysis("{} is computed by LAPACK, kind " + op.kind.data, op)
+    if ON_CORES in op.attributes and at_once is None and count != 1:
+        failure = _on_cores(job, count, target)
+        job.finish()
+        return failure
     none = b.constant(0, "int64")
 
     def step(entry: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
@@ -88,6 +94,48 @@ def lower_lapack(
     failure = _one(job) if count == 1 else b.loop(0, count, [none], step, is_vectorisable=False)[0]
     job.finish()
     return failure
+
+
+_CALL: Final = 4096
+"""The work of a call of LAPACK, in the unit of `nest.work`; the arithmetic is about an operation a unit."""
+
+
+def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
+    """The work on all matrices, by several cores; gives the failure of the first one that has one (int64).
+
+    All matrices are one chunk where calls would wait for each other, or LAPACK has threads of its own.
+    """
+    b = job.b
+    extents = [n for x in _tensors(job) for n in x]
+    rows, columns = job.operand(0).rows, job.operand(0).columns
+    work = b.iadd(b.imul(b.imul(rows, rows), columns), _CALL)
+    size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
+    kind = job.op.kind.data
+    least, most = ROWS_APART[kind]
+    is_small = b.compare("le", b.index(reduce(b.imax, extents)), b.index(most))
+    is_small = b.and_(is_small, b.compare("ge", b.index(rows), b.index(least)))
+    if kind == "lu_solve":
+        is_small = b.and_(is_small, b.compare("le", b.index(job.result().columns), b.index(LARGEST_SOLVE)))
+    size = b.select(is_small, size, b.index(b.imax(count, 1)))
+    failures = b.allocate(i64, [count])
+
+    def matrix(entry: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        job.entry = entry
+        b.store(_one(job), failures, [entry])
+        return ()
+
+    def chunk(start: Scalar) -> None:
+        b.loop(start, b.imin(b.iadd(start, size), count), (), matrix, is_vectorisable=False, is_unrolled=False)
+
+    b.parallel(count, size, chunk)
+    job.entry = 0
+    none = b.constant(0, "int64")
+
+    def first(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        (found,) = carried
+        return [b.select(b.compare("eq", found, none), b.fetch(failures, [k], "int64"), found)]
+
+    return b.loop(0, count, [none], first, is_vectorisable=False)[0]
 
 
 def _one(job: Job) -> Scalar:

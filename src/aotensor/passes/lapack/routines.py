@@ -53,3 +53,17 @@ def function_name(symbol: str) -> str:
     """`dpotrf` for `aot_lapack_potrf.f64`: the field of aotensor_blas that a symbol stands for."""
     name, suffix = symbol.removeprefix(PREFIX).split(".")
     return {"f32": "s", "f64": "d"}[suffix] + name
+
+
+ROWS_APART: Final[Mapping[str, tuple[int, int]]] = {
+    "cholesky": (32, 64), "lu": (32, 64), "lu_adjugate": (32, 64), "lu_inverse": (32, 64), "lu_solve": (32, 64),
+    "complete_qr": (0, 64), "qr": (0, 64), "qr_r": (0, 64),
+    "eigh": (0, 32), "eigvalsh": (0, 32), "full_svd": (0, 32), "singular_values": (0, 32), "svd": (0, 32),
+}  # fmt: skip
+"""Kind → rows of matrices from which on, and up to which, several cores may call OpenBLAS at once (measured).
+
+Shorter calls wait for each other where it takes memory, longer ones where it has threads of its own. Its products and
+solves with triangular matrices have them from eight rows and columns on, so kinds that go by these are missing.
+"""
+LARGEST_SOLVE: Final = 7
+"""Columns of B up to which it has none in solving A·X = B by factors of A."""

@@ -84,6 +84,8 @@ class _Item:
     """Others write to the same value."""
     is_deferred: bool = False
     """Put where it is needed first: it may join a loop that it shares nothing with."""
+    reader: _Item | None = None
+    """Who needs a deferred statement first."""
 
     @property
     def makes(self) -> Sequence[SSAValue]:
@@ -184,6 +186,8 @@ def _deferred(items: Sequence[_Item]) -> list[_Item]:
                 found.add(item)
                 pending.extend(maker[x] for x in item.needs if x in maker and maker[x] in waiting)
         waiting.difference_update(found)
+        for item in found:
+            item.reader = reader
         order.extend(_joined_last(sorted(found, key=lambda item: item.position), reader, maker))
 
     for item in items:
@@ -232,7 +236,9 @@ class _Arrangement:
     def run(self, items: Iterable[_Item]) -> tuple[list[Operation], list[_Slot]]:
         for item in items:
             behind = [x for x in item.needs if x in self.slot_of]
-            earliest = max([self.barrier, *(self.slot_of[x] + (x not in self.inside) for x in behind)])
+            earliest = self._earliest(item)
+            if item.reader is not None and item.reader.loops:  # in front of the reader's loop it would need memory
+                earliest = max(earliest, self._earliest(item.reader))
             if item.statement is not None and item.loops:
                 where = self._join(item, earliest)
                 self.inside.update(item.makes)
@@ -246,6 +252,11 @@ class _Arrangement:
             if self.is_top_level and isinstance(item.root, CheckOp):
                 self.barrier = where + 1
         return self.prologue, self.slots
+
+    def _earliest(self, item: _Item) -> int:
+        """The first slot that may hold an item, by what it needs of those that have one."""
+        found = (self.slot_of[x] + (x not in self.inside) for x in item.needs if x in self.slot_of)
+        return max([self.barrier, *found])
 
     def _join(self, item: _Item, earliest: int) -> int:
         """The slot of a nest: the last one that it may join to its profit, or a new one."""

@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr, MemRefType, Modul
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.ir.location import Locations
+from aotensor.ir.types import element_bytes
 from aotensor.ir.upstream import ParallelOp
-from aotensor.passes.plan_memory import ALIGNMENT, element_bytes
+from aotensor.passes.plan_memory import ALIGNMENT
 from aotensor.passes.report.numbers import Numbers
 from aotensor.passes.wording import Expressions
 

@@ -23,12 +23,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import CumulateOp, RecurOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import MATRICES, ON_CORES
 from aotensor.ir.nest.tree import known_extent
 from aotensor.passes.gemm.note_cores import note_cores
+from aotensor.passes.lapack.routines import ROWS_APART
 from aotensor.passes.nest.cores.chunks import Chunks
 from aotensor.passes.nest.cores.sums import sums_of
 from aotensor.passes.remarks import applied, missed
@@ -57,17 +58,50 @@ def parallelize(module: ModuleOp, target: Target) -> None:
             if isinstance(op, ForOp):
                 if not is_extents:
                     _cut(op, target)
-            elif _goes_by_rows(op) if is_extents else _goes_by_lines(op):
+            elif _goes_by_rows(op) if is_extents else _goes_by_lines(op) or _is_line_in_parts(op):
                 op.attributes[ON_CORES] = UnitAttr()
                 applied("several cores may take the lines, rows or parts of {}", op)
+            elif isinstance(op, LapackOp) and not is_extents:
+                _share_out(op)
 
 
 def _goes_by_lines(op: Operation) -> bool:
-    """Does an operation work on lines, or on rows of a matrix, each by itself? A sort does on parts of one line."""
+    """Does an operation work on lines, or on rows of a matrix, each by itself?"""
     has_lines = MATRICES in op.attributes or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
     kind = op.operands[0].type if has_lines else None
     is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
-    return is_deep or isinstance(op, SortOp) or _goes_by_rows(op)
+    return is_deep or _goes_by_rows(op)
+
+
+def _share_out(op: LapackOp) -> None:
+    """Let LAPACK be called by several cores, for matrices that are too small for threads of its own."""
+    kind, (least, largest) = op.arguments[0].type, ROWS_APART.get(op.kind.data, (0, 0))
+    assert isinstance(kind, TensorType)
+    rank = kind.get_num_dims() - 2
+    if MATRICES in op.attributes or all(n == 1 for n in kind.get_shape()[:rank]):
+        return
+    tensors = [x.type for x in (*op.arguments, *op.tensors)]
+    known = [n for x in tensors if isinstance(x, TensorType) for n in x.get_shape()[rank:]]
+    if not largest or max(known) > largest or 0 <= kind.get_shape()[rank] < least:
+        hint = f"{least} to {largest} rows" if largest else ""
+        missed("the matrices of {} go one by one, on the threads that LAPACK has", op, hint=hint)
+        return
+    op.attributes[ON_CORES] = UnitAttr()
+    applied("several cores may take the matrices of {} where these have {} to {} rows", op, least, largest)
+
+
+def _is_line_in_parts(op: Operation) -> bool:
+    """Does an operation work on a line whose parts go together in the end, as those of a sort or a sum do?"""
+    if isinstance(op, CumulateOp) and not op.is_reassociable:
+        if op.kind.data == "mul":
+            reason, hint = "products of parts may overflow where those of the line do not", "sums of logarithms"
+        elif op.fastmath is None:
+            reason, hint = "integers are added as fast as they are read", ""
+        else:
+            reason, hint = "its additions have an order", "fp=contract"
+        missed("the line of {} runs on one core: " + reason, op, hint=hint)
+        return False
+    return isinstance(op, SortOp | CumulateOp)
 
 
 def _goes_by_rows(op: Operation) -> bool:

@@ -1,0 +1,73 @@
+"""Values that `@f.extents` computes and leaves to `@f.kernel` (see the pass `hand-over`).
+
+    @f.extents   %t = memref.alloc(%n) {kept}                   @f.kernel   %t = memref.view %kept0[0][%n]
+                 its address and its bytes → %kept[0], %kept[1]
+
+Who calls both functions hands the memory on, and frees it at the end of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import Final
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, UnitAttr, i64
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_bytes
+
+KEPT: Final = "nest.kept"
+"""Attribute of an operation in both functions: of each result the number under which it is kept, or -1."""
+NOT_FREED: Final = "kept"
+"""Attribute of an allocation whose memory outlives the function."""
+
+
+def set_kept(op: Operation, numbers: Sequence[int]) -> None:
+    """Mark an operation."""
+    op.attributes[KEPT] = DenseArrayBase.from_list(i64, numbers)
+
+
+def kept_results(op: Operation) -> Iterator[tuple[int, SSAValue]]:
+    """The results of an operation that are kept, with their numbers."""
+    numbers = op.attributes.get(KEPT)
+    if isinstance(numbers, DenseArrayBase):
+        yield from ((int(n), x) for n, x in zip(numbers.get_values(), op.results, strict=True) if n >= 0)
+
+
+def kept_count(function: func.FuncOp) -> int:
+    """How many values are kept for a function, or by it."""
+    return sum(1 for op in function.body.block.ops for _ in kept_results(op))
+
+
+def keep(
+    b: LoopBuilder, tables: Sequence[SSAValue], x: SSAValue, op: Operation, buffer: SSAValue, shape: Sequence[Extent]
+) -> SSAValue:
+    """A new buffer, entered into the table if it is one to keep.   tables: one, or none if nothing is kept"""
+    for number, result in kept_results(op):
+        if result is not x:
+            continue
+        made = buffer.owner
+        assert isinstance(made, memref.AllocOp) and isinstance(x.type, TensorType)
+        made.attributes[NOT_FREED] = UnitAttr()
+        address = b.emit(memref.ExtractAlignedPointerAsIndexOp.get(buffer), "index")
+        (table,), size = tables, reduce(b.imul, shape, b.imul(element_bytes(x.type.element_type), 1))
+        for slot, value in enumerate((address, b.index(size))):
+            b.store(b.cast(value, "int64"), table, [2 * number + slot])
+    return buffer
+
+
+def take(
+    b: LoopBuilder, kept: Sequence[SSAValue], op: Operation, shape: Callable[[SSAValue], Sequence[Extent]]
+) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """The results of an operation, and the buffers where they lie already."""
+    for number, x in kept_results(op):
+        assert isinstance(x.type, TensorType)
+        extents = shape(x)
+        kind = memref_type_of(x.type.element_type, [n if isinstance(n, int) else None for n in extents])
+        sizes = [n.ssa for n in extents if isinstance(n, Scalar)]
+        yield x, b.emit(memref.ViewOp(kept[number], b.index(0).ssa, sizes, kind), "raw").ssa

@@ -1,0 +1,137 @@
+"""Running sums of floats, by groups of eight elements whose own running sums wait for nothing:
+
+    for g in 0 … n by 8:  p = x[g], x[g] + x[g + 1], …;   y[g + k] = (s + p[k]);   s = s + p[7]
+
+so that one addition in eight waits for another one. A long line is cut into blocks that stay in cache, these into
+chunks: each is summed, then what is in front of each is known, and each is summed again into the result,
+y = t + (s + p). Both times the additions are the same, so a chunk begins with the last element of the one before it,
+and sums of what is not negative never fall. Where chunks begin follows from the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Final
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from aotensor.ir.dialect import CumulateOp
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.nest.ops import ON_CORES
+from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar
+from aotensor.passes.nest.work import quotient, rows_of_chunk
+from aotensor.passes.target import Target
+
+GROUP: Final = 8
+"""Elements whose sums wait for nothing: as many additions as are done in the time of a few that wait."""
+STEP: Final = 4
+"""The work of an element each time, in the unit of `nest.work`."""
+FEWEST: Final = 4
+"""Chunks of a line: of two, one core would sum the first one before another has something to do."""
+
+
+class Line:
+    """A line of a tensor, and where its running sums go.   at(k): the indices of element k"""
+
+    def __init__(
+        self, b: LoopBuilder, dtype: str, buffers: tuple[SSAValue, SSAValue], at: Callable[[Extent], list[Extent]]
+    ) -> None:
+        self.b, self.dtype, self._at = b, dtype, at
+        self._source, self._result = buffers
+
+    def read(self, k: Extent) -> Scalar:
+        return self.b.fetch(self._source, self._at(k), self.dtype)
+
+    def result(self, k: Extent) -> Scalar:
+        return self.b.fetch(self._result, self._at(k), self.dtype)
+
+    def write(self, k: Extent, sum: Scalar) -> None:
+        self.b.store(sum, self._result, self._at(k))
+
+    def sum(self, start: Extent, stop: Extent, before: Scalar | None, is_written: bool) -> Scalar:
+        """The sum of elements from start to stop; their running sums, on top of `before`, are written."""
+        b = self.b
+        whole = b.iadd(start, b.imul(quotient(b, b.isub(stop, start), GROUP), GROUP))
+
+        def group(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            (total,) = carried
+            sums = list(accumulate((self.read(b.iadd(k, i)) for i in range(GROUP)), b.add))
+            for i, sum in enumerate(sums if is_written else sums[-1:]):
+                last = b.add(total, sum)
+                if is_written:
+                    self.write(b.iadd(k, i), last if before is None else b.add(before, last))
+            return [last]
+
+        def single(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            last = b.add(carried[0], self.read(k))
+            if is_written:
+                self.write(k, last if before is None else b.add(before, last))
+            return [last]
+
+        own, b.fastmath = b.fastmath, NO_FAST_MATH
+        total = b.loop(start, whole, [b.constant(0, self.dtype)], group, step=GROUP, is_vectorisable=False)
+        (found,) = b.loop(whole, stop, total, single, is_vectorisable=False, is_unrolled=False)
+        b.fastmath = own
+        return found
+
+
+def sum_line(b: LoopBuilder, op: CumulateOp, line: Line, length: Extent, target: Target) -> None:
+    """Running sums of one line, whose chunks are taken by several cores where it is long."""
+    kind = op.source.type
+    assert isinstance(kind, TensorType)
+    block = b.imin(length, target.line_elements)
+    size = _chunk_size(b, block, target)
+    is_short = isinstance(size, int) and isinstance(length, int) and size >= length
+    if ON_CORES not in op.attributes or len(kind.get_shape()) > 1 or is_short:
+        line.sum(0, length, None, True)
+        return
+    totals = b.allocate(kind.element_type, [target.most_chunks])
+
+    def sum_block(start: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        stop = b.imin(b.iadd(start, target.line_elements), length)
+        _sum_block(b, line, totals, size, start, stop, carried[0])
+        return [line.result(b.isub(stop, 1))]
+
+    b.loop(0, length, [b.constant(0, line.dtype)], sum_block, step=target.line_elements, is_vectorisable=False)
+
+
+def _chunk_size(b: LoopBuilder, block: Extent, target: Target) -> Extent:
+    """Elements of a chunk of a block; all of them where chunks would be few."""
+    size = rows_of_chunk(b, block, STEP, target.chunk_work, target.most_chunks, GROUP)
+    all_groups = b.imul(quotient(b, b.iadd(block, GROUP - 1), GROUP), GROUP)
+    if isinstance(block, int) and isinstance(size, int):
+        return size if block > (FEWEST - 1) * size else all_groups
+    is_cut = b.compare("gt", b.index(block), b.index(b.imul(size, FEWEST - 1)))
+    return b.select(is_cut, b.index(size), b.index(b.imax(all_groups, GROUP)))
+
+
+def _sum_block(
+    b: LoopBuilder, line: Line, totals: SSAValue, size: Extent, start: Extent, stop: Extent, before: Scalar
+) -> None:
+    """Running sums from start to stop, on top of `before`, by chunks of `size` elements."""
+    count = b.isub(stop, start)
+    b.store(before, totals, [0])
+
+    def chunk_sum(offset: Scalar) -> None:
+        first = b.iadd(start, offset)
+        found = line.sum(first, b.iadd(first, size), None, False)
+        b.store(found, totals, [b.iadd(quotient(b, offset, size), 1)])
+
+    def add(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        total = b.add(carried[0], b.fetch(totals, [k], line.dtype))
+        b.store(total, totals, [k])
+        return [total]
+
+    def chunk(offset: Scalar) -> None:
+        first, own = b.iadd(start, offset), b.fetch(totals, [quotient(b, offset, size)], line.dtype)
+        line.sum(first, b.imin(b.iadd(first, size), stop), own, True)
+
+    b.parallel(b.isub(count, size), size, chunk_sum)  # nobody asks for the sum of the last one
+    chunks = quotient(b, b.iadd(count, b.isub(size, 1)), size)
+    own, b.fastmath = b.fastmath, NO_FAST_MATH
+    b.loop(1, chunks, [before], add, is_vectorisable=False)
+    b.fastmath = own
+    b.parallel(count, size, chunk)

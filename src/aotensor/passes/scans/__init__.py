@@ -1,0 +1,1 @@
+"""Loops over steps as a whole: which rows of their states need nothing of each other."""

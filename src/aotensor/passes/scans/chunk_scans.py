@@ -1,0 +1,261 @@
+"""Take all steps of a loop for some rows of its states, then for others, where rows need nothing of each other.
+
+    for t in steps:                               for rows in chunks of %size:          on several cores
+      h = tanh(x[t] + h @ U)                 →      for t in steps:
+                                                      h[rows] = tanh(x[t, rows] + h[rows] @ U)
+
+As tiling in polyhedral compilers does: the loop over a batch goes outside of the one over time. Cores meet once, not in
+each step, and the states of a chunk stay in the cache. How many rows a chunk has follows from sizes alone. What every
+row reads as a whole, as a matrix of weights, is read anew for each chunk: it must fit the second level cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, ModuleOp, TensorType, i64
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect_control import ScanOp
+from aotensor.ir.index_builder import Extent, IndexBuilder
+from aotensor.ir.location import builder_before
+from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.types import element_bytes
+from aotensor.passes.emit.buffers import returned_values
+from aotensor.passes.nest.contraction import is_library_product
+from aotensor.passes.nest.extents import ExtentKey
+from aotensor.passes.nest.work import quotient, rows_of_chunk, work_of
+from aotensor.passes.remarks import applied, missed
+from aotensor.passes.scans.independent_rows import Dependent, IndependentRows, argument_number
+from aotensor.passes.target import Target
+
+_STEPS: Final = 16
+"""Steps of a loop, or elements along an axis, whose number follows from values."""
+_PER_FUSED: Final = 4
+"""Multiply-adds of a library kernel that take as long as one operation of a loop."""
+
+_ENOUGH: Final = 4
+_ENOUGH_PRODUCTS: Final = 16
+"""Chunks that a step is worth in which cores take part in each step as well: in products only if they are large."""
+_WIDER: Final = 4
+"""Chunks are fewer than those of other loops: what a step writes for a chunk should be a long piece of memory."""
+
+
+def chunk_scans(module: ModuleOp, target: Target) -> None:
+    """Do so with every loop over steps."""
+    bodies = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    for function in functions_of(module):
+        if not function.sym_name.data.endswith(".extents"):
+            for op in list(function.body.block.ops):
+                if isinstance(op, ScanOp):
+                    _Chunking(module, op, bodies[str(op.body.string_value())], target).run()
+
+
+class _Chunking:
+    """One loop over steps."""
+
+    def __init__(self, module: ModuleOp, op: ScanOp, body: func.FuncOp, target: Target) -> None:
+        self.module, self.op, self.body, self.target = module, op, body, target
+        self.b = IndexBuilder(builder_before(op), CONTRACT)
+        self.operands = _of_arguments(op)
+
+    def run(self) -> None:
+        """Cut the loop, if its rows are independent and there is work enough."""
+        if not self.op.initial or self.op.conditional is not None:
+            return  # what has no states is no matter of steps; where values end the loop, they do for all rows
+        try:
+            rows = IndependentRows(self.body)
+        except Dependent as why:
+            missed("the steps of {} are taken for all rows at once: {}", self.op, str(why))
+            return
+        if any(x in rows.whole for x in self._states()):
+            missed("the steps of {} are taken for all rows at once: each row needs all of a former state", self.op)
+            return
+        arguments = {number for x in rows.values if (number := argument_number(x)) is not None}
+        others = [x for number, x in enumerate(self.body.body.block.args) if number not in arguments]
+        state = returned_values(self.body)[0]
+        count = self._extent(rows.extents.shape(state)[0])
+        work = self._work(rows)
+        size = self._size(count, work, rows, others)
+        if size is None:
+            return
+        if isinstance(size, int):
+            if not self._is_alone():
+                return
+            self._resize(rows.values, size)
+        flags = [int(number in arguments) for number in self._numbers()]
+        self.op.properties["cut"] = DenseArrayBase.from_list(i64, flags)
+        self._set_chunk(self.b.index(size).ssa)
+        applied("all steps of {} are taken by chunks of rows, which several cores may take", self.op)
+
+    def _is_alone(self) -> bool:
+        """Is this loop the only one with its body?"""
+        loops = [op for op in self.module.walk() if isinstance(op, ScanOp)]
+        return [op.body for op in loops].count(self.op.body) == 1
+
+    def _numbers(self) -> list[int]:
+        """Which arguments of the body are sequences and constants."""
+        first, total = len(self.op.sequences), len(self.body.body.block.args)
+        return [*range(first), *range(total - len(self.op.constants), total)]
+
+    def _states(self) -> Sequence[SSAValue]:
+        """The arguments of the body that are former values of states."""
+        arguments = self.body.body.block.args
+        return arguments[len(self.op.sequences) : len(arguments) - len(self.op.constants)]
+
+    def _set_chunk(self, size: SSAValue) -> None:
+        op = self.op
+        made = ScanOp(
+            op.body.string_value(), op.steps, (op.sequences, op.initial, op.constants), op.sizes,
+            [x.type for x in op.outputs], op.lags, [bool(x) for x in op.stacked.get_values()],
+            op.conditional is not None, op.reversed is not None, size,
+        )  # fmt: skip
+        made.properties["cut"] = op.properties["cut"]
+        made.attributes.update(op.attributes)
+        made.location = op.location
+        for old, new in zip(op.outputs, made.outputs, strict=True):
+            new.name_hint = old.name_hint
+        Rewriter.replace_op(op, made)
+        self.op = made
+
+    # --- sizes ---------------------------------------------------------------------------------------------------
+
+    def _extent(self, key: ExtentKey) -> Extent:
+        """An extent of the body, in front of the loop."""
+        if isinstance(key, int):
+            return key
+        if isinstance(key, tuple):
+            number, axis = key
+            x, skipped = self.operands[number]
+            assert isinstance(x.type, TensorType)
+            known = x.type.get_shape()[axis + skipped]
+            return known if known != DYNAMIC_INDEX else self._size_of(x, axis + skipped)
+        return _STEPS
+
+    def _size_of(self, x: SSAValue, axis: int) -> Extent:
+        return self.b.as_extent(self.b.dim(x, axis))
+
+    def _size(self, count: Extent, work: Extent, rows: IndependentRows, others: Iterable[SSAValue]) -> Extent | None:
+        """Rows of a chunk; None where it does not pay."""
+        b, target = self.b, self.target
+        steps = b.as_extent(Scalar(self.op.steps, "index"))
+        if not isinstance(steps, int) and not _follows_from_dims(self.op.steps):
+            steps = _STEPS
+        shared: Extent = 0
+        for x in others:
+            if isinstance(x.type, TensorType):
+                size: Extent = element_bytes(x.type.element_type)
+                for key in rows.extents.shape(x):
+                    size = b.imul(size, self._extent(key))
+                shared = b.iadd(shared, size)
+        room = target.product_rows * target.product_depth
+        least = self._least(work)
+        if isinstance(shared, int) and shared > room:
+            missed("the steps of {} are taken for all rows at once: each reads {} bytes", self.op, shared)
+            return None
+        group = b.iadd(quotient(b, target.step_work, b.imax(work, 1)), 1)
+        group = b.imul(quotient(b, b.iadd(group, least - 1), least), least)
+        size = rows_of_chunk(
+            b, count, b.imul(b.imax(work, 1), steps), target.chunk_work, target.most_chunks // _WIDER, group
+        )
+        enough = target.chunk_work * (_ENOUGH_PRODUCTS if self._has_products() else _ENOUGH)
+        step = b.imul(count, work)
+        if isinstance(step, int) and step >= enough:
+            return None  # each step is work enough for several cores
+        for small, large in ((shared, room), (step, enough - 1)):
+            if not isinstance(small, int):
+                fits = b.compare("le", b.index(small), b.index(large))
+                size = b.as_extent(b.select(fits, b.index(size), b.index(b.imax(count, 1))))
+        if not isinstance(count, int):
+            return size
+        if not isinstance(size, int):
+            missed("the steps of {} are taken for all rows at once: how much each does is not known", self.op)
+            return None
+        return _divisor(count, size, least)
+
+    def _least(self, work: Extent) -> int:
+        """Rows of a chunk are a multiple of this, so that vectors, and tiles of products, are full."""
+        kind = returned_values(self.body)[0].type
+        assert isinstance(kind, TensorType)
+        if kind.get_num_dims() == 1:
+            return self.target.chunk_group
+        is_much = isinstance(work, int) and work >= self.target.step_work
+        return 1 if is_much and not self._has_products() else self.target.row_group
+
+    def _has_products(self) -> bool:
+        ops = self.body.body.block.ops
+        return any(isinstance(op, linalg.GenericOp) and is_library_product(op) for op in ops)
+
+    def _work(self, rows: IndependentRows) -> Extent:
+        """The work of a step for one row."""
+        b = self.b
+        total: Extent = 0
+        for op in self.body.body.block.ops:
+            if not isinstance(op, linalg.GenericOp) or op.results[0] not in rows.values:
+                continue
+            maps = [m.data.results for m in op.indexing_maps]
+            extents: dict[int, ExtentKey] = {}
+            for x, results in zip(op.operands, maps, strict=True):
+                for axis, e in enumerate(results):
+                    if isinstance(e, AffineDimExpr):
+                        extents.setdefault(e.position, rows.extents.shape(x)[axis])
+            first = maps[len(op.inputs)][0]
+            assert isinstance(first, AffineDimExpr)
+            work: Extent = 1
+            for dim, key in extents.items():
+                if dim != first.position:
+                    work = b.imul(work, self._extent(key))
+            if is_library_product(op):
+                work = b.iadd(quotient(b, work, _PER_FUSED), 1)
+            else:
+                work = b.imul(work, 2 * len(op.operands) + sum(work_of(inner) for inner in op.body.block.ops))
+            total = b.iadd(total, work)
+        return total
+
+    # --- the body ------------------------------------------------------------------------------------------------
+
+    def _resize(self, values: Iterable[SSAValue], rows: int) -> None:
+        """Let a body whose rows are a number have those of a chunk."""
+        for x in list(values):
+            assert isinstance(x.type, TensorType)
+            kind = TensorType(x.type.element_type, [rows, *x.type.get_shape()[1:]])
+            if isinstance(x.owner, tensor.InsertSliceOp):
+                sizes = x.owner.static_sizes.get_values()
+                x.owner.properties["static_sizes"] = DenseArrayBase.from_list(i64, [rows, *sizes[1:]])
+            Rewriter.replace_value_with_new_type(x, kind)
+        self.body.update_function_type()
+
+
+def _of_arguments(op: ScanOp) -> list[tuple[SSAValue, int]]:
+    """For each argument of the body the operand that it is a part of, and how many axes that has in front."""
+    states = [(x, 1) for x, lags in zip(op.initial, op.lags, strict=True) for _ in lags]
+    return [*((x, 1) for x in op.sequences), *states, *((x, 0) for x in op.constants)]
+
+
+def _follows_from_dims(x: SSAValue) -> bool:
+    """Is an index value made of extents of tensors alone?"""
+    pending = [x]
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Block):
+            return False
+        if not isinstance(op, tensor.DimOp):
+            if not op.name.startswith("arith."):
+                return False
+            pending += op.operands
+    return True
+
+
+def _divisor(count: int, size: int, multiple: int) -> int | None:
+    """The number nearest to `size`, from half of it on, that divides `count`: a multiple rather; None for no chunks."""
+    if size >= count:
+        return None
+    found = [n for n in range(max((size + 1) // 2, 2), count // 2 + 1) if count % n == 0]
+    fitting = [n for n in found if n % multiple == 0] or [n for n in found if n >= multiple]
+    return min(fitting, key=lambda n: (abs(n - size), n), default=None)
