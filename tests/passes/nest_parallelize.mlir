@@ -1,7 +1,7 @@
 // RUN: parallelize
 
-// A sum over rows, and one for each column: the first chunk adds to the sums themselves, every other one to numbers of its
-// own, which are added in order behind.
+// A sum over rows, and one for each column: the first chunk adds to the sums themselves, every other one to a row of its
+// own, or a number, which are added in order behind.
 // CHECK-LABEL: func.func @sums(
 // CHECK: %[[SIZE:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
 // CHECK: %[[COUNT:[0-9]+]] = arith.divsi %{{[0-9]+}}, %[[SIZE]] {chunks} : index
@@ -10,13 +10,11 @@
 // CHECK: nest.for %[[START:[0-9]+]] in %[[N:[0-9a-z]+]] step %[[SIZE]] cores {
 // CHECK: %[[END:[0-9]+]] = arith.minsi %{{[0-9]+}}, %[[N]] : index
 // CHECK: %[[NUMBER:[0-9]+]] = arith.divui %[[START]], %[[SIZE]] : index
-// CHECK: %[[OWN:[0-9]+]] = nest.value[%[[P]]] init %{{[0-9]+}} : f64 first %columns : tensor<?xf64> : tensor<?xf64>
+// CHECK: %[[OWN:[0-9]+]] = nest.value[%[[P]]] init %{{[0-9]+}} : f64 first %columns : tensor<?xf64> part %[[COLUMNS]] : tensor<?x?xf64> number %[[NUMBER]] : tensor<?xf64>
 // CHECK: %[[TOTAL:[0-9]+]] = nest.value init
 // CHECK: nest.for %[[I:[0-9a-z]+]] = %[[START]] to %[[END]] jam 4 {
 // CHECK: nest.do({{.*}}) -> (%{{[0-9a-z]+}} = %[[OWN]][%{{[0-9a-z]+}}] : tensor<?xf64>, %{{[0-9a-z]+}} = %[[TOTAL]][] : tensor<f64>) {
-// CHECK: %[[KEPT:[0-9]+]] = arith.select
-// CHECK: nest.for %[[K:[0-9]+]] in %[[KEPT]] {
-// CHECK-NEXT: nest.do(%{{[0-9]+}} = %[[OWN]][%[[K]]] : tensor<?xf64>) -> (%{{[0-9]+}} = %[[COLUMNS]][%[[NUMBER]], %[[K]]] : tensor<?x?xf64>) {
+// CHECK-NOT: %[[OWN]]
 // CHECK: nest.do(%{{[0-9]+}} = %[[TOTAL]][] : tensor<f64>) -> (%{{[0-9]+}} = %[[TOTALS]][%[[NUMBER]]] : tensor<?xf64>) {
 // CHECK: nest.for %[[C:[0-9]+]] = %{{[0-9]+}} to %[[COUNT]] {
 // CHECK-NEXT: nest.for %[[J:[0-9]+]] in %[[P]] {
@@ -24,6 +22,18 @@
 // CHECK: nest.for %[[D:[0-9]+]] in %[[COUNT]] {
 // CHECK-NEXT: nest.do(%{{[0-9]+}} = %[[TOTALS]][%[[D]]] : tensor<?xf64>) -> (%{{[0-9]+}} = %total[] : tensor<f64>) {
 // CHECK-NEXT: arith.addf %{{[0-9]+}}, %{{[0-9]+}} fastmath<reassoc> : f64
+// What is added at positions that only memory knows meets many elements: its parts are added on several cores, too. A
+// second chunk pays sooner than a third.
+// CHECK-LABEL: func.func @scattered(
+// CHECK: %[[ROWS:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
+// CHECK: %[[COUNT:[0-9]+]] = arith.divsi %{{[0-9]+}}, %[[ROWS]] {chunks} : index
+// CHECK: %[[PARTS:[0-9]+]] = nest.value[%[[COUNT]], %[[M:[0-9a-z]+]]] : tensor<?x?xf64>
+// CHECK: nest.for %{{[0-9]+}} in %{{[0-9a-z]+}} step %[[ROWS]] cores {
+// CHECK: nest.for %[[C:[0-9]+]] in %[[M]] step %[[SOME:[0-9]+]] cores {
+// CHECK: %[[TO:[0-9]+]] = arith.minsi %{{[0-9]+}}, %[[M]] : index
+// CHECK-NEXT: nest.for %[[K:[0-9]+]] = %{{[0-9]+}} to %[[COUNT]] {
+// CHECK-NEXT: nest.for %[[J:[0-9]+]] = %[[C]] to %[[TO]] {
+// CHECK-NEXT: nest.do(%{{[0-9]+}} = %[[PARTS]][%[[K]], %[[J]]] : tensor<?x?xf64>) -> (%{{[0-9]+}} = %sums[%[[J]]] : tensor<?xf64>) {
 // Chunks of the rows of a compressed matrix are equal by entries.
 // CHECK-LABEL: func.func @entries(
 // CHECK: %[[ROWS:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
@@ -54,6 +64,20 @@ func.func @sums(%x: tensor<?x?xf64>) -> (f64, tensor<?xf64>) attributes {dims = 
   }
   %sum = tensor.extract %total[] : tensor<f64>
   func.return %sum, %columns : f64, tensor<?xf64>
+}
+func.func @scattered(%x: tensor<?xf64>, %at: tensor<?xi32>, %y: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["n"], ["n"], ["m"]], results = ["out"]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f64
+  %n = tensor.dim %x, %c0 : tensor<?xf64>
+  %m = tensor.dim %y, %c0 : tensor<?xf64>
+  %sums = nest.value[%m] init %zero : f64 output 0 : tensor<?xf64>
+  nest.for %i in %n {
+    nest.do(%v = %x[%i] : tensor<?xf64>, %k = %at[%i] : tensor<?xi32>) -> (%s = %sums[%k] : tensor<?xf64>) {
+      %a = arith.addf %s, %v fastmath<reassoc> : f64
+      nest.yield %a : f64
+    }
+  }
+  func.return %sums : tensor<?xf64>
 }
 func.func @entries(%x: tensor<?xf64>, %indptr: tensor<?xi32>, %y: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["nnz"], ["n1"], ["n"]], results = ["out"]} {
   %c0 = arith.constant 0 : index

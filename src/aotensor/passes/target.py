@@ -24,6 +24,8 @@ class Target:
     chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
     step_work: work of a step of a loop for some rows, beside which it costs little to begin it.
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
+    pair_work: the same of a second chunk, which is worth more; far_pair_work: of sums of rows of more than near_bytes.
+    near_bytes: what the second level cache holds.
     most_chunks: of a loop.
     fewest_iterations: of a loop that is cut into chunks.
     product_depth: bytes of a row of what a matrix product packs: two panels fit the first level cache.
@@ -55,6 +57,9 @@ class Target:
     chunk_work: int = 1 << 17
     step_work: int = 1 << 14
     sum_work: int = 4096
+    pair_work: int = 160
+    far_pair_work: int = 448
+    near_bytes: int = 1 << 20
     most_chunks: int = 64
     fewest_iterations: int = 16
     product_depth: int = 2048

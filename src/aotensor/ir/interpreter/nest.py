@@ -69,7 +69,10 @@ def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
     loop = op.parent_op()
     if op.first is not None and isinstance(loop, ForOp) and values[loop.counter] == 0:
         return values[op.first]
-    found = unset(shape, numpy_dtype(kind.element_type))
+    if op.part is not None and op.number is not None:
+        found: Array = values[op.part][int(values[op.number])]
+    else:
+        found = unset(shape, numpy_dtype(kind.element_type))
     if op.init is not None:
         found[...] = values[op.init]
     return found

@@ -80,6 +80,7 @@ class ValueOp(IRDLOperation):
 
     sizes: its unknown extents. init: what every element begins with. over: the value whose memory it takes.
     first: the value that it is in the first iteration of the loop around, which then goes on with what that holds.
+    part, number: in the other iterations it is that row of another value.
     output: the number of the output whose memory it lies in. lanes: it is a vector register of so many lanes.
     """
 
@@ -88,13 +89,16 @@ class ValueOp(IRDLOperation):
     init = opt_operand_def()
     over = opt_operand_def(TensorType)
     first = opt_operand_def(TensorType)
+    part = opt_operand_def(TensorType)
+    number = opt_operand_def(IndexType)
     result = result_def(TensorType)
     output = opt_prop_def(IntegerAttr[I64])
     lanes = opt_prop_def(IntegerAttr[I64])
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "(`[` $sizes^ `]`)? (`init` $init^ `:` type($init))? (`over` $over^ `:` type($over))?"
-        " (`first` $first^ `:` type($first))? (`output` $output^)?"
+        " (`first` $first^ `:` type($first))? (`part` $part^ `:` type($part))? (`number` $number^)?"
+        " (`output` $output^)?"
         " (`lanes` $lanes^)? attr-dict `:` type($result)"
     )
 
@@ -107,9 +111,12 @@ class ValueOp(IRDLOperation):
         output: int | None = None,
         lanes: int | None = None,
         first: SSAValue | None = None,
+        row: tuple[SSAValue, SSAValue] | None = None,
     ) -> None:
+        """row: `part` and `number`"""
+        part, number = row or (None, None)
         super().__init__(
-            operands=[sizes, init, over, first],
+            operands=[sizes, init, over, first, part, number],
             result_types=[result],
             properties={
                 "output": None if output is None else IntegerAttr(output, i64),
@@ -119,12 +126,10 @@ class ValueOp(IRDLOperation):
 
     def set_memory(self, over: SSAValue | None = None, output: int | None = None) -> None:
         """Take the memory of another value, or of an output."""
-        init = [] if self.init is None else [self.init]
-        rest = [] if over is None else [over]
-        first = [] if self.first is None else [self.first]
-        sizes = DenseArrayBase.from_list(i32, [len(self.sizes), len(init), len(rest), len(first)])
-        self.operands = [*self.sizes, *init, *rest, *first]
-        self.properties["operandSegmentSizes"] = sizes
+        single = [[] if x is None else [x] for x in (self.init, over, self.first, self.part, self.number)]
+        segments = [list(self.sizes), *single]
+        self.operands = [x for segment in segments for x in segment]
+        self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, list(map(len, segments)))
         if output is None:
             self.properties.pop("output", None)
         else:
@@ -142,6 +147,12 @@ class ValueOp(IRDLOperation):
             raise VerifyException("a value lies over another one or in an output, not both")
         if self.first is not None and (self.first.type != kind or not isinstance(self.parent_op(), LoopOp)):
             raise VerifyException("what a value is first is of its type, and is so in a loop")
+        if (self.part is None) != (self.number is None) or (self.part is not None and self.first is None):
+            raise VerifyException("a value that is a row has its number, and is another value first")
+        if self.part is not None and self.part.type != TensorType(
+            kind.element_type, [DYNAMIC_INDEX, *kind.get_shape()]
+        ):
+            raise VerifyException("a value that is a row of another one has its type, but for the first axis")
 
 
 @irdl_op_definition

@@ -138,7 +138,10 @@ def _check_lanes(loop: LoopOp) -> None:
 
 def accesses_of(op: Operation) -> Iterator[Access]:
     """What an operation does to tensors itself; a view does nothing."""
-    if isinstance(op, DoOp):
+    if isinstance(op, ValueOp):
+        if op.part is not None:  # whose row it is
+            yield Access(op, op.part, None, is_write=True, is_read=False)
+    elif isinstance(op, DoOp):
         arguments = op.body.block.args[len(op.inputs) :]
         for x, subscripts in op.reads:
             yield Access(op, x, subscripts, is_write=False, is_read=True)
@@ -147,7 +150,7 @@ def accesses_of(op: Operation) -> Iterator[Access]:
             yield Access(op, x, known, is_write=True, is_read=bool(argument.uses))
         for x in gathers(op):
             yield Access(op, x, None, is_write=False, is_read=True)
-    elif not isinstance(op, ValueOp | LoopOp | PrefetchOp | ReshapeOp) and not isinstance(op.parent_op(), DoOp):
+    elif not isinstance(op, LoopOp | PrefetchOp | ReshapeOp) and not isinstance(op.parent_op(), DoOp):
         for x in op.operands:
             if is_tensor(x):
                 yield Access(op, x, None, is_write=False, is_read=True)

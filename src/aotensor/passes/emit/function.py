@@ -151,6 +151,9 @@ class FunctionEmitter:
             self.buffers[x] = self.buffer(value.over)
         elif value.output is not None and not self.is_extents:
             self.buffers[x] = self._output(value.output.value.data, x, shape)
+        elif value.part is not None and value.number is not None:
+            number = self.b.as_extent(Scalar(frame.value(value.number), "index"))
+            self.buffers[x] = self.b.row(self.buffer(value.part), number, shape)
         else:
             self.buffers[x] = self.b.allocate(x.type.element_type, shape)
         loop = value.parent_op()

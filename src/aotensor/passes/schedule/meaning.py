@@ -26,7 +26,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.tree import loops_around
 from aotensor.passes.nest.jam import is_reassociable
-from aotensor.passes.schedule.partial import PartialSums, extent_behind_first, partial_sums
+from aotensor.passes.schedule.partial import PartialSums, partial_sums
 from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts, root_of
 from aotensor.passes.schedule.record import ORDERED, SET, Closed, Record, close, without_blocks, without_parts
 from aotensor.passes.schedule.shape import Shape
@@ -165,23 +165,19 @@ class Meaning(Reader):
         return Definition(source, tuple(record.at.index(x) for x in args))
 
     def _check_parts(self, part: PartialSums) -> None:
-        """Are all parts of a sum over chunks copied, and added?   Raises: Unreadable if not"""
+        """Has every chunk a part of a sum to itself, and are all added?   Raises: Unreadable if not"""
         t, total = self.table, part.total
         assert isinstance(total.owner, ValueOp) and isinstance(part.held.owner, ValueOp)
         sizes = self.sizes(total.owner)
         chunks, steps = self.variable(part.loop), self.steps.get(self.variable(part.loop))
-        copied, added = self.subscripts(part.copy.writes[0][1]), self.subscripts(part.add.reads[0][1])
-        read, written = self.subscripts(part.copy.reads[0][1]), self.subscripts(part.add.writes[0][1])
-        is_right = (
-            steps is not None and copied == [chunks, *read] and added[1:] == written and len(set(read)) == len(read)
-        )
+        added, written = self.subscripts(part.add.reads[0][1]), self.subscripts(part.add.writes[0][1])
+        domains = self._record(total, part.add, 0, None).domains
+        is_right = steps is not None and self.scalar(part.number) == chunks and added[1:] == written
         wholes = [t.make("range", None, (t.number(0), n)) for n in sizes]
-        is_right = is_right and self.sizes(part.held.owner) == sizes
-        is_right = is_right and [self.domains.get(x) for x in written] == wholes
-        is_right = is_right and [self.domains.get(x) for x in read][1:] == wholes[1:]
-        is_right = is_right and self.scalar(extent_behind_first(part)) == sizes[0]
+        is_right = is_right and self.sizes(part.held.owner) == sizes and len(set(written)) == len(written)
+        is_right = is_right and [domains.get(x) for x in written] == wholes
         count = t.nodes[self.domains[chunks]].args[1] if is_right else None
-        is_right = is_right and self.domains.get(added[0]) == t.make("range", None, (t.number(1), count))  # type: ignore[arg-type]
+        is_right = is_right and domains.get(added[0]) == t.make("range", None, (t.number(1), count))  # type: ignore[arg-type]
         is_right = is_right and loops_around(part.loop) == loops_around(total.owner) == loops_around(part.parts.owner)  # type: ignore[arg-type]
         ways = {self.way(op, n) for op, n in (*self.writers[part.held], (part.add, 0))}
         if not is_right or len(ways) > 1 or ways & {SET, ORDERED}:

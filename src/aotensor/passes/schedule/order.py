@@ -75,7 +75,9 @@ class Order:
     def _step(self, access: Access) -> _Step:
         meaning, x = self.meaning, access.view
         way = "read"
-        if access.is_write:
+        if access.is_write and isinstance(access.op, ValueOp):
+            way = SET  # a row of it
+        elif access.is_write:
             assert isinstance(access.op, DoOp)
             way = meaning.way(access.op, list(access.op.outputs).index(x))
         if access.subscripts is None or not isinstance(x.owner, ValueOp):

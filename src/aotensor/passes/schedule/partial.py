@@ -1,9 +1,8 @@
 """Sums of chunks that are added up behind the loop over chunks, the first of which adds to the sum itself.
 
 nest.for %c in %n step %s cores {
-  %v = nest.value init %zero first %g                       %g in the first chunk
-  …  nest.do … -> (%s = %v[%j])                             its share
-  nest.for %j in (%c = 0 ? 0 : %p) { nest.do(%v[%j]) -> (%u[%c / %s, %j]) }
+  %v = nest.value init %zero first %g part %u number %c / %s    %g in the first chunk, then a row of %u
+  …  nest.do … -> (%s = %v[%j])                                 its share
 }
 nest.for %k = 1 to %chunks { nest.for %j in %p { nest.do(%u[%k, %j]) -> (%s = %g[%j]) } }
 """
@@ -12,23 +11,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
 
-from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
-from aotensor.ir.nest.tree import loops_around
 
 
 @dataclass(frozen=True)
 class PartialSums:
-    """held: what a chunk adds to. copy: leaves that in parts. add: adds the parts to the total. loop: over chunks."""
+    """held: what a chunk adds to, the row `number` of parts. add: adds the parts to the total. loop: over chunks."""
 
     held: SSAValue
     total: SSAValue
     parts: SSAValue
-    copy: DoOp
+    number: SSAValue
     add: DoOp
     loop: ForOp
 
@@ -40,60 +37,15 @@ def partial_sums(function: func.FuncOp) -> list[PartialSums]:
 
 
 def _found(value: ValueOp) -> PartialSums | None:
-    loop = value.parent_op()
-    copy = _only([op for op in _users(value.result) if value.result not in op.outputs])
-    if not isinstance(loop, ForOp) or loop.step is None or copy is None or len(copy.outputs) != 1 or not _copies(copy):
+    loop, parts, number, total = value.parent_op(), value.part, value.number, value.first
+    if not isinstance(loop, ForOp) or loop.step is None or parts is None or number is None or total is None:
         return None
-    parts = copy.outputs[0]
-    add = _only([op for op in _users(parts) if op is not copy])
-    if add is None or list(add.outputs) != [value.first] or list(add.inputs) != [parts]:
+    if any(isinstance(use.operation, DoOp) and value.result not in use.operation.outputs for use in value.result.uses):
         return None
-    assert value.first is not None
-    inside = loops_around(copy)[len(loops_around(value)) :]
-    if not inside or not isinstance(inside[0], ForOp) or _behind_first(inside[0], loop) is None:
+    adds = {use.operation for use in parts.uses if use.operation is not value}
+    if len(adds) != 1:
         return None
-    return PartialSums(value.result, value.first, parts, copy, add, loop)
-
-
-def _users(x: SSAValue) -> list[DoOp]:
-    found: dict[Operation, None] = {}
-    for use in x.uses:
-        if isinstance(use.operation, DoOp):
-            found[use.operation] = None
-    return [op for op in found if isinstance(op, DoOp)]
-
-
-def _only(ops: list[DoOp]) -> DoOp | None:
-    return ops[0] if len(ops) == 1 else None
-
-
-def _copies(op: DoOp) -> bool:
-    last = op.body.block.last_op
-    return last is op.body.block.first_op and last is not None and tuple(last.operands) == op.body.block.args[:1]
-
-
-def _behind_first(inner: ForOp, chunks: LoopOp) -> SSAValue | None:
-    """The extent of a loop that has no iterations in the first chunk."""
-    choice = inner.upper.owner
-    if not inner.is_whole or not isinstance(choice, arith.SelectOp):
+    add = adds.pop()
+    if not isinstance(add, DoOp) or list(add.outputs) != [total] or list(add.inputs) != [parts]:
         return None
-    test = choice.cond.owner
-    if not isinstance(test, arith.CmpiOp) or test.predicate.value.data != 0:
-        return None
-    if test.lhs is not chunks.counter or not (_is_zero(test.rhs) and _is_zero(choice.lhs)):
-        return None
-    return choice.rhs
-
-
-def extent_behind_first(sums: PartialSums) -> SSAValue:
-    """The extent of the first axis of what is copied."""
-    inner = loops_around(sums.copy)[len(loops_around(sums.held.owner)) :]  # type: ignore[arg-type]
-    assert isinstance(inner[0], ForOp)
-    found = _behind_first(inner[0], sums.loop)
-    assert found is not None
-    return found
-
-
-def _is_zero(x: SSAValue) -> bool:
-    op = x.owner
-    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data == 0
+    return PartialSums(value.result, total, parts, number, add, loop)

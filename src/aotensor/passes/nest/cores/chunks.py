@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Final
 
 from xdsl.builder import Builder
@@ -18,8 +18,9 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import known_extent
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.types import element_bytes
 from aotensor.passes.nest.cores.sums import Sum, neutral
-from aotensor.passes.nest.work import UNIT, elements, quotient, rows_of_chunk, work_of_iteration
+from aotensor.passes.nest.work import UNIT, elements, extent, quotient, rows_of_chunk, work_of_iteration
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -27,6 +28,8 @@ CHUNKS: Final = "chunks"
 """Attribute of the operation that counts the chunks of a loop."""
 CHUNK_SIZE: Final = "chunk_size"
 """Attribute of the operation that says how many iterations one has."""
+_ADDED: Final = 7
+"""The work of an element of a part that is added to a sum."""
 
 
 class Chunks:
@@ -63,6 +66,7 @@ class Chunks:
         chunks.schedule(cores=True)
         self.before.insert(chunks)
         self._fill(outer.args[0], size, parts, builder_at_end(outer, loop.location))
+        self.b = IndexBuilder(LocatedBuilder(InsertPoint.before(chunks), loop.location), CONTRACT)
         behind = LocatedBuilder(InsertPoint.after(chunks), loop.location)
         made = [chunks, *(self._combined(sum, part, count) for sum, part in zip(self.sums, parts, strict=True))]
         behind.insert(made[1:])
@@ -95,13 +99,35 @@ class Chunks:
     def _rows(self) -> Extent:
         """Iterations of a chunk: enough work, an even number of chunks of equal length, in whole groups."""
         b, target = self.b, self.target
-        tensors = [elements(b, sum.value.result) for sum in self.sums if not sum.is_number]
         most: Extent = target.most_chunks
-        if tensors and target.sum_work:  # every chunk but the first fills, keeps and adds as much
-            once = b.imax(b.imul(reduce(b.iadd, tensors), target.sum_work), 1)
-            whole = b.imul(self._extent(), self.work)
-            most = b.imin(b.iadd(quotient(b, whole, once), 1), most)
+        if target.sum_work and any(not sum.is_number for sum in self.sums):
+            most = b.imin(self._chunks_of_sums(), most)
         return rows_of_chunk(b, self._extent(), self.work, target.chunk_work, most, self._group())
+
+    def _chunks_of_sums(self) -> Extent:
+        """How many chunks pay, every one of which but the first fills, keeps and adds tensors of its own.
+
+        Two cost one core a few percent where they halve the time of two; more than two cost it next to nothing.
+        """
+        b, target = self.b, self.target
+        tensors = [sum.value.result for sum in self.sums if not sum.is_number]
+        counts = [elements(b, x) for x in tensors]
+        count = b.imax(reduce(b.iadd, counts), 1)
+        whole, pair = b.imul(self._extent(), self.work), self._work_of_pair(counts)
+        two = b.imin(b.iadd(quotient(b, whole, b.imul(count, pair)), 1), 2)
+        return b.imax(b.iadd(quotient(b, whole, b.imul(count, target.sum_work)), 1), two)
+
+    def _work_of_pair(self, counts: Sequence[Extent]) -> Extent:
+        """Work per element of the sums that pays for a second chunk.   counts: elements of each tensor"""
+        b, target = self.b, self.target
+        kinds = [sum.kind.element_type for sum in self.sums if not sum.is_number]
+        if all(sum.is_scattered and sum.kind.get_num_dims() == 1 for sum in self.sums if not sum.is_number):
+            return target.pair_work  # elements one by one: what is far takes longer to meet, too
+        size = reduce(b.iadd, (b.imul(n, element_bytes(kind)) for n, kind in zip(counts, kinds, strict=True)))
+        if isinstance(size, int):
+            return target.pair_work if size <= target.near_bytes else target.far_pair_work
+        is_near = b.compare("le", b.index(size), b.index(target.near_bytes))
+        return b.as_extent(b.select(is_near, b.index(target.pair_work), b.index(target.far_pair_work)))
 
     def _group(self) -> Extent:
         """Chunks are multiples of that."""
@@ -116,7 +142,7 @@ class Chunks:
         end = inside.insert(arith.AddiOp(start, size)).result
         end = inside.insert(arith.MinSIOp(end, loop.upper)).result
         number = inside.insert(arith.DivUIOp(start, size)).result if parts else start
-        own = [self._begin(inside, sum) for sum in self.sums]
+        own = [self._begin(inside, sum, (part, number)) for sum, part in zip(self.sums, parts, strict=True)]
         begin = start
         indptr = _indptr_of(loop)
         if indptr is not None:
@@ -125,27 +151,26 @@ class Chunks:
         assert loop.parent is not None
         inside.insert(loop.parent.detach_op(loop))
         loop.set_bounds(end, begin)
-        if not self.sums:
-            return
-        zero = inside.insert(arith.ConstantOp(IntegerAttr(0, IndexType()))).result
-        is_first = inside.insert(arith.CmpiOp(start, zero, "eq")).result
         for sum, part, mine in zip(self.sums, parts, own, strict=True):
             _redirect(loop, sum.value.result, mine)
-            _nest(inside, sum, partial(_keep, mine, part, number), None if sum.is_number else (zero, is_first))
+            if sum.is_number:
+                inside.insert(_keep(mine, part, number))
 
-    def _begin(self, inside: LocatedBuilder, sum: Sum) -> SSAValue:
-        """What a chunk adds to: a number or buffer of its own, which begins with what adds nothing.
+    def _begin(self, inside: LocatedBuilder, sum: Sum, row: tuple[SSAValue, SSAValue]) -> SSAValue:
+        """What a chunk adds to: a number of its own, or its row of the parts, which begins with what adds nothing.
 
         The first chunk adds to the sum itself: one chunk is the loop that it was.
         """
         nothing = inside.insert(arith.ConstantOp(neutral(sum))).result
-        first = None if sum.is_number else sum.value.result
-        own = ValueOp(sum.value.sizes, sum.kind, nothing, first=first)
+        if sum.is_number:
+            own = ValueOp(sum.value.sizes, sum.kind, nothing)
+        else:
+            own = ValueOp(sum.value.sizes, sum.kind, nothing, first=sum.value.result, row=row)
         own.location = sum.value.location
         return inside.insert(own).result
 
     def _combined(self, sum: Sum, part: SSAValue, count: SSAValue) -> ForOp:
-        """The loop that adds the parts of the chunks, one after the other."""
+        """The loop that adds the parts of the chunks, one after the other; several cores do if elements are many."""
         outer = Block(arg_types=[IndexType()])
         kind, (chunk,) = sum.kind.element_type, outer.args
 
@@ -160,7 +185,34 @@ class Chunks:
         _nest(builder_at_end(outer, self.loop.location), sum, add)
         if sum.is_number:
             return ForOp(count, outer)
-        return ForOp(count, outer, lower=self.one)
+        added = ForOp(count, outer, lower=self.one)
+        return self._on_cores(added, sum, count) if sum.is_scattered else added
+
+    def _on_cores(self, added: ForOp, sum: Sum, count: SSAValue) -> ForOp:
+        """The loop that adds parts to all elements, for some of these at a time.
+
+        for %k … { for %j in %n { … } }  →  for %c in %n step %s cores { for %k … { for %j = %c to %c + %s { … } } }
+        """
+        along = added.body.block.last_op
+        assert isinstance(along, ForOp)
+        b, target = self.b, self.target
+        n = extent(b, sum.value.result, 0)
+        assert n is not None
+        rows = quotient(b, elements(b, sum.value.result), b.imax(n, 1))
+        work = b.imul(b.as_extent(Scalar(count, "index")), b.imul(rows, _ADDED))
+        group = target.chunk_group if _is_innermost(along) else target.row_group
+        size = b.index(rows_of_chunk(b, n, work, target.chunk_work, target.most_chunks, group)).ssa
+        upper = b.index(n).ssa
+        block = Block(arg_types=[IndexType()])
+        start = block.args[0]
+        inside = builder_at_end(block, self.loop.location)
+        end = inside.insert(arith.AddiOp(start, size)).result
+        end = inside.insert(arith.MinSIOp(end, upper)).result
+        chunks = ForOp(upper, block, step=size)
+        chunks.schedule(cores=True)
+        inside.insert(added)
+        along.set_bounds(end, start)
+        return chunks
 
 
 def _indptr_of(loop: ForOp) -> SSAValue | None:
@@ -198,21 +250,13 @@ def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
             op.operands[0] = new
 
 
-def _nest(
-    b: Builder,
-    sum: Sum,
-    make: Callable[[list[SSAValue]], DoOp],
-    unless: tuple[SSAValue, SSAValue] | None = None,
-) -> None:
-    """A statement for each element of a sum.   unless: 0, and a condition under which there is nothing to do"""
+def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
+    """A statement for each element of a sum."""
     sizes = iter(sum.value.sizes)
     uppers = [
         next(sizes) if n == DYNAMIC_INDEX else b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
         for n in sum.kind.get_shape()
     ]
-    if unless is not None:
-        zero, condition = unless
-        uppers[0] = b.insert(arith.SelectOp(condition, zero, uppers[0])).result
     blocks = [Block(arg_types=[IndexType()]) for _ in uppers]
     op: Operation = make([block.args[0] for block in blocks])
     for upper, block in zip(reversed(uppers), reversed(blocks), strict=True):
@@ -221,9 +265,9 @@ def _nest(
     b.insert(op)
 
 
-def _keep(own: SSAValue, part: SSAValue, number: SSAValue, at: list[SSAValue]) -> DoOp:
-    """Copy an element of what a chunk has added to, to the part of that number."""
+def _keep(own: SSAValue, part: SSAValue, number: SSAValue) -> DoOp:
+    """Leave the number that a chunk has added to as a part."""
     assert isinstance(own.type, TensorType)
     body = Block(arg_types=[own.type.element_type] * 2)
     body.add_op(YieldOp(body.args[0]))
-    return DoOp([(own, list(at))], [(part, [number, *at])], Region(body))
+    return DoOp([(own, [])], [(part, [number])], Region(body))

@@ -34,6 +34,8 @@ class Sum:
 
     value: ValueOp
     combine: Operation
+    is_scattered: bool
+    """At positions that only memory knows: few terms of each element are likely."""
 
     @property
     def kind(self) -> TensorType[Attribute]:
@@ -67,7 +69,7 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
                 return f"iterations write to the same elements of a {_kind(x)}"
             if x in found and type(found[x].combine) is not type(combine):
                 return f"a {_kind(x)} is updated in several ways"
-            found[x] = Sum(x.owner, combine)
+            found[x] = Sum(x.owner, combine, statement.scatter is not None)
     for statement in statements(loop):
         for x, read in _reads(statement):
             root = _memory(x)
