@@ -82,7 +82,7 @@ def rows_of_a_state() -> InOut:
 def sums_of_a_gradient_in_a_loop() -> InOut:
     """Cores sum the rows of a product into a row of the state, or into parts of their own."""
     h, u = matrix("h", 1, "m"), matrix("u", "m", "m")
-    step = body([vector("state", "m"), u], lambda s, u: [at.dot((1 - s**2) * at.sin(s), u)])
+    step = body([vector("state", "m"), u], lambda s, u: [at.dot((1 - at.cos(s) ** 2) * at.sin(s), u)])
     return [h, u], [Scan(step, 0, ((-1,),), (True,), 0)(at.constant(3, dtype="int64"), h, u)]
 
 

@@ -26,13 +26,7 @@ from aotensor.passes.emit.kept import KEPT, keep, take
 from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.emit.lower_sort import lower_sort
-from aotensor.passes.emit.lower_window import (
-    lower_cumulate,
-    lower_insert,
-    lower_nonzero,
-    lower_recur,
-    lower_scatter,
-)
+from aotensor.passes.emit.lower_window import lower_cumulate, lower_insert, lower_nonzero, lower_recur, lower_scatter
 from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
 from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
@@ -152,8 +146,7 @@ class FunctionEmitter:
         elif value.output is not None and not self.is_extents:
             self.buffers[x] = self._output(value.output.value.data, x, shape)
         elif value.part is not None and value.number is not None:
-            number = self.b.as_extent(Scalar(frame.value(value.number), "index"))
-            self.buffers[x] = self.b.row(self.buffer(value.part), number, shape)
+            self.buffers[x] = self.b.row(self.buffer(value.part), Scalar(frame.value(value.number), "index"), shape)
         else:
             self.buffers[x] = self.b.allocate(x.type.element_type, shape)
         loop = value.parent_op()
