@@ -42,6 +42,7 @@ from switches import Row, has, lacks, never, nothing, one, replaced, without_pas
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.passes.pipeline import EXPAND_MATH
 
 NEST: Final = "aotensor.passes.nest"
 LOWERINGS: Final[Mapping[str, str]] = {
@@ -103,6 +104,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: at.softplus(x) + at.sigmoid(x)),
         "llvm",
         has(r"call double @\"aot\.sigmoid_shared"),
+    ),
+    Row(
+        "exponentials read a table in registers",
+        replaced("aotensor.driver.recipe:math_recipe", lambda target: (EXPAND_MATH,)),
+        of_vector(at.exp),
+        "llvm-opt",
+        has(r"call <8 x double> @llvm\.x86\.avx512\.vpermi2var\.pd\.512"),
     ),
     Row(
         "sums of windows of zeros are one sweep",
