@@ -42,6 +42,7 @@ from switches import Row, has, lacks, never, nothing, one, replaced, without_pas
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.ir.scalar_builder import NO_FAST_MATH
 from aotensor.passes.pipeline import EXPAND_MATH
 
 NEST: Final = "aotensor.passes.nest"
@@ -104,6 +105,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: at.softplus(x) + at.sigmoid(x)),
         "llvm",
         has(r"call double @\"aot\.sigmoid_shared"),
+    ),
+    Row(
+        "of zeros a maximum is either one",
+        replaced("aotensor.ir.scalar_builder:EITHER_ZERO", NO_FAST_MATH),
+        of_vector(at.max),
+        "llvm-opt",
+        has(r"call nsz <8 x double> @llvm\.maximum"),
     ),
     Row(
         "exponentials read a table in registers",
