@@ -132,6 +132,12 @@ def _fit_exp(dtype: str, count: int) -> tuple[list[float], float]:
     )
 
 
+def _fit_exp_of_sixteenth(count: int) -> tuple[list[float], float]:
+    """The same within half a sixteenth of an octave, with the error as a part of e**r."""
+    half = mp.log(2) / 32
+    return fit(lambda r: (mp.expm1(r) - r) / r**2, (-half, half), range(count), weight=lambda r: r**2 / mp.exp(r))
+
+
 def _fit_exp2(dtype: str, count: int) -> tuple[list[float], float]:
     half = mp.mpf(1) / 2
     return fit(
@@ -166,6 +172,7 @@ def _log_gamma_rest(z: mp.mpf) -> mp.mpf:
 RECIPES: dict[str, Callable[[], tuple[list[float], float]]] = {
     "exponential._EXPM1_TAIL float32": lambda: _fit_exp("float32", 5),
     "exponential._EXPM1_TAIL float64": lambda: _fit_exp("float64", 10),
+    "exponential._TAIL_OF_SIXTEENTH": lambda: _fit_exp_of_sixteenth(5),
     "exponential._EXP2_TAIL float32": lambda: _fit_exp2("float32", 6),
     "exponential._EXP2_TAIL float64": lambda: _fit_exp2("float64", 11),
     "power._EXP2_SINGLE": lambda: _fit_exp2("float64", 6),

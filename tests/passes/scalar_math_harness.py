@@ -51,10 +51,10 @@ class Library:
 
     def __init__(self, names: Sequence[str], cpu: str = "host") -> None:
         module = parse_module("".join(loop(name, dtype) for name in names for dtype in DTYPES), "scalar_math")
-        expand_math(module)
+        machine = Machine.parse(cpu=cpu)
+        expand_math(module, machine.facts)
         module.verify()
         self.text = str(module)
-        machine = Machine.parse(cpu=cpu)
         symbols = {f"{name}_{dtype}" for name in names for dtype in DTYPES}
         optimised = machine.optimise(emit_module(module, machine, exported=symbols))
         self.assembly = machine.assembly(optimised)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 from scalar_math_harness import Library, library
 
@@ -14,6 +15,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.context import parse_module
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.scalar_math.table import define
+from aotensor.passes.target import Target
 
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
 MATH_NAMES = (
@@ -41,6 +43,26 @@ def test_operations_of_the_math_dialect_become_calls(name: str) -> None:
 @pytest.mark.parametrize("name", ["sqrt", "floor", "ceil", "trunc", "roundeven", "absf"])
 def test_what_llvm_can_do_stays(name: str) -> None:
     assert f"%y = math.{name} %x" in expanded(f"  %y = math.{name} %x : f64")
+
+
+def test_tables_in_registers_are_declared_where_the_machine_has_them() -> None:
+    text = "func.func @f(%x: f64, %v: vector<8xf64>) -> (f64, vector<8xf64>) {\n  %y = math.exp %x : f64\n"
+    text += "  %w = math.exp %v : vector<8xf64>\n  func.return %y, %w : f64, vector<8xf64>\n}"
+    module = parse_module(text, "test")
+    expand_math(module, Target(has_tables=True))
+    for lanes in ("", ".x8"):
+        kind, bits = ("vector<8xf64>", "vector<8xi64>") if lanes else ("f64", "i64")
+        assert f"func.func private @aot.sixteenth_power.f64{lanes}({bits}) -> {kind}\n" in str(module)
+        assert f"func.func private @aot.scaled.f64{lanes}({kind}, {kind}) -> {kind}\n" in str(module)
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "softplus"])
+def test_numbers_and_lanes_of_vectors_get_the_same_bits(name: str) -> None:
+    """The table in registers and that in memory; loops of 7 have no vectors, those of 4000 have."""
+    x = np.random.default_rng(0).uniform(-800.0, 30.0, 4000)
+    whole = library("host")(name, x)
+    parts = np.concatenate([library("host")(name, x[k : k + 7]) for k in range(0, 4000, 7)])
+    np.testing.assert_array_equal(whole.view(np.uint64), parts.view(np.uint64))
 
 
 def test_operations_of_two_operands() -> None:

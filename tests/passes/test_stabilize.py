@@ -126,6 +126,17 @@ def test_log_softmax_of_large_numbers() -> None:
     np.testing.assert_allclose(after, x - np.log(np.sum(np.exp(x))), rtol=1e-14)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_logarithm_of_a_softmax_is_that_of_no_weight(axis: int) -> None:
+    """A softmax is a product with the inverse of a sum; its logarithm is x − max − log Σ all the same."""
+    x = at.matrix("x", shape=("n", "m"))
+    module, _ = build([Program("f", (("x", x),), (("y", at.log(at.softmax(x, axis=axis))),))])
+    PassRunner(verify=True).run(module, TENSOR_RECIPE)
+    values = np.moveaxis(np.array([[0.0, -800.0, -1000.0, 3.0, 2.0]]), 1, axis)
+    found = interpret(module, "f", values)[0]
+    np.testing.assert_allclose(found, values - 3 - np.log(np.sum(np.exp(values - 3))), rtol=1e-14)
+
+
 def test_a_denominator_that_may_be_negative_stays() -> None:
     module = imported(lambda x: at.log(at.exp(x) / at.sin(x)), 1)
     PassRunner().run(module, TENSOR_RECIPE)

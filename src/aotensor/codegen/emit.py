@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_parallel, emit_vector, llvm
+from aotensor.codegen.calls.lanes import define_lane_function, is_lane_function
 from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.emit_alias import read_only, view_scopes
@@ -81,6 +82,8 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
     results = flat_types(signature.outputs)
     if len(results) > 1 or any(isinstance(kind, MemRefType) for kind in signature.outputs):
         raise InternalError(f"emit: function {symbol} must return one scalar or nothing")
+    if is_lane_function(symbol):
+        return define_lane_function(module, symbol)
     function = llvm.function(module, symbol, results[0] if results else llvm.void, flat_types(signature.inputs))
     llvm.mark_function(function, "nounwind")
     scalar = symbol.startswith(SCALAR_FUNCTION_PREFIX)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
+from aotensor.codegen.calls.lanes import is_lane_function, mark_lane_call
 from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare_call
 from aotensor.codegen.emit_state import Emitter, Handler, register_type
 from aotensor.codegen.llvm import Node, Value
@@ -20,6 +21,8 @@ def _call(e: Emitter, op: func.CallOp) -> None:
     result = e.builder.call(e.functions[symbol], e.flatten(op.arguments))
     if symbol in RARE_FUNCTIONS:
         mark_rare_call(result, symbol)
+    elif is_lane_function(symbol):
+        mark_lane_call(result, symbol)
     if op.res:
         e.bind(op.res, [result])
 

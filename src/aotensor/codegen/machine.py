@@ -14,6 +14,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any, Final
 
+from aotensor.codegen.calls.lanes import inline_lane_functions, is_lane_function
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.errors import GraphValueError, InternalError, UnsupportedError
 from aotensor.passes.target import Target
@@ -99,7 +100,7 @@ class Machine:
     def facts(self) -> Target:
         """What passes on loops ask of the machine."""
         bits = self.vector_bits
-        return Target(has_masks=bits == 512, register_bits=bits, blas_work=_BLAS_WORK[bits])
+        return Target(has_masks=bits == 512, has_tables=bits == 512, register_bits=bits, blas_work=_BLAS_WORK[bits])
 
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""
@@ -127,9 +128,11 @@ class Machine:
             raise InternalError("LLVM refuses the module", lines=str(error).splitlines()) from error
         if exported is not None:
             for function in parsed.functions:
-                if not function.is_declaration and function.name not in exported:
+                if function.is_declaration or is_lane_function(function.name):
+                    continue
+                if function.name not in exported:
                     function.visibility, function.linkage = "default", "internal"
-                elif not function.is_declaration and function.name in shared:
+                elif function.name in shared:
                     function.linkage = "weak_any"
         options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE))
         options.loop_vectorization = options.loop_interleaving = self.opt_level >= 2
@@ -137,6 +140,7 @@ class Machine:
         options.loop_unrolling = self.opt_level >= 1
         builder = binding.create_pass_builder(self.target_machine(), options)
         builder.getModulePassManager().run(parsed, builder)
+        inline_lane_functions(parsed, builder)
         return parsed
 
     def assembly(self, module: ModuleRef) -> str:

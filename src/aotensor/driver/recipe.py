@@ -44,13 +44,13 @@ from aotensor.passes.emit.library import calls_product
 from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.pipeline import (
-    EXPAND_MATH,
     TENSOR_RECIPE,
     VECTOR_PASSES,
     Pass,
     PassRunner,
     chosen_passes,
     loop_recipe,
+    math_recipe,
     nest_recipe,
 )
 from aotensor.passes.schedule.accept import accept
@@ -197,7 +197,7 @@ def lower(
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)
-    runner.run(module, [EXPAND_MATH])
+    runner.run(module, math_recipe(machine.facts))  # whose instructions these are, whatever loops are made for
     return result
 
 

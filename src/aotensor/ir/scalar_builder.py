@@ -24,6 +24,7 @@ from aotensor.ir.upstream import RemfOp
 
 NO_FAST_MATH: Final = arith.FastMathFlagsAttr("none")
 CONTRACT: Final = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+EITHER_ZERO: Final = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 # math.* operations of one operand, under the names that NumPy users know
 _UNARY_MATH: Final[dict[str, type[Operation]]] = {
@@ -118,7 +119,7 @@ class ScalarBuilder:
         return self.emit(arith.AddfOp(product.ssa, z.ssa, CONTRACT), x.dtype)
 
     def maximum(self, x: Scalar, y: Scalar) -> Scalar:
-        """The larger one; nan if either is nan."""
+        """The larger one; nan if either is nan. Of 0 and -0 either one where sums may go in any order."""
         return self._extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, x, y)
 
     def minimum(self, x: Scalar, y: Scalar) -> Scalar:
@@ -284,7 +285,8 @@ class ScalarBuilder:
         y: Scalar,
     ) -> Scalar:
         if dtypes.is_float(x.dtype):
-            return self.emit(on_floats(x.ssa, y.ssa), x.dtype)
+            is_free = FastMathFlag.REASSOC in self.fastmath.data  # the order of -0 and 0 takes x86 three operations
+            return self.emit(on_floats(x.ssa, y.ssa, EITHER_ZERO if is_free else NO_FAST_MATH), x.dtype)
         return self.emit((on_signed if dtypes.is_signed(x.dtype) else on_unsigned)(x.ssa, y.ssa), x.dtype)
 
 

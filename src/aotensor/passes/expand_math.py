@@ -16,6 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import define, vector_symbol
+from aotensor.passes.target import Target
 
 # operations of the math dialect that LLVM has no instruction for; the others stay
 _EXPANDED: Final[dict[type[Operation], str]] = {
@@ -30,6 +31,7 @@ _EXPANDED: Final[dict[type[Operation], str]] = {
 }  # fmt: skip
 _SUFFIXES: Final[dict[type, str]] = {Float32Type: "f32", Float64Type: "f64"}
 _PREFIX: Final = "aot."
+_PLAIN: Final = Target()
 
 
 def function_of(op: Operation) -> str | None:
@@ -46,7 +48,7 @@ def function_of(op: Operation) -> str | None:
     return vector_symbol(scalar, kind.get_shape()[0]) if isinstance(kind, VectorType) else scalar
 
 
-def expand_math(module: ModuleOp) -> None:
+def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
     """Replace math operations by calls of `@aot.*` functions, and define all of those that are called.
 
     The definitions stand at the end of the module, in order of their first call. A declaration gives way to its
@@ -66,7 +68,7 @@ def expand_math(module: ModuleOp) -> None:
         if symbol not in defined:
             if symbol in present:
                 Rewriter.erase_op(present[symbol])
-            definition = define(symbol)
+            definition = define(symbol, target.has_tables)
             module.body.block.add_op(definition)
             wanted += [callee for callee in _called_functions(definition) if callee not in wanted]
     for symbol in present.keys() - defined - set(wanted):

@@ -166,6 +166,12 @@ LOOP_RECIPE: Final = loop_recipe(_MOST)
 
 
 EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
+"""For a machine without tables in registers."""
+
+
+def math_recipe(target: Target) -> tuple[Pass, ...]:
+    """The pass that gives elementary functions the bodies that suit a machine."""
+    return (replace(EXPAND_MATH, run=lambda module: expand_math(module, target)),)
 
 
 def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]:

@@ -16,7 +16,7 @@ the original overflowed or cancelled. Formulas are found across elementwise oper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, math
@@ -101,14 +101,26 @@ def _log(f: Formula) -> Scalar | None:
 
 
 def _log_of_quotient(f: Formula, x: Term) -> Scalar | None:
-    """log(exp(u)/s) = u − log(s), as in the logarithm of a softmax."""
-    if not x.made_by(arith.DivfOp):
-        return None
-    e, s = f.reader.operands(x)
-    u = f.argument(e, math.ExpOp)
-    if u is None or not f.is_nonnegative(s):
-        return None
-    return f.b.sub(f.use(u), f.b.math("log", f.use(s)))
+    """log(exp(u)/s) = u − log(s), as in the logarithm of a softmax, which has exp(u)·(1/s)."""
+    for e, s in _quotients(f, x):
+        u = f.argument(e, math.ExpOp)
+        if u is not None and f.is_nonnegative(s):
+            return f.b.sub(f.use(u), f.b.math("log", f.use(s)))
+    return None
+
+
+def _quotients(f: Formula, x: Term) -> Iterator[tuple[Term, Term]]:
+    """Numerator and denominator of a quotient, or of a product with an inverse."""
+    if x.made_by(arith.DivfOp):
+        numerator, denominator = f.reader.operands(x)
+        yield numerator, denominator
+    elif x.made_by(arith.MulfOp):
+        first, second = f.reader.operands(x)
+        for e, inverse in ((first, second), (second, first)):
+            if inverse.made_by(arith.DivfOp):
+                unit, s = f.reader.operands(inverse)
+                if f.is_number(unit, 1):
+                    yield e, s
 
 
 def _log1p(f: Formula) -> Scalar | None:

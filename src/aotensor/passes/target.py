@@ -11,6 +11,7 @@ class Target:
 
     has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered addresses.
     has_slow_gathers: such a read takes as long as one for each lane.
+    has_tables: one instruction reads a table of 16 numbers in registers, one for each lane, and one takes x·2**⌊n⌋.
     register_bits: bits of the vectors that LLVM makes, which no pass decides by.
     vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
     jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
@@ -43,6 +44,7 @@ class Target:
 
     has_masks: bool = True
     has_slow_gathers: bool = True
+    has_tables: bool = False
     register_bits: int = 512
     vector_bytes: int = 64
     jam: int = 4

@@ -13,16 +13,18 @@ from typing import Final
 
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Builder, Function, Module, Value
+from aotensor.passes.scalar_math.table import vector_symbol
 
 RARE_FUNCTIONS: Final = ("aot.far_angle.f64",)
-_LANES: Final = (2, 4, 8, 16)
-_PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
+LANES: Final = (2, 4, 8, 16)
+"""Of the variants."""
+PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
 
 
 def mark_rare(function: Function) -> None:
     """Keep a function of one float apart from its callers, and define its variants for vectors under a mask."""
-    llvm.mark_function(function, "cold", *_PURE)
-    variants = [_define_variant(function, count) for count in _LANES]
+    llvm.mark_function(function, "cold", *PURE)
+    variants = [_define_variant(function, count) for count in LANES]
     module = function.module
     array = llvm.ir.ArrayType(llvm.pointer, len(variants))
     used = llvm.ir.GlobalVariable(module, array, "llvm.compiler.used")  # or the variants are gone before they are used
@@ -32,13 +34,14 @@ def mark_rare(function: Function) -> None:
 
 def mark_rare_call(call: Value, symbol: str) -> None:
     """Tell the vectoriser about the variants."""
-    names = ",".join(f"_ZGV_LLVM_M{count}v_{symbol}({_variant(symbol, count)})" for count in _LANES)
-    for attribute in ("memory(none)", "willreturn", "nounwind", f'"vector-function-abi-variant"="{names}"'):
+    for attribute in ("memory(none)", "willreturn", "nounwind", variants_attribute(symbol, "M", "v")):
         set.add(call.attributes, attribute)
 
 
-def _variant(symbol: str, count: int) -> str:
-    return f"{symbol}.x{count}"
+def variants_attribute(symbol: str, mask: str, operands: str) -> str:
+    """What names the variants on a call.   mask: "M" if they take one, else "N". operands: "v" for each"""
+    names = ",".join(f"_ZGV_LLVM_{mask}{count}{operands}_{symbol}({vector_symbol(symbol, count)})" for count in LANES)
+    return f'"vector-function-abi-variant"="{names}"'
 
 
 def _define_variant(function: Function, count: int) -> Function:
@@ -46,9 +49,9 @@ def _define_variant(function: Function, count: int) -> Function:
     module: Module = function.module
     element = function.function_type.return_type
     lanes, mask = llvm.vector(element, count), llvm.vector(llvm.i1, count)
-    variant = llvm.function(module, _variant(function.name, count), lanes, [lanes, mask])
+    variant = llvm.function(module, vector_symbol(function.name, count), lanes, [lanes, mask])
     variant.linkage = "internal"
-    llvm.mark_function(variant, *_PURE)
+    llvm.mark_function(variant, *PURE)
     entry, work, done = (variant.append_basic_block(name) for name in ("entry", "work", "done"))
     b: Builder = llvm.ir.IRBuilder(entry)
     wanted = llvm.intrinsic(b, "vector.reduce.or", [variant.args[1]], result=llvm.i1)

@@ -96,15 +96,18 @@ class Softmax(AxisOp):
         return [tangents[0] if is_disconnected(tangents[0]) else self._derivative(outputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        """By a quotient for each sum and a product for each element, where ½ ulp more saves most of the time."""
         m, weights, total = _weights(b, x, self.axes, self.at_limits)
-        return b.map(self._share, weights, total, m, dtype=x.dtype)  # type: ignore[no-any-return]
+        unit = b.map(self._unit, total, m, dtype=x.dtype)
+        return b.map(lambda v, weight, unit: v.mul(weight, unit), weights, unit, dtype=x.dtype)  # type: ignore[no-any-return]
 
-    def _share(self, v: ScalarBuilder, weight: Scalar, total: Scalar, m: Scalar) -> Scalar:
-        share = v.div(weight, total)
+    def _unit(self, v: ScalarBuilder, total: Scalar, m: Scalar) -> Scalar:
+        """The share of a weight of 1."""
+        unit = v.div(v.constant(1.0, total.dtype), total)
         if not self.at_limits:
-            return share
+            return unit
         is_nothing = v.compare("eq", m, v.constant(-np.inf, m.dtype))
-        return v.select(is_nothing, v.constant(0.0, m.dtype), share)
+        return v.select(is_nothing, v.constant(0.0, m.dtype), unit)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,14 @@
 All of them split x = n·ln 2 + r with |r| ≤ ½·ln 2, where n·(high part of ln 2) is exact (W. J. Cody & W. Waite,
 Software Manual for the Elementary Functions, 1980), and take e**r − 1 = r + r²·q(r) from a minimax polynomial q
 (tools/minimax.py: relative error 2**-55 in float64, 2**-26 in float32).
+
+Where the machine keeps a table of 16 numbers in registers, e**x is 2**(k/16)·e**r with |r| ≤ ln 2/32, and five terms of
+the polynomial do instead of ten (P. T. P. Tang, Table-driven implementation of the exponential function, 1989).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +33,10 @@ _EXPM1_TAIL: Final = {
         2.5054658248708218e-08,
     ),
 }  # fmt: skip
+# the same on |r| ≤ ln 2/32, with an error of 2**-56 of e**r
+_TAIL_OF_SIXTEENTH: Final = (
+    0.49999999999999606, 0.16666666664417926, 0.04166666669309301, 0.008333471922306723, 0.0013888597190379606,
+)  # fmt: skip
 # (2**y − 1)/y for |y| ≤ ½
 _EXP2_TAIL: Final = {
     "float32": (
@@ -108,10 +116,32 @@ def times_power_of_two(x: Value, n_bits: Value, half: Value) -> Value:
     return x * power_of_two(half, x) * power_of_two(n_bits - half, x)
 
 
+def _exp_by_table(x: Value, *, is_close: bool) -> Value:
+    """e**x for |x| < 2**10, as 2**(n/16)·e**r. Bound: 1.2 ulp; 0.8 ulp if is_close, with the power in two parts."""
+    shift = x.format.round_shift / 16.0
+    shifted = fma(x, _INVERSE_LN2, shift)
+    n = shifted - shift  # in sixteenths
+    high, low = LN2_PARTS[x.dtype]
+    r = fma(n, -low, fma(n, -high, x))
+    return _power_by_table(shifted.bits(), n, r, is_close=is_close)
+
+
+def _power_by_table(n_bits: Value, n: Value, r: Value, *, is_close: bool) -> Value:
+    """2**n·e**r for n in sixteenths, which n_bits counts in its low bits, and |r| ≤ ln 2/32."""
+    root = n_bits.sixteenth_power()
+    growth = fma(r * r, polynomial(r, _TAIL_OF_SIXTEENTH), r)
+    if not is_close:
+        return fma(root, growth, root).scaled(n)
+    rest = n_bits.rest_of_sixteenth_power()
+    return (root + fma(root, growth, rest)).scaled(n)
+
+
 def exp(x: Value) -> Value:
     """e**x. 2**n is applied in two factors, so that results round once into the subnormal range. Bound: 2 ulp."""
     limits = _RANGES[x.dtype]
     x = at_most(limits.highest, at_least(limits.lowest, x))
+    if x.has_tables:
+        return _exp_by_table(x, is_close=False)
     reduced, half = reduce(x), nearest_half(x)
     return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
 
@@ -119,6 +149,8 @@ def exp(x: Value) -> Value:
 def exp_of_negative(x: Value) -> Value:
     """e**x for x ≤ 0. Bound: 2 ulp."""
     x = at_least(_RANGES[x.dtype].lowest, x)
+    if x.has_tables:
+        return _exp_by_table(x, is_close=True)
     reduced, half = reduce(x), nearest_half(x)
     return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
 
@@ -155,6 +187,11 @@ def exp2_split(x: Value, low: Value) -> Value:
     """2**(x + low) for a small `low`. Bound: 2 ulp."""
     form = x.format
     x = at_most(form.bias + 2.0, at_least(-form.bias - form.fraction_bits - 2.0, x))
+    if x.has_tables:
+        shift = form.round_shift / 16.0
+        shifted = x + shift
+        n = shifted - shift
+        return _power_by_table(shifted.bits(), n, ((x - n) + low) * math.log(2.0), is_close=True)
     n_bits, y = reduce_exponent(x)
     half = fma(x, 0.5, form.round_shift).bits()
     y = y + low

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
 from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type
+from aotensor.ir.types import element_type, f64, i64
 from aotensor.passes.scalar_math import (
     exponential,
     gamma,
@@ -58,17 +58,28 @@ FUNCTIONS: Final[Mapping[str, ScalarFunction]] = {
     "far_angle": ScalarFunction(trigonometric.far_angle, dtypes=("float64",)),  # called by sin, cos and tan alone
 }
 
+LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
+    "aot.sixteenth_power.f64": [i64],
+    "aot.rest_of_sixteenth_power.f64": [i64],
+    "aot.scaled.f64": [f64, f64],
+}
+"""Functions to f64 that some machines have instructions for, which `codegen/calls/lanes.py` writes: their operands."""
+
 _DTYPES: Final = {"f32": "float32", "f64": "float64"}
 
 
-def define(symbol: str) -> func.FuncOp:
+def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     """The private function `@aot.<name>.<f32|f64>` with its body, or `@aot.<name>.<f32|f64>.x<lanes>` on vectors.
+
+    has_tables: whether the machine has the functions of `LANE_FUNCTIONS`, which are declared only
 
     Raises: InternalError if there is no such function.
     """
     scalar, lanes = _split(symbol)
     if lanes is not None:
-        return _widened(define(scalar), symbol, lanes)
+        return _widened(define(scalar, has_tables), symbol, lanes)
+    if has_tables and scalar in LANE_FUNCTIONS:
+        return func.FuncOp.external(symbol, LANE_FUNCTIONS[scalar], [f64])
     prefix, _, rest = symbol.partition(".")
     name, _, suffix = rest.rpartition(".")
     function, dtype = FUNCTIONS.get(name), _DTYPES.get(suffix)
@@ -76,7 +87,7 @@ def define(symbol: str) -> func.FuncOp:
         raise InternalError(f"expand-math: there is no scalar function {symbol}")
     kind = element_type(dtype)
     op = func.FuncOp(symbol, ([kind] * function.operands, [kind]), visibility="private")
-    builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)))
+    builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)), has_tables)
     result = function.formula(*(Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args))
     builder.builder.insert(func.ReturnOp(result.scalar.ssa))
     return op
@@ -111,6 +122,8 @@ def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
         return VectorType(kind, [lanes])
 
     signature = function.function_type
+    if not function.body.blocks:
+        return func.FuncOp.external(symbol, [wide(x) for x in signature.inputs], [wide(x) for x in signature.outputs])
     made = func.FuncOp(
         symbol, ([wide(x) for x in signature.inputs], [wide(x) for x in signature.outputs]), visibility="private"
     )
@@ -119,6 +132,8 @@ def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
         copy = op.clone(values)
         for result in copy.results:
             result._type = wide(result.type)
+        if isinstance(copy, func.CallOp):
+            copy.properties["callee"] = SymbolRefAttr(vector_symbol(copy.callee.root_reference.data, lanes))
         if isinstance(copy, arith.ConstantOp) and isinstance(op, arith.ConstantOp):
             assert isinstance(op.value, FloatAttr | IntegerAttr)
             kind: Any = copy.result.type

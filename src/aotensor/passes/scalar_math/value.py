@@ -58,10 +58,14 @@ FORMATS: Final = {
 
 
 class FormulaBuilder(ScalarBuilder):
-    """Plain IEEE operations for the body of one function; a constant that is used twice is emitted once."""
+    """Plain IEEE operations for the body of one function; a constant that is used twice is emitted once.
 
-    def __init__(self, builder: Builder) -> None:
+    has_tables: whether the machine has `Value.sixteenth_power` and `Value.scaled` (`passes/target.py`).
+    """
+
+    def __init__(self, builder: Builder, has_tables: bool = False) -> None:
         super().__init__(builder, NO_FAST_MATH)
+        self.has_tables = has_tables
         self._constants: dict[tuple[str, bytes | int], Scalar] = {}
 
     def constant(self, value: bool | int | float, dtype: str) -> Scalar:
@@ -192,6 +196,25 @@ class Value:
         """The scalar function of that name, called and not written out."""
         return Value(self.builder, self.builder.special(name, self.scalar))
 
+    # --- functions that some machines have --------------------------------------------------------------------------
+
+    @property
+    def has_tables(self) -> bool:
+        """Does the machine have the next two for this dtype?"""
+        return self.builder.has_tables and self.is_double
+
+    def sixteenth_power(self) -> Value:
+        """2**(k/16) for the k in the low four bits of this pattern, correctly rounded."""
+        return Value(self.builder, self.builder.special("sixteenth_power", self.scalar, dtype="float64"))
+
+    def rest_of_sixteenth_power(self) -> Value:
+        """What that lacks."""
+        return Value(self.builder, self.builder.special("rest_of_sixteenth_power", self.scalar, dtype="float64"))
+
+    def scaled(self, n: Value) -> Value:
+        """x·2**⌊n⌋, rounded once; any n."""
+        return Value(self.builder, self.builder.special("scaled", self.scalar, n.scalar))
+
     # --- functions that LLVM has ------------------------------------------------------------------------------------
 
     def sqrt(self) -> Value:
@@ -246,7 +269,7 @@ def rarely(
     """formula(x) where the condition holds, else `otherwise`: a branch, which skips the work in scalar code."""
     outer = x.builder
     then, rest = Region(Block()), Region(Block())
-    inner = FormulaBuilder(Builder(InsertPoint.at_end(then.block)))
+    inner = FormulaBuilder(Builder(InsertPoint.at_end(then.block)), outer.has_tables)
     results = formula(Value(inner, x.scalar))
     inner.builder.insert(scf.YieldOp(*(value.scalar.ssa for value in results)))
     Builder(InsertPoint.at_end(rest.block)).insert(scf.YieldOp(*(value.scalar.ssa for value in otherwise)))

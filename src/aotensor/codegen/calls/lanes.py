@@ -1,0 +1,156 @@
+"""Functions for which the machine has instructions, of a number and of the lanes of a vector.
+
+    %y = call double @aot.scaled.f64(double %x, double %n)      in a scalar function, in a loop that LLVM vectorises
+
+LLVM's loop vectoriser leaves the intrinsics of one machine alone. So each is a function that has variants for vectors,
+which its calls name (as in `rare.py`). Weak functions are not inlined, as another definition might take their place;
+when there are vectors, `inline_lane_functions` makes them internal and inlines them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from aotensor.codegen import llvm
+from aotensor.codegen.calls.rare import LANES, PURE, variants_attribute
+from aotensor.codegen.llvm import Builder, Function, Module, ModuleRef, Type, Value
+from aotensor.passes.scalar_math.table import vector_symbol
+
+_NATIVE: Final = 8  # lanes of float64 in a register
+_CURRENT_ROUNDING: Final = 4
+# 2**(k/16) to the nearest float64, and what is left
+_SIXTEENTHS: Final = tuple(2.0 ** (k / 16) for k in range(16))
+_RESTS: Final = (
+    0.0, 8.551889705537965e-17, -3.046782079812471e-17, 8.912812676025408e-17,
+    3.982015231465646e-17, 4.658027591836937e-17, 2.5382502794888315e-17, 7.70094837980299e-17,
+    -9.667293313452913e-17, -3.483994556892796e-17, 7.949834809697621e-17, 2.4707192569797888e-17,
+    8.199010020581497e-17, 2.960140695448873e-17, 3.283107224245627e-17, -1.0619946056195963e-16,
+)  # fmt: skip
+
+
+def _read(table: Sequence[float]) -> Callable[[Builder, list[Value]], Value]:
+    """Elements of a table of 16 by the low four bits of the lanes: the instruction looks at no other bits."""
+
+    def elements(b: Builder, operands: list[Value]) -> Value:
+        (bits,) = operands
+        kind = llvm.vector(llvm.f64, _NATIVE)
+        low, high = (llvm.constant(kind, table[start : start + _NATIVE]) for start in (0, _NATIVE))
+        return llvm.intrinsic(b, "x86.avx512.vpermi2var.pd.512", [low, bits, high], overloads=[])
+
+    return elements
+
+
+def _scaled(b: Builder, operands: list[Value]) -> Value:
+    """x·2**⌊n⌋."""
+    kind = operands[0].type
+    every, rounding = llvm.constant(llvm.i8, -1), llvm.constant(llvm.i32, _CURRENT_ROUNDING)
+    name = "x86.avx512.mask.scalef.pd.512"
+    return llvm.intrinsic(b, name, [*operands, llvm.ir.Constant(kind, None), every, rounding], overloads=[])
+
+
+_FORMULAS: Final[Mapping[str, tuple[list[Type], Callable[[Builder, list[Value]], Value]]]] = {
+    "aot.sixteenth_power.f64": ([llvm.i64], _read(_SIXTEENTHS)),
+    "aot.rest_of_sixteenth_power.f64": ([llvm.i64], _read(_RESTS)),
+    "aot.scaled.f64": ([llvm.f64, llvm.f64], _scaled),
+}
+_TABLES: Final = {"aot.sixteenth_power.f64": _SIXTEENTHS, "aot.rest_of_sixteenth_power.f64": _RESTS}
+_SYMBOLS: Final = {
+    symbol: scalar for scalar in _FORMULAS for symbol in (scalar, *(vector_symbol(scalar, count) for count in LANES))
+}
+
+
+def is_lane_function(symbol: str) -> bool:
+    """Is it one of these, of a number or of a vector?"""
+    return symbol in _SYMBOLS
+
+
+def define_lane_function(module: Module, symbol: str) -> Function:
+    """That of some name, which is defined with all its variants."""
+    scalar = _SYMBOLS[symbol]
+    if scalar not in module.globals:
+        _define_scalar(module, scalar)
+        for count in LANES:
+            _define_variant(module, scalar, count)
+    return module.globals[symbol]
+
+
+def mark_lane_call(call: Value, symbol: str) -> None:
+    """Tell the vectoriser about the variants of a function of numbers."""
+    attributes = ["memory(none)", "willreturn", "nounwind"]
+    if symbol in _FORMULAS:
+        attributes.append(variants_attribute(symbol, "N", "v" * len(_FORMULAS[symbol][0])))
+    for attribute in attributes:
+        set.add(call.attributes, attribute)
+
+
+def inline_lane_functions(module: ModuleRef, builder: Any) -> None:
+    """Inline what is called of them, and drop them.   builder: the PassBuilder of the pipeline before"""
+    found = [function for function in module.functions if is_lane_function(function.name)]
+    for function in found:
+        function.visibility, function.linkage = "default", "internal"
+        function.add_function_attribute("alwaysinline")
+    if found:
+        passes = llvm.binding.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.run(module, builder)
+
+
+def _define(module: Module, symbol: str, result: Type, operands: list[Type]) -> tuple[Function, Builder]:
+    function = llvm.function(module, symbol, result, operands)
+    function.linkage = "weak hidden"
+    llvm.mark_function(function, *PURE)
+    return function, llvm.ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _define_scalar(module: Module, symbol: str) -> None:
+    """The function of one number: a read of the table in memory, or the first lane of a vector."""
+    kinds, formula = _FORMULAS[symbol]
+    function, b = _define(module, symbol, llvm.f64, kinds)
+    if symbol in _TABLES:
+        b.ret(_read_memory(b, f"{symbol}.table", _TABLES[symbol], function.args[0]))
+        return
+    first = llvm.constant(llvm.i32, 0)
+    wide = [
+        b.insert_element(llvm.ir.Constant(llvm.vector(x.type, _NATIVE), llvm.ir.Undefined), x, first)
+        for x in function.args
+    ]
+    b.ret(b.extract_element(formula(b, wide), first))
+
+
+def _read_memory(b: Builder, name: str, table: Sequence[float], bits: Value) -> Value:
+    """The same element, from memory."""
+    module: Module = b.module
+    kind = llvm.ir.ArrayType(llvm.f64, len(table))
+    elements = llvm.opaque(llvm.ir.GlobalVariable(module, kind, name))
+    elements.initializer = llvm.ir.Constant(kind, [llvm.constant(llvm.f64, x) for x in table])
+    elements.linkage, elements.global_constant = "internal", True
+    position = b.and_(bits, llvm.constant(llvm.i64, len(table) - 1))
+    return b.load(b.gep(elements, [position], source_etype=llvm.f64), typ=llvm.f64)
+
+
+def _define_variant(module: Module, symbol: str, count: int) -> None:
+    """The function of a vector: of a longer one whose first lanes count, or of its parts one after the other."""
+    kinds, formula = _FORMULAS[symbol]
+    wide = [llvm.vector(kind, count) for kind in kinds]
+    function, b = _define(module, vector_symbol(symbol, count), llvm.vector(llvm.f64, count), wide)
+    parts = [
+        formula(b, [_lanes(b, x, range(start, start + _NATIVE)) for x in function.args])
+        for start in range(0, count, _NATIVE)
+    ]
+    result = parts[0]
+    for part in parts[1:]:
+        result = _lanes(b, result, range(2 * _NATIVE), part)
+    b.ret(_lanes(b, result, range(count)))
+
+
+def _lanes(b: Builder, x: Value, chosen: range, other: Value | None = None) -> Value:
+    """Lanes of a vector, or of one and another, by number; of no meaning beyond the last."""
+    count = llvm.count_of(x.type)
+    assert count is not None
+    if other is None and chosen == range(count):
+        return x
+    last = count if other is None else 2 * count
+    numbers = [min(k, last - 1) for k in chosen]
+    rest = llvm.ir.Constant(x.type, llvm.ir.Undefined) if other is None else other
+    return b.shuffle_vector(x, rest, llvm.constant(llvm.vector(llvm.i32, len(numbers)), numbers))
