@@ -168,6 +168,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         lacks(r"arith\.mulf"),
     ),
     Row(
+        "divisions by powers of two",
+        replaced("aotensor.passes.canonicalize:_exact_inverse", nothing),
+        of_vector(lambda x: at.exp(x) / 4),
+        "tensor-opt",
+        lacks(r"arith\.divf"),
+    ),
+    Row(
         "what nothing uses",
         replaced("aotensor.passes.canonicalize:_erase_dead", nothing),
         of_matrix(lambda x: x.T.sum(axis=0)),
