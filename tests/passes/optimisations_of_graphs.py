@@ -16,6 +16,7 @@ from optimisation_programs import (
     recurrent,
     sampled_products,
     stencil_gradient,
+    sweeps_gradient,
     two_equal_loops,
     two_windows,
     work_behind,
@@ -252,5 +253,12 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         stencil_gradient,
         "loops",
         lacks(r"memref\.view"),
+    ),
+    Row(
+        "what a reader needs at other positions, it reads at its own",
+        replaced("aotensor.passes.windows.inline_reads:_reader_of_sources", nothing),
+        sweeps_gradient,
+        "tensor-opt",
+        has(r"linalg\.generic", 8),
     ),
 )

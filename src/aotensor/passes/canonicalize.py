@@ -120,15 +120,15 @@ def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
         if not _covers(maps, maps[0].num_dims):
             return
         applied("{} is one number in {}, not a tensor", fill, user, size=[fill])
-        _drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
+        drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
     elif isinstance(user, tensor.ExtractOp) and user.indices:
         user.result.replace_all_uses_with(value)
         user.detach()
         user.erase()
 
 
-def _drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
-    """Remove inputs of a generic whose elements are all `value`."""
+def drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
+    """Remove inputs of a generic whose elements are all `value`, which may be computed in its body."""
     block = op.body.block
     for number in reversed(numbers):
         block.args[number].replace_all_uses_with(value)
