@@ -89,6 +89,14 @@ def sweeps_gradient() -> aot.Function:
     return function([x], aot.grad((end**2).sum(), x))
 
 
+def two_sweeps() -> aot.Function:
+    """Each row takes from the one above it, twice."""
+    x = once = matrix("x")
+    for _ in range(2):
+        once = at.set_subtensor(once[1:], once[:-1] * 0.5)
+    return function([x], once)
+
+
 def of_matrix(build: Any) -> Any:
     """A program that is one formula of a matrix."""
 
