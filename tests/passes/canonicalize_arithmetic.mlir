@@ -38,3 +38,27 @@ func.func @dead(%x: f64, %n: index, %m: index) -> f64 attributes {dims = [[], []
   aot.check 1 "value" "extents differ", %ok, %n, %m
   func.return %x : f64
 }
+
+// A quotient by a power of two is a product, as long as both powers are normal numbers; by any other number it is not.
+// CHECK-LABEL: func.func @powers_of_two
+// CHECK: [[QUARTER:%\S+]] = arith.constant 2.500000e-01 : f64
+// CHECK: arith.mulf %x, [[QUARTER]] fastmath<contract> : f64
+// CHECK: arith.constant -5.000000e-01 : f32
+// CHECK: arith.mulf %y, {{.*}} : f32
+// CHECK: arith.divf %x, {{.*}} : f64
+// CHECK: arith.divf %y, {{.*}} : f32
+// CHECK: arith.divf %x, {{.*}} : f64
+// CHECK: func.return
+func.func @powers_of_two(%x: f64, %y: f32) -> (f64, f32, f64, f32, f64) attributes {dims = [[], []]} {
+  %four = arith.constant 4.0 : f64
+  %a = arith.divf %x, %four fastmath<contract> : f64
+  %minus_two = arith.constant -2.0 : f32
+  %b = arith.divf %y, %minus_two : f32
+  %three = arith.constant 3.0 : f64
+  %c = arith.divf %x, %three : f64
+  %large = arith.constant 1.7014118346046923e+38 : f32
+  %d = arith.divf %y, %large : f32
+  %zero = arith.constant 0.0 : f64
+  %e = arith.divf %x, %zero : f64
+  func.return %a, %b, %c, %d, %e : f64, f32, f64, f32, f64
+}

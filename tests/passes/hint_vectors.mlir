@@ -112,3 +112,33 @@ func.func @known.kernel(%x: memref<100x10xf64>, %n: index) {
   }
   func.return
 }
+
+// Neighbours along a row are read in vectors of 32 bytes; rows that are read at the same columns are not neighbours.
+// CHECK-LABEL: func.func @neighbours.kernel
+// CHECK: } {{{.*}}widest = 256 : i64
+// CHECK-NOT: widest
+// CHECK: func.return
+func.func @neighbours.kernel(%x: memref<?x?xf64>, %y: memref<?x?xf64>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %j = %c1 to %n step %c1 {
+    %l = arith.subi %j, %c1 : index
+    %r = arith.addi %j, %c1 : index
+    %a = memref.load %x[%c0, %l] : memref<?x?xf64>
+    %b = memref.load %x[%c0, %j] : memref<?x?xf64>
+    %c = memref.load %x[%c0, %r] : memref<?x?xf64>
+    %s = arith.addf %a, %b : f64
+    %t = arith.addf %s, %c : f64
+    memref.store %t, %y[%c0, %j] : memref<?x?xf64>
+  } {parallel_accesses}
+  scf.for %j = %c1 to %n step %c1 {
+    %a = memref.load %x[%c0, %j] : memref<?x?xf64>
+    %b = memref.load %x[%c1, %j] : memref<?x?xf64>
+    %c = memref.load %x[%c2, %j] : memref<?x?xf64>
+    %s = arith.addf %a, %b : f64
+    %t = arith.addf %s, %c : f64
+    memref.store %t, %y[%c0, %j] : memref<?x?xf64>
+  } {parallel_accesses}
+  func.return
+}

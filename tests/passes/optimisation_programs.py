@@ -80,6 +80,23 @@ def stencil_gradient() -> aot.Function:
     return function([x], aot.grad((x[1:] * x[:-1]).sum(), x))
 
 
+def sweeps_gradient() -> aot.Function:
+    """Two sweeps that leave the border as it is: each cotangent is one with zeros inside, and windows of it."""
+    (x,) = vectors("x")
+    end = x
+    for _ in range(2):
+        end = at.set_subtensor(end[1:-1], end[:-2] + end[2:])
+    return function([x], aot.grad((end**2).sum(), x))
+
+
+def two_sweeps() -> aot.Function:
+    """Each row takes from the one above it, twice."""
+    x = once = matrix("x")
+    for _ in range(2):
+        once = at.set_subtensor(once[1:], once[:-1] * 0.5)
+    return function([x], once)
+
+
 def of_matrix(build: Any) -> Any:
     """A program that is one formula of a matrix."""
 

@@ -35,6 +35,7 @@ from optimisation_programs import (
     stencil_gradient,
     ten_columns,
     two_products,
+    two_sweeps,
 )
 from optimisations_of_graphs import GRAPH_ROWS
 from optimisations_of_loops import LOOP_ROWS
@@ -140,6 +141,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: x + at.set_subtensor(at.zeros_like(x)[1:], x[:-1])),
         "nest",
         has(r"tensor\.extract %x"),
+    ),
+    Row(
+        "sweeps follow each other row by row",
+        without_pass("tile-sweeps"),
+        two_sweeps,
+        "nest",
+        has("folded", 1),
     ),
     Row(
         "loops run along memory",

@@ -16,6 +16,7 @@ from optimisation_programs import (
     recurrent,
     sampled_products,
     stencil_gradient,
+    sweeps_gradient,
     two_equal_loops,
     two_windows,
     work_behind,
@@ -168,6 +169,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         lacks(r"arith\.mulf"),
     ),
     Row(
+        "divisions by powers of two",
+        replaced("aotensor.passes.canonicalize:_exact_inverse", nothing),
+        of_vector(lambda x: at.exp(x) / 4),
+        "tensor-opt",
+        lacks(r"arith\.divf"),
+    ),
+    Row(
         "what nothing uses",
         replaced("aotensor.passes.canonicalize:_erase_dead", nothing),
         of_matrix(lambda x: x.T.sum(axis=0)),
@@ -245,5 +253,12 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         stencil_gradient,
         "loops",
         lacks(r"memref\.view"),
+    ),
+    Row(
+        "what a reader needs at other positions, it reads at its own",
+        replaced("aotensor.passes.windows.inline_reads:_reader_of_sources", nothing),
+        sweeps_gradient,
+        "tensor-opt",
+        has(r"linalg\.generic", 8),
     ),
 )

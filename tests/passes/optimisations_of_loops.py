@@ -19,6 +19,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         "loops",
         lacks(r"scope = 3"),
     ),
+    Row(
+        "neighbours are read in vectors of 32 bytes",
+        replaced("aotensor.passes.hint_vectors:_reads_neighbours", never),
+        of_vector(lambda x: x[2:] + x[1:-1] + x[:-2]),
+        "loops",
+        has("widest", 1),
+    ),
     Row("hint-vectors", without_pass("hint-vectors"), of_vector(at.exp), "loops", has("interleave")),
     Row(
         "the rest of a narrow loop under a mask",

@@ -79,6 +79,7 @@ def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
 
     novector: no vectorisation. unroll = N: N iterations at once. nounroll: one at a time, vectors aside.
     lane_bits = N: fill vectors with elements of N bits, although wider ones occur (LLVM would count on the widest).
+    widest = N: vectors of N bits at most, with lane_bits.
     interleave = N: N vectors at once. masked: the last, shorter vector under a mask, no loop for the rest.
     """
     properties: dict[str, Value | Node] = {}
@@ -86,7 +87,9 @@ def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
         properties["llvm.loop.vectorize.enable"] = llvm.constant(llvm.i1, 0)
     lane = op.attributes.get("lane_bits")
     if isinstance(lane, IntegerAttr):
-        count = max(e.vector_bits // lane.value.data, 1)
+        widest = op.attributes.get("widest")
+        bits = min(e.vector_bits, widest.value.data) if isinstance(widest, IntegerAttr) else e.vector_bits
+        count = max(bits // lane.value.data, 1)
         properties["llvm.loop.vectorize.width"] = llvm.constant(llvm.i32, count)
     interleave = op.attributes.get("interleave")
     if isinstance(interleave, IntegerAttr):

@@ -8,7 +8,9 @@ and drop what nothing uses any more, be it a result of a factorisation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, ModuleOp
@@ -23,6 +25,9 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import index
 from aotensor.passes.lapack.unused import drop_unused_results
 from aotensor.passes.remarks import applied, missed
+
+_LARGEST_POWER: Final[Mapping[str, int]] = {"f16": 14, "f32": 126, "f64": 1022}
+"""k such that 2^k and 2^−k are normal numbers."""
 
 
 def canonicalize(module: ModuleOp) -> None:
@@ -115,15 +120,15 @@ def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
         if not _covers(maps, maps[0].num_dims):
             return
         applied("{} is one number in {}, not a tensor", fill, user, size=[fill])
-        _drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
+        drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
     elif isinstance(user, tensor.ExtractOp) and user.indices:
         user.result.replace_all_uses_with(value)
         user.detach()
         user.erase()
 
 
-def _drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
-    """Remove inputs of a generic whose elements are all `value`."""
+def drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
+    """Remove inputs of a generic whose elements are all `value`, which may be computed in its body."""
     block = op.body.block
     for number in reversed(numbers):
         block.args[number].replace_all_uses_with(value)
@@ -181,7 +186,7 @@ def _replace(old: Operation, new: Operation, value: SSAValue) -> None:
 
 
 def _fold_arithmetic(op: Operation) -> None:
-    """x·1, x/1, x−0, x+(−0), −(−x): exact for every x, nan and signed zeros included."""
+    """x·1, x/1, x−0, x+(−0), −(−x), x/2^k as x·2^−k: exact for every x, nan and signed zeros included."""
     match op:
         case arith.MulfOp() if _is_constant(op.rhs, 1.0):
             _forward(op, op.lhs)
@@ -193,8 +198,30 @@ def _fold_arithmetic(op: Operation) -> None:
             _forward(op, op.lhs)
         case arith.NegfOp() if isinstance(op.operand.owner, arith.NegfOp):
             _forward(op, op.operand.owner.operand)
+        case arith.DivfOp() if (inverse := _exact_inverse(op.rhs)) is not None:
+            _multiply(op, inverse)
         case _:
             pass
+
+
+def _exact_inverse(x: SSAValue) -> float | None:
+    """One over a constant that is a power of two, where both are normal numbers of the type."""
+    if not isinstance(x.owner, arith.ConstantOp) or not isinstance(x.owner.value, FloatAttr):
+        return None
+    value, limit = x.owner.value.value.data, _LARGEST_POWER.get(str(x.type), 0)
+    mantissa, exponent = math.frexp(value)
+    return 1 / value if abs(mantissa) == 0.5 and abs(exponent - 1) <= limit else None
+
+
+def _multiply(op: arith.DivfOp, inverse: float) -> None:
+    """A product takes as long as a sum; a quotient takes several times that, and is not computed where it is read."""
+    assert isinstance(op.result.type, AnyFloat) and isinstance(op.rhs.owner, Operation)
+    applied("{} divides by a power of two, and multiplies instead", op)
+    constant = arith.ConstantOp(FloatAttr(inverse, op.result.type))
+    constant.location = op.rhs.owner.location
+    assert op.rhs.owner.parent is not None
+    op.rhs.owner.parent.insert_op_after(constant, op.rhs.owner)
+    _replace(op, (product := arith.MulfOp(op.lhs, constant.result, op.fastmath)), product.result)
 
 
 def _is_constant(x: SSAValue, value: float) -> bool:

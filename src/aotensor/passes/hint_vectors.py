@@ -9,18 +9,22 @@ Polynomials are chains of dependent operations: four vectors at once keep the un
 that computes in float32 beside a sum in float64 is cut into vectors of float32; LLVM finds no vectors for the rest of
 such a loop, so the rest becomes a loop of its own under a mask.
 
+Vectors of 64 bytes that are read at three positions along a row or more cross a cache line nearly each time, those of
+32 bytes every second time: such a loop has vectors of 32 bytes.
+
 A nest of known extents is unrolled by LLVM up to thousands of instructions; `nounroll` stops it where the nest is more
 than a handful of iterations, which compiles several times as fast and runs no slower.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
-from xdsl.dialects import arith, func, math, scf
+from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, ModuleOp, UnitAttr, VectorType
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
@@ -30,6 +34,9 @@ from aotensor.passes.remarks import analysis, applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_UNROLLED: Final = 64  # iterations of a nest
+WIDEST: Final = 256
+"""Bits of vectors of which the half cross no cache line, wherever a row begins."""
+_NEIGHBOURS: Final = 3
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
 
 
@@ -88,6 +95,10 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
         what = "the loop of {} takes {} vectors of {} lanes at once: its elementary functions are long chains"
         applied(what, op, target.interleave, lanes)
         op.attributes["interleave"] = IntegerAttr(target.interleave, i64)
+    elif not op.results and _is_for_vectors(op) and _reads_neighbours(op.body.block):
+        applied("the loop of {} has vectors of {} bytes at most: it reads neighbours along a row", op, WIDEST // 8)
+        op.attributes["lane_bits"] = IntegerAttr(_lane_bits(op.body.block), i64)
+        op.attributes["widest"] = IntegerAttr(WIDEST, i64)
     elif _is_for_vectors(op):
         analysis("the loop of {} becomes vectors of {} lanes in LLVM, if that finds them worth it", op, lanes)
 
@@ -97,6 +108,15 @@ def _is_for_vectors(op: scf.ForOp) -> bool:
     if any(isinstance(x.type, VectorType) for inner in op.body.block.ops for x in inner.results):
         return False
     return ("parallel_accesses" in op.attributes or bool(op.results)) and _only_sums(op)
+
+
+def _reads_neighbours(body: Block) -> bool:
+    """Does a loop read a buffer at several positions along its rows?"""
+    found: dict[SSAValue, set[SSAValue]] = defaultdict(set)
+    for op in body.ops:
+        if isinstance(op, memref.LoadOp) and op.indices:
+            found[op.memref].add(op.indices[-1])
+    return any(len(columns) >= _NEIGHBOURS for columns in found.values())
 
 
 def _lane_bits(body: Block) -> int:

@@ -55,6 +55,7 @@ from aotensor.passes.value_numbering import value_numbering
 from aotensor.passes.windows.inline_reads import inline_reads
 from aotensor.passes.windows.read_windows import read_windows
 from aotensor.passes.windows.split_loops import split_loops
+from aotensor.passes.windows.tile_sweeps import tile_sweeps
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ _FACTS: Final = {
     ("hint-vectors", "interleave"): ["interleave"],
     ("outline", "loops-together"): ["loops_together"],
     ("small-matrices", "largest"): ["largest_generated"],
+    ("tile-sweeps", "together"): ["sweeps_together"],
+    ("tile-sweeps", "window"): ["window_rows"],
     ("parallelize", "chunk-work"): ["chunk_work"],
     ("parallelize", "most-chunks"): ["most_chunks"],
 }
@@ -114,10 +117,13 @@ def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
     most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
-    block, tile, sums, jams, matrices, lanes, chunks = (
+    block, tile, sums, jams, matrices, lanes, sweeps, chunks = (
         _facts(target, pipeline, name)
-        for name in ("block-rows", "tile-columns", "row-vectors", "jam", "small-matrices", "vectorize", "parallelize")
-    )
+        for name in (
+            "block-rows", "tile-columns", "row-vectors", "jam", "small-matrices", "vectorize", "tile-sweeps",
+            "parallelize",
+        )
+    )  # fmt: skip
     passes = (
         Pass("chunk-scans", lambda module: chunk_scans(module, chunks), TENSOR_FORM, TENSOR_FORM),
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
@@ -137,6 +143,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("small-matrices", lambda module: small_matrices(module, matrices), NEST_FORM, NEST_FORM),
         Pass("short-vectors", lambda module: short_vectors(module, target), NEST_FORM, NEST_FORM),
         Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
+        Pass("tile-sweeps", lambda module: tile_sweeps(module, sweeps), NEST_FORM, NEST_FORM),
         Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
         Pass("split-loops", split_loops, NEST_FORM, NEST_FORM),
     )

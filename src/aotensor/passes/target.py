@@ -22,6 +22,10 @@ class Target:
     loops_together: loops of a kernel beyond which they are functions of their own.
     smallest_function: operations of such a loop: a call costs some, too.
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
+    sweeps_together: sweeps over neighbouring rows that follow each other.
+    window_rows: rows that such a sweep goes over before the next one follows, at least.
+    tile_per_halo: rows of a tile of sweeps for each row that it computes in common with its neighbours, at least.
+    fewest_tiles: of sweeps over more rows than that.
     chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
     step_work: work of a step of a loop for some rows, beside which it costs little to begin it.
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
@@ -56,6 +60,10 @@ class Target:
     loops_together: int = 16
     smallest_function: int = 24
     prefetch_distance: int = 32
+    sweeps_together: int = 10
+    window_rows: int = 2
+    tile_per_halo: int = 4
+    fewest_tiles: int = 8
     chunk_work: int = 1 << 17
     step_work: int = 1 << 14
     sum_work: int = 4096

@@ -69,6 +69,7 @@ STEPS: Final = (
     Step("small-matrices", "nest", options={"largest": (0, 64)}),
     Step("short-vectors", "nest"),
     Step("vectorize", "nest", options={"interleave": (2, 16)}),
+    Step("tile-sweeps", "nest", options={"together": (2, 64), "window": (1, 64)}),
     Step("parallelize", "nest", options={"chunk-work": (1, 1 << 30), "most-chunks": (1, 64)}),
     Step("split-loops", "nest"),
     Step("hand-over", "loops"),

@@ -13,7 +13,7 @@ TOPICS: Final = {
     "loops": (
         "merge-loops", "dce", "licm", "sink", "join-windows", "sink-into-branches", "fuse-elementwise", "read-windows",
         "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse", "block-rows",
-        "coalesce", "split-loops", "jam",
+        "coalesce", "split-loops", "jam", "tile-sweeps",
     ),
     "memory": ("eliminate-copies", "place-values", "assign-memory", "hand-over", "plan-memory"),
     "vectors": ("tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),

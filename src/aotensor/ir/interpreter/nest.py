@@ -7,7 +7,7 @@ How iterations run, in vectors or several at once, makes no difference here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects import scf, tensor
@@ -73,9 +73,32 @@ def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
         found: Array = values[op.part][int(values[op.number])]
     else:
         found = unset(shape, numpy_dtype(kind.element_type))
+    if op.folded is not None:
+        rows = found.view(_LastRows)
+        rows.held = [-1] * shape[0]
+        return rows
     if op.init is not None:
         found[...] = values[op.init]
     return found
+
+
+class _LastRows(np.ndarray[Any, Any]):
+    """The last rows of a value; `held` says which one lies where."""
+
+    held: list[int]
+
+
+def _folded(x: Array, where: Sequence[int], op: Operation, is_write: bool = False) -> Sequence[int]:
+    """Where an element lies: of what holds the last rows only, the row has a place that it shares with earlier ones."""
+    if not isinstance(x, _LastRows) or where[0] < 0:
+        return where
+    row = where[0] % len(x.held)
+    if is_write and x.held[row] != where[0]:
+        x.held[row] = where[0]
+        x[row] = unset((), x.dtype)
+    if x.held[row] != where[0]:
+        raise InternalError(f"interpret: {op.name} at row {where[0]}, whose place row {x.held[row]} has taken")
+    return [row, *where[1:]]
 
 
 def product(op: ProductOp, a: Array, b: Array) -> Array:
@@ -95,6 +118,8 @@ def run_statement(op: DoOp, values: Values) -> None:
         at = int(inside[arguments[op.scatter.value.data]])
         writes = [(x, [at, *where[1:]]) for x, where in writes]
     for argument, (x, where) in zip(arguments[count:], writes, strict=True):
+        if isinstance(values[x], _LastRows):  # an element that is not updated
+            continue
         inside[argument] = _element(values[x], where, op)
 
     def value(x: SSAValue) -> Array:
@@ -103,7 +128,7 @@ def run_statement(op: DoOp, values: Values) -> None:
     for inner in op.body.block.ops:
         if isinstance(inner, YieldOp):
             for (x, where), new in zip(writes, inner.values, strict=True):
-                values[x][tuple(where)] = value(new)
+                values[x][tuple(_folded(values[x], where, op, is_write=True))] = value(new)
         elif isinstance(inner, tensor.ExtractOp):
             inside[inner.result] = _element(values[inner.tensor], [int(value(i)) for i in inner.indices], op)
         elif isinstance(inner, ExtractIfOp):
@@ -121,6 +146,7 @@ def _where(subscripts: Sequence[Subscript], values: Mapping[SSAValue, Array]) ->
 
 
 def _element(x: Array, where: Sequence[int], op: Operation) -> Array:
+    where = _folded(x, where, op)
     if any(not 0 <= i < n for i, n in zip(where, x.shape, strict=True)):
         raise InternalError(f"interpret: {op.name} at {list(where)} of an array of shape {x.shape}")
     return np.asarray(x[tuple(where)])

@@ -82,6 +82,7 @@ class ValueOp(IRDLOperation):
     first: the value that it is in the first iteration of the loop around, which then goes on with what that holds.
     part, number: in the other iterations it is that row of another value.
     output: the number of the output whose memory it lies in. lanes: it is a vector register of so many lanes.
+    folded: it holds the last rows only, as many as its first extent, a power of two: row i lies at i modulo that.
     """
 
     name = "nest.value"
@@ -94,12 +95,13 @@ class ValueOp(IRDLOperation):
     result = result_def(TensorType)
     output = opt_prop_def(IntegerAttr[I64])
     lanes = opt_prop_def(IntegerAttr[I64])
+    folded = opt_prop_def(UnitAttr)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "(`[` $sizes^ `]`)? (`init` $init^ `:` type($init))? (`over` $over^ `:` type($over))?"
         " (`first` $first^ `:` type($first))? (`part` $part^ `:` type($part))? (`number` $number^)?"
         " (`output` $output^)?"
-        " (`lanes` $lanes^)? attr-dict `:` type($result)"
+        " (`lanes` $lanes^)? (`folded` $folded^)? attr-dict `:` type($result)"
     )
 
     def __init__(
@@ -112,6 +114,7 @@ class ValueOp(IRDLOperation):
         lanes: int | None = None,
         first: SSAValue | None = None,
         row: tuple[SSAValue, SSAValue] | None = None,
+        is_folded: bool = False,
     ) -> None:
         """row: `part` and `number`"""
         part, number = row or (None, None)
@@ -121,6 +124,7 @@ class ValueOp(IRDLOperation):
             properties={
                 "output": None if output is None else IntegerAttr(output, i64),
                 "lanes": None if lanes is None else IntegerAttr(lanes, i64),
+                "folded": UnitAttr() if is_folded else None,
             },
         )
 
@@ -145,6 +149,8 @@ class ValueOp(IRDLOperation):
             raise VerifyException(f"begins with a {self.init.type}, but has elements of {kind.element_type}")
         if self.over is not None and self.output is not None:
             raise VerifyException("a value lies over another one or in an output, not both")
+        if self.folded is not None and (not kind.get_shape() or kind.get_shape()[0].bit_count() != 1):
+            raise VerifyException("a value that holds the last rows only has a power of two of them")
         if self.first is not None and (self.first.type != kind or not isinstance(self.parent_op(), LoopOp)):
             raise VerifyException("what a value is first is of its type, and is so in a loop")
         if (self.part is None) != (self.number is None) or (self.part is not None and self.first is None):

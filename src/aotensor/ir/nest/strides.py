@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.syntax import Subscript
 
 
@@ -39,3 +40,26 @@ def _of(op: Operation, counter: SSAValue) -> int | None:
             return strides[0]
         case _:
             return 0 if all(s == 0 for s in strides) and not op.regions else None
+
+
+def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
+    """What is added to the counter of a loop in an index, and what is subtracted; None if it is another index."""
+    if index is loop.counter:
+        return (), ()
+    op = index.owner
+    if is_fixed(index, loop):
+        return None
+    if isinstance(op, arith.SubiOp) and is_fixed(op.rhs, loop):
+        found = moved(op.lhs, loop)
+        return None if found is None else (found[0], (*found[1], op.rhs))
+    if isinstance(op, arith.AddiOp):
+        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            found = moved(one, loop) if is_fixed(other, loop) else None
+            if found is not None:
+                return (*found[0], other), found[1]
+    return None
+
+
+def is_fixed(x: SSAValue, loop: LoopOp) -> bool:
+    """Is a value known in front of a loop?"""
+    return not loop.is_ancestor(x.owner)

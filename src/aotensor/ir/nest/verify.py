@@ -88,6 +88,9 @@ class _Verification:
             raise _broken(x, reader.op, "is read before it is written")
         if writer.is_read and reader.is_write and _combination(writer) == _combination(reader):
             return  # parts of one sum, which takes its terms one after the other in any order
+        if isinstance(x.owner, ValueOp) and x.owner.folded is not None:
+            _check_window(x, writer, reader)
+            return
         around = set(loops_around(reader.op))
         for loop in loops_around(writer.op):
             if loop not in around or loop in outside:
@@ -107,6 +110,18 @@ class _Verification:
             later = [a for a in behind if not are_apart(access, a)]
             if later or any(a.subscripts != access.subscripts for a in same):
                 raise _broken(old, access.op, "is overwritten before it is read for the last time")
+
+
+def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:
+    """What holds the last rows only is written row by row, and read behind that in the same steps.
+
+    How far behind is what the pass has computed that made it so: it is not looked at again.
+    """
+    rows = None if writer.subscripts is None else writer.subscripts[0]
+    loop = rows.block.parent_op() if isinstance(rows, BlockArgument) else None
+    steps = loop.parent_op() if loop is not None else None
+    if not isinstance(loop, ForOp) or not isinstance(steps, ForOp) or not steps.is_ancestor(reader.op):
+        raise _broken(x, reader.op, "holds the last rows only, and is read where others may have taken their place")
 
 
 def are_apart(one: Access, other: Access) -> bool:

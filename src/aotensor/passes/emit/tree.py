@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from xdsl.dialects import arith, func, tensor, vector
-from xdsl.dialects.builtin import IndexType, VectorType, i1
+from xdsl.dialects.builtin import IndexType, TensorType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
@@ -221,7 +221,15 @@ class TreeEmitter:
         where: list[Extent] = [i if isinstance(i, int) else Scalar(frame.value(i), "index") for i in subscripts]
         lanes = frame.lanes
         is_vector = lanes is not None and any(stride_along(i, lanes.counter) != 0 for i in subscripts)
-        return self.memory.buffer(x), where, is_vector
+        return self.memory.buffer(x), self._folded(x, where), is_vector
+
+    def _folded(self, x: SSAValue, where: list[Extent]) -> list[Extent]:
+        """Where the row lies in what holds the last rows only."""
+        if not isinstance(x.owner, ValueOp) or x.owner.folded is None:
+            return where
+        assert isinstance(x.type, TensorType)
+        last = self.b.index(x.type.get_shape()[0] - 1).ssa
+        return [self.b.emit(arith.AndIOp(self.b.index(where[0]).ssa, last), "index"), *where[1:]]
 
     def _read(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> SSAValue:
         if is_register(x):
@@ -249,7 +257,7 @@ class TreeEmitter:
         """An element at indices that a body computes."""
         buffer, lanes = self.memory.buffer(op.tensor), frame.lanes
         found = [_value(i, values, frame) for i in op.indices]
-        where: list[Extent] = [Scalar(i, "index") for i in found]
+        where = self._folded(op.tensor, [Scalar(i, "index") for i in found])
         if lanes is not None and isinstance(found[-1].type, VectorType):
             return self.b.gather(buffer, where[:-1], found[-1], lanes.mask).ssa
         if lanes is not None and stride_along(op.indices[-1], lanes.counter) == 1:
@@ -263,7 +271,7 @@ class TreeEmitter:
         condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
         (found,) = self.b.branch(
             Scalar(condition, "bool"),
-            lambda: [self.b.fetch(buffer, [Scalar(i, "index") for i in where], "raw")],
+            lambda: [self.b.fetch(buffer, self._folded(op.tensor, [Scalar(i, "index") for i in where]), "raw")],
             lambda: [Scalar(otherwise, "raw")],
         )
         return found.ssa

@@ -5,6 +5,9 @@
                                                                  %e · 2
                                                                }
 
+So is an element at its own position, where the reader needs what it is made of at others: that is in memory anyway, and
+a loop that makes it cannot hold the reader.
+
 A read under a condition stays one: what is computed of nothing elsewhere is not selected. The body of what is read has
 a few operations of plain arithmetic, and it is read once in each iteration, so the work stays what it was; it may be
 read by several generics, or several times, where that saves more than it repeats.
@@ -27,6 +30,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import LocatedBuilder, builder_before
 from aotensor.ir.types import index
+from aotensor.passes.canonicalize import drop_inputs
 from aotensor.passes.remarks import applied
 
 Read: TypeAlias = tensor.ExtractOp | ExtractIfOp
@@ -52,6 +56,8 @@ def inline_reads(module: ModuleOp) -> None:
     for function in functions_of(module):
         guarded = set[Operation]()
         for op in reversed(list(function.body.block.ops)):
+            if isinstance(op, linalg.GenericOp) and (use := _reader_of_sources(op)) is not None:
+                _read_at_index(*use)
             readers = _reads_of(op.results[0]) if isinstance(op, linalg.GenericOp) and len(op.results) == 1 else []
             if isinstance(op, linalg.GenericOp) and readers and can_be_inlined(op.results[0], readers):
                 for read in readers:
@@ -116,6 +122,37 @@ def _counter(x: SSAValue, generic: linalg.GenericOp) -> int | None:
 
 def _reads_of(x: SSAValue) -> list[Read]:
     return [use.operation for use in x.uses if isinstance(use.operation, Read)]
+
+
+# --- reads at the position of the reader -----------------------------------------------------------------------------
+
+
+def _reader_of_sources(op: linalg.GenericOp) -> tuple[linalg.GenericOp, int] | None:
+    """The generic, and the number of its input, that alone reads a cheap result, and its sources at other positions."""
+    if len(op.results) != 1 or not op.inputs or not op.results[0].has_one_use() or not can_be_inlined(op.results[0]):
+        return None
+    (use,) = op.results[0].uses
+    reader = use.operation
+    if not isinstance(reader, linalg.GenericOp) or use.index >= len(reader.inputs):
+        return None
+    work = sum(isinstance(x.type, AnyFloat) for inner in op.body.block.ops for x in inner.results)
+    makers = (x.owner for x in reader.inputs if isinstance(x.owner, linalg.GenericOp))  # they share its loop
+    gathered = {inner.tensor for one in (reader, *makers) for inner in one.body.block.ops if isinstance(inner, Read)}
+    map: AffineMap = reader.indexing_maps.data[use.index].data
+    is_along = all(isinstance(e, AffineDimExpr) for e in map.results) and len(map.results) == map.num_dims
+    if work > _SMALL or not is_along or not gathered.issuperset(op.inputs):
+        return None
+    return reader, use.index
+
+
+def _read_at_index(reader: linalg.GenericOp, number: int) -> None:
+    """Read an input at the counters of the loops."""
+    body, map = reader.body.block, reader.indexing_maps.data[number].data
+    assert body.first_op is not None
+    b = builder_before(body.first_op)
+    where = [b.insert(linalg.IndexOp(e.position)).result for e in map.results if isinstance(e, AffineDimExpr)]
+    read = b.insert(tensor.ExtractOp(reader.inputs[number], where, body.args[number].type))
+    drop_inputs(reader, [number], read.result)
 
 
 # --- one body in another ---------------------------------------------------------------------------------------------

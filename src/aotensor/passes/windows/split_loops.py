@@ -31,6 +31,7 @@ from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import ValueOp
+from aotensor.ir.nest.strides import is_fixed, moved
 from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.passes.remarks import applied, missed
@@ -131,33 +132,10 @@ def _conditions(loop: ForOp) -> Iterator[_Condition]:
     """The comparisons in a loop of its counter, moved by what is the same in all iterations, with such a number."""
     for statement in statements(loop):
         for op in statement.body.block.ops:
-            if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and _is_fixed(op.rhs, loop):
-                moved = _moved(op.lhs, loop)
-                if moved is not None:
-                    yield _Condition(op, *moved)
-
-
-def _moved(x: SSAValue, loop: ForOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
-    """What is added to the counter of a loop in an index, and what is subtracted."""
-    if x is loop.counter:
-        return (), ()
-    if _is_fixed(x, loop):
-        return None
-    op = x.owner
-    if isinstance(op, arith.SubiOp) and _is_fixed(op.rhs, loop):
-        found = _moved(op.lhs, loop)
-        return None if found is None else (found[0], (*found[1], op.rhs))
-    if isinstance(op, arith.AddiOp):
-        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-            found = _moved(one, loop) if _is_fixed(other, loop) else None
-            if found is not None:
-                return (*found[0], other), found[1]
-    return None
-
-
-def _is_fixed(x: SSAValue, loop: ForOp) -> bool:
-    """Is a value known in front of a loop?"""
-    return not loop.is_ancestor(x.owner)
+            if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and is_fixed(op.rhs, loop):
+                found = moved(op.lhs, loop)
+                if found is not None:
+                    yield _Condition(op, *found)
 
 
 def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Extent) -> tuple[Extent, Extent]:
