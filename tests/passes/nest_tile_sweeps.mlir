@@ -1,10 +1,9 @@
 // RUN: tile-sweeps
 
-// Two sweeps follow each other over tiles: eight tiles or more rows than four times those that two tiles compute, and four
-// rows of what one hands on to the other. The first one computes a row in front of the tile for it, and stays a row ahead.
+// Two sweeps follow each other over tiles, and four rows are kept of what one hands on to the other. The first one computes
+// a row in front of the tile for it, and one behind it, and stays a row ahead.
 // CHECK-LABEL: func.func @sweeps(
-// CHECK: %[[TILE:[0-9]+]] = arith.maxsi %{{[0-9]+}}, %{{[0-9]+}} : index
-// CHECK: nest.for %[[T:[0-9]+]] in %n step %[[TILE]] {
+// CHECK: nest.for %[[T:[0-9]+]] in %n step %[[TILE:[0-9]+]] {
 // CHECK: %[[NEXT:[0-9]+]] = arith.addi %[[T]], %[[TILE]] : index
 // CHECK-NEXT: %[[END:[0-9]+]] = arith.minsi %[[NEXT]], %n : index
 // CHECK-NEXT: %[[M1:[0-9]+]] = arith.constant -1 : index
@@ -52,6 +51,34 @@ func.func @sweeps(%x: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["
     }
   }
   func.return %y : tensor<?x?xf64>
+}
+
+// What a cache holds needs no tiles.
+// CHECK-LABEL: func.func @small(
+// CHECK-NOT: folded
+func.func @small(%x: tensor<64x64xf64>) -> tensor<64x64xf64> attributes {dims = [["", ""]], results = ["out0"]} {
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  %v = nest.value : tensor<64x64xf64>
+  nest.for %i in %n {
+    nest.for %j in %n parallel {
+      nest.do(%a = %x[%i, %j] : tensor<64x64xf64>) -> (%o = %v[%i, %j] : tensor<64x64xf64>) {
+        nest.yield %a : f64
+      }
+    }
+  }
+  %y = nest.value output 0 : tensor<64x64xf64>
+  nest.for %i in %n {
+    nest.for %j in %n parallel {
+      nest.do(%a = %v[%i, %j] : tensor<64x64xf64>) -> (%o = %y[%i, %j] : tensor<64x64xf64>) {
+        %up = arith.subi %i, %c1 : index
+        %is_above = arith.cmpi ult, %up, %n : index
+        %b = aot.extract_if %is_above, %v[%up, %j], %a : tensor<64x64xf64>
+        nest.yield %b : f64
+      }
+    }
+  }
+  func.return %y : tensor<64x64xf64>
 }
 
 // A value that is also a result is needed whole.

@@ -24,8 +24,8 @@ class Target:
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
     sweeps_together: sweeps over neighbouring rows that follow each other.
     window_rows: rows that such a sweep goes over before the next one follows, at least.
-    tile_per_halo: rows of a tile of sweeps for each row that it computes in common with its neighbours, at least.
-    fewest_tiles: of sweeps over more rows than that.
+    tile_per_halo: rows of a tile of sweeps for each row that it computes in common with its neighbours.
+    least_per_halo: the same where there would be fewer than `fewest_tiles`.
     chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
     step_work: work of a step of a loop for some rows, beside which it costs little to begin it.
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
@@ -62,7 +62,8 @@ class Target:
     prefetch_distance: int = 32
     sweeps_together: int = 10
     window_rows: int = 2
-    tile_per_halo: int = 4
+    tile_per_halo: int = 7
+    least_per_halo: int = 3
     fewest_tiles: int = 8
     chunk_work: int = 1 << 17
     step_work: int = 1 << 14

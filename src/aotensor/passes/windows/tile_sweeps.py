@@ -268,11 +268,13 @@ class _Tiling:
         locate(tiles, last.location)
 
     def _rows(self) -> Extent:
-        """Rows of a tile: so many that few are computed twice, and some tiles for the cores."""
-        b, target = self.b, self.target
+        """Rows of a tile: an even number of tiles of equal length, so few that little is computed twice, but some."""
+        b, target, halo = self.b, self.target, max(self.before[0] + self.behind[0], 1)
         upper = b.as_extent(Scalar(self.loops[-1].upper, "index"))
-        share = quotient(b, b.iadd(upper, target.fewest_tiles - 1), target.fewest_tiles)
-        return b.imax(share, max((self.before[0] + self.behind[0]) * target.tile_per_halo, 1))
+        long = b.imul(quotient(b, upper, 2 * halo * target.tile_per_halo), 2)
+        short = b.imul(quotient(b, upper, 2 * halo * target.least_per_halo), 2)
+        count = b.imax(b.imax(long, b.imin(short, target.fewest_tiles)), 1)
+        return b.imax(quotient(b, b.iadd(upper, b.isub(count, 1)), count), 1)
 
     def _folded(self, value: ValueOp) -> ValueOp:
         """Declare the last rows of a value in its place."""
