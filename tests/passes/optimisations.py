@@ -67,17 +67,24 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "statements wait for their readers",
-        replaced(f"{NEST}.fuse:_deferred", list),
+        replaced(f"{NEST}.fuse:deferred", list),
         two_products,
         "nest",
         has(r"nest\.for", 7),
     ),
     Row(
         "statements wait beside those of their reader",
-        replaced(f"{NEST}.fuse:_joined_last", lambda items, reader, maker: list(items)),
+        replaced(f"{NEST}.fusion_order:_joined_last", lambda items, reader, maker: list(items)),
         choice_of_rows,
         "nest",
         has(r"nest\.for %\w+ in %1 ", 1),
+    ),
+    Row(
+        "a vector between two sweeps over a matrix comes first",
+        replaced(f"{NEST}.fuse:advanced", list),
+        of_matrix(lambda x: aot.grad((at.logsumexp(x, axis=0) ** 2).sum(), x)),
+        "nest",
+        has(r"nest\.for %\w+ in %1 ", 3),
     ),
     Row(
         "loops of unknown extent stand outside",
@@ -92,6 +99,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: x[1:] - x[:-1]),
         "nest",
         has(r"nest\.for", 1),
+    ),
+    Row(
+        "what is computed by several statements takes the place of an operand",
+        replaced(f"{NEST}.assign_memory:_computing", lambda op: [op]),
+        of_matrix(lambda x: aot.grad((at.logsumexp(x, axis=0) ** 2).sum(), x)),
+        "nest",
+        has(r"nest\.value\[%1, %\w+\] over"),
     ),
     Row(
         "loops of several ops are shared",

@@ -24,7 +24,7 @@ from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
-from aotensor.ir.nest.tree import copied_register, gathers, sole_writer, writers
+from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
@@ -68,10 +68,9 @@ class _Assignment:
         for y, written in op.writes:
             if not isinstance(y.owner, ValueOp) or not written or y in self.over or sole_writer(y) is not op:
                 continue
-            computed = _computed(op)
-            for x, read in computed.reads:
+            for reader, x, read in [(one, *at) for one in _computing(op) for at in one.reads]:
                 fits = read == written and x.type == y.type and isinstance(x.owner, ValueOp)
-                if fits and x not in self.taken and x not in returned and _is_last_read(x, y, computed):
+                if fits and x not in self.taken and x not in returned and _is_last_read(x, y, reader):
                     self._take(y, x)
                     break
                 if fits:
@@ -141,11 +140,15 @@ class _Assignment:
             op.attributes[STORAGE] = ArrayAttr(found.get(x, OwnAttr()) for x in op.results)
 
 
-def _computed(op: DoOp) -> DoOp:
-    """The statement that computes what one stores: itself, or in its block the only one that writes what it copies."""
-    register = copied_register(op)
-    made = writers(register) if register is not None else []
-    return made[0] if len(made) == 1 and made[0].parent is op.parent else op
+def _computing(op: DoOp) -> list[DoOp]:
+    """The statements that compute what one stores: itself, and those of its block that alone write registers for it."""
+    found, pending = dict[DoOp, None](), [op]
+    while pending:
+        one = pending.pop()
+        found[one] = None
+        made = [writers(x) for x in one.inputs if is_register(x)]
+        pending += [w[0] for w in made if len(w) == 1 and w[0].parent is op.parent and w[0] not in found]
+    return list(found)
 
 
 def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:

@@ -16,7 +16,7 @@ g[p[i]] += …, goes element by element: it is shared by what computes less than
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -27,22 +27,18 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
-from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
     Way,
     axis_of,
     gathers,
     gives_positions,
-    is_tensor,
-    is_updated,
     merged_loops,
-    perfect_nest,
     range_of,
     scatters_along,
-    sole_writer,
-    used_values,
 )
+from aotensor.passes.nest.fusion_order import Item, advanced, deferred, is_scalar, items_of
 from aotensor.passes.nest.work import arithmetic_along
 from aotensor.passes.remarks import applied, is_heard, missed
 
@@ -68,31 +64,6 @@ def fuse(module: ModuleOp, most: int | None = None) -> None:
 
 
 @dataclass(eq=False)
-class _Item:
-    """An operation of a block, with the declarations of what it writes, while it looks for its slot.
-
-    loops: of the nest that it is, the outermost first. needs: values that it uses from outside.
-    """
-
-    root: Operation
-    position: int
-    statement: DoOp | None = None
-    loops: list[LoopOp] = field(default_factory=list)
-    declarations: list[ValueOp] = field(default_factory=list)
-    needs: dict[SSAValue, None] = field(default_factory=dict)
-    is_part: bool = False
-    """Others write to the same value."""
-    is_deferred: bool = False
-    """Put where it is needed first: it may join a loop that it shares nothing with."""
-    reader: _Item | None = None
-    """Who needs a deferred statement first."""
-
-    @property
-    def makes(self) -> Sequence[SSAValue]:
-        return self.statement.outputs if self.statement is not None else self.root.results
-
-
-@dataclass(eq=False)
 class _Slot:
     """A position in the new order: a loop that its members share, or a single operation; then scalars made of it.
 
@@ -101,7 +72,7 @@ class _Slot:
     the members. jumps: does one of them add at positions that the loop reads?
     """
 
-    members: list[_Item]
+    members: list[Item]
     shared: list[LoopOp] = field(default_factory=list)
     made: dict[SSAValue, set[Axis | None]] = field(default_factory=lambda: defaultdict(set))
     along: dict[SSAValue, set[Axis]] = field(default_factory=lambda: defaultdict(set))
@@ -110,7 +81,7 @@ class _Slot:
     gathers: int = 0
     tail: list[Operation] = field(default_factory=list)
 
-    def add(self, item: _Item, loop: LoopOp) -> None:
+    def add(self, item: Item, loop: LoopOp) -> None:
         assert item.statement is not None
         for x, subscripts in item.statement.writes:
             self.made[x].add(axis_of(subscripts, loop))
@@ -126,7 +97,7 @@ class _Slot:
 
 def _fuse_block(block: Block, most: int | None) -> None:
     is_top_level = isinstance(block.parent_op(), func.FuncOp)
-    prologue, slots = _Arrangement(is_top_level, most).run(_deferred(_items(block)))
+    prologue, slots = _Arrangement(is_top_level, most).run(advanced(deferred(items_of(block))))
     terminator = block.last_op if is_top_level else None
     for op in list(block.ops):
         if op is not terminator:
@@ -147,78 +118,6 @@ def _fuse_block(block: Block, most: int | None) -> None:
             _fuse_block(slot.shared[0].body.block, most)
 
 
-def _items(block: Block) -> list[_Item]:
-    """The operations of a block, each with the declarations of what it writes."""
-    items: list[_Item] = []
-    first: dict[SSAValue, _Item] = {}
-    """Who writes a value, or its first part."""
-    for position, op in enumerate(block.ops):
-        if not isinstance(op, func.ReturnOp):
-            loops, inner = perfect_nest(op)
-            item = _Item(op, position, inner if isinstance(inner, DoOp) else None, loops, needs=used_values(op))
-            items.append(item)
-            for x in item.makes if item.statement is not None else ():
-                first.setdefault(x, item)
-                item.is_part = item.is_part or sole_writer(x) is None
-    for item in items:
-        if isinstance(item.root, ValueOp) and (writer := first.get(item.root.result)) is not None:
-            writer.declarations.append(item.root)
-            writer.needs.update(dict.fromkeys(item.root.operands))
-    return [item for item in items if not (isinstance(item.root, ValueOp) and item.root.result in first)]
-
-
-def _deferred(items: Sequence[_Item]) -> list[_Item]:
-    """Items in an order where elementwise statements of plain inputs stand right before their first reader.
-
-    There they find the loop that the reader will join; in front of it they would open a loop of their own.
-    """
-    order: list[_Item] = []
-    maker: dict[SSAValue, _Item] = {x: item for item in items for x in item.makes}
-    waiting: set[_Item] = set()
-    ordered: set[_Item] = set()
-
-    def release(wanted: Iterable[_Item], reader: _Item | None = None) -> None:
-        """Append waiting statements behind those that they need."""
-        pending, found = [item for item in wanted if item in waiting], set[_Item]()
-        while pending:
-            item = pending.pop()
-            if item not in found:
-                found.add(item)
-                pending.extend(maker[x] for x in item.needs if x in maker and maker[x] in waiting)
-        waiting.difference_update(found)
-        for item in found:
-            item.reader = reader
-        order.extend(_joined_last(sorted(found, key=lambda item: item.position), reader, maker))
-
-    for item in items:
-        sources = [maker[x] for x in item.needs if x in maker]
-        is_elementwise = item.statement is not None and not item.is_part and not any(map(is_updated, item.makes))
-        if is_elementwise and ordered.isdisjoint(sources):
-            item.is_deferred = True
-            waiting.add(item)
-            continue
-        release(sources, item)
-        order.append(item)
-        if item.statement is not None:
-            ordered.add(item)
-    release(list(waiting))
-    return order
-
-
-def _joined_last(items: Sequence[_Item], reader: _Item | None, maker: Mapping[SSAValue, _Item]) -> list[_Item]:
-    """Statements in program order, but behind the others those that have the reader's outermost loop.
-
-    A reader joins no loop in front of one that makes what it reads.
-    """
-    if reader is None or not reader.loops:
-        return list(items)
-    outermost, joined = range_of(reader.loops[0]), set[_Item]()
-    for item in items:
-        if any(range_of(loop) == outermost for loop in item.loops) or any(maker.get(x) in joined for x in item.needs):
-            joined.add(item)
-    return sorted(items, key=lambda item: item in joined)
-
-
 class _Arrangement:
     """The slots that items come to."""
 
@@ -233,7 +132,7 @@ class _Arrangement:
         self.by_extent: dict[object, list[int]] = defaultdict(list)
         self.barrier = 0
 
-    def run(self, items: Iterable[_Item]) -> tuple[list[Operation], list[_Slot]]:
+    def run(self, items: Iterable[Item]) -> tuple[list[Operation], list[_Slot]]:
         for item in items:
             behind = [x for x in item.needs if x in self.slot_of]
             earliest = self._earliest(item)
@@ -242,7 +141,7 @@ class _Arrangement:
             if item.statement is not None and item.loops:
                 where = self._join(item, earliest)
                 self.inside.update(item.makes)
-            elif item.statement is None and _is_scalar(item.root):
+            elif item.statement is None and is_scalar(item.root):
                 where = max([earliest, *(self.slot_of[x] + 1 for x in behind)]) - 1
                 (self.slots[where].tail if where >= 0 else self.prologue).append(item.root)
             else:
@@ -253,12 +152,12 @@ class _Arrangement:
                 self.barrier = where + 1
         return self.prologue, self.slots
 
-    def _earliest(self, item: _Item) -> int:
+    def _earliest(self, item: Item) -> int:
         """The first slot that may hold an item, by what it needs of those that have one."""
         found = (self.slot_of[x] + (x not in self.inside) for x in item.needs if x in self.slot_of)
         return max([self.barrier, *found])
 
-    def _join(self, item: _Item, earliest: int) -> int:
+    def _join(self, item: Item, earliest: int) -> int:
         """The slot of a nest: the last one that it may join to its profit, or a new one."""
         assert item.statement is not None
         candidates = {self.slot_of[x] for x in item.statement.inputs if x in self.inside}
@@ -285,7 +184,7 @@ class _Arrangement:
         self.slots.append(_Slot([]))
         return self._add(item, item.loops[0], len(self.slots) - 1)
 
-    def _report_apart(self, item: _Item, where: int, earliest: int) -> None:
+    def _report_apart(self, item: Item, where: int, earliest: int) -> None:
         """Say why a nest does not join the last loop that it shares something with."""
         slot, statement = self.slots[where], item.statement
         if not slot.members or statement is None:
@@ -304,7 +203,7 @@ class _Arrangement:
         what, hint = "not fused: {} has loops of its own beside {}; {}", _ALLOWS.get(reason, "")
         missed(what, statement, slot.members[0].root, reason, hint=hint)
 
-    def _add(self, item: _Item, loop: LoopOp, where: int) -> int:
+    def _add(self, item: Item, loop: LoopOp, where: int) -> int:
         assert item.statement is not None
         slot = self.slots[where]
         if not slot.members:
@@ -315,7 +214,7 @@ class _Arrangement:
                 self.readers[x].append(where)
         return where
 
-    def _common_loop(self, item: _Item, statement: DoOp, slot: _Slot) -> LoopOp | None:
+    def _common_loop(self, item: Item, statement: DoOp, slot: _Slot) -> LoopOp | None:
         """The loop of a nest that may become the shared one of a slot."""
         if not slot.shared or not slot.made.keys().isdisjoint(gathers(statement)):
             return None
@@ -364,7 +263,7 @@ def _meet_within(
     return len(axes) == 1 and None not in axes
 
 
-def _goes_beside(item: _Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
+def _goes_beside(item: Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
     """True if some member of the slot writes other parts of the same rows."""
     return item.is_part and all(_meet_within(x, slot, statement.writes, loop) for x in item.makes)
 
@@ -392,8 +291,3 @@ def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
     saved = sum(_PASSING if x in slot.made else _READING for x in inputs if x in slot.made or x in slot.along)
     saved += _GATHERING * (slot.gathers + len(gathers(statement))) + _PASSING * gives_positions(statement)
     return work > saved
-
-
-def _is_scalar(op: Operation) -> bool:
-    """Scalar arithmetic, whose position is right behind what it depends on. Checks stay in program order."""
-    return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
