@@ -177,6 +177,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"iter_args\(%\w+ = %\w+, %\w+ = %\w+, %\w+ = %\w+, %\w+ = "),
     ),
     Row(
+        "rows with nests of known extents advance together",
+        replaced(f"{NEST}.jam:_reason_against_nests", lambda *_: "switched off"),
+        mixture_gradient,
+        "nest",
+        has(r"(%\w+) = tensor\.dim %X[\s\S]* in \1 jam 4 \{"),
+    ),
+    Row(
         "factors of short sums are read transposed",
         without_pass("transpose-factors"),
         mixture_gradient,

@@ -1,4 +1,4 @@
-"""Sums taken before products, and factors that are read transposed: values agree."""
+"""Sums taken before products, factors that are read transposed, nests of rows that advance together: values agree."""
 
 from __future__ import annotations
 
@@ -83,3 +83,10 @@ def test_what_is_not_finite_stays_so() -> None:
     X[2, 3], X[4, 3], X[1, 7] = np.inf, -np.inf, np.nan
     (found,), (expected,) = f(X, Q, m), f.reference(X, Q, m)
     assert np.array_equal(np.isfinite(found), np.isfinite(expected))
+
+
+def test_other_numbers_of_rows_may_advance_together_by_hand() -> None:
+    f, inputs = program("value and gradient", 10), arrays(13, 10, "float64")
+    other = f.with_schedule(f.schedule.jam("n", 3))
+    for found, expected in zip(other(*inputs), f.reference(*inputs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
