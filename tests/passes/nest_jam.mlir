@@ -134,3 +134,42 @@ func.func @both(%x: tensor<?x?xf64>, %w: tensor<?xf64>) -> tensor<?xf64> attribu
   }
   func.return %10 : tensor<?xf64>
 }
+
+// Rows with a nest of known extents each: four rows have a buffer of their own each, and read %q once.
+// CHECK-LABEL: func.func @nests(
+// CHECK: nest.for %{{[0-9a-z_]+}} in %n jam 4 {
+// CHECK-NEXT: nest.value : tensor<10xf64>
+// CHECK: nest.for %{{[0-9a-z_]+}} in %ten {
+// CHECK-NOT: jam
+// CHECK: func.return
+func.func @nests(%x: tensor<?x10xf64>, %q: tensor<10x10xf64>, %n: index) -> f64 attributes {dims = [["n", ""], ["", ""], []], results = ["out0"]} {
+  %zero = arith.constant 0.0 : f64
+  %ten = arith.constant 10 : index
+  %s = nest.value init %zero : f64 : tensor<f64>
+  nest.for %i in %n {
+    %w = nest.value : tensor<10xf64>
+    nest.for %k in %ten {
+      nest.do() -> (%o = %w[%k] : tensor<10xf64>) {
+        nest.yield %zero : f64
+      }
+    }
+    nest.for %j in %ten {
+      nest.for %k in %ten {
+        nest.do(%a = %q[%j, %k] : tensor<10x10xf64>, %b = %x[%i, %j] : tensor<?x10xf64>) -> (%o = %w[%k] : tensor<10xf64>) {
+          %m = arith.mulf %a, %b fastmath<contract> : f64
+          %t = arith.addf %o, %m fastmath<reassoc,contract> : f64
+          nest.yield %t : f64
+        }
+      }
+    }
+    nest.for %k in %ten {
+      nest.do(%a = %w[%k] : tensor<10xf64>) -> (%o = %s[] : tensor<f64>) {
+        %m = arith.mulf %a, %a fastmath<contract> : f64
+        %t = arith.addf %o, %m fastmath<reassoc,contract> : f64
+        nest.yield %t : f64
+      }
+    }
+  }
+  %r = tensor.extract %s[] : tensor<f64>
+  func.return %r : f64
+}

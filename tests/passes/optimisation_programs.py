@@ -192,6 +192,15 @@ def mixture() -> aot.Function:
     return function([X, mu], (mu**2).sum(axis=1), ((X[:, None, :] - mu[None, :, :]) ** 2).sum(axis=2))
 
 
+def mixture_gradient() -> aot.Function:
+    """Rows through small matrices, less a mean each, as in a mixture with full covariances."""
+    X, mu = at.matrix("X", dtype="float64", shape=("n", 10)), at.matrix("mu", dtype="float64", shape=(4, 10))
+    Q = at.tensor3("Q", dtype="float64", shape=(4, 10, 10))
+    whitened = (Q * (X[:, None, :] - mu)[:, :, None, :]).sum(axis=3)
+    loss = at.logsumexp(-0.5 * (whitened**2).sum(axis=2), axis=1).sum()
+    return function([X, mu, Q], *aot.grad(loss, [mu, Q]))
+
+
 def sampled_products() -> aot.Function:
     A, D, E = csr(), matrix("D", "m", "k"), matrix("E", "n", "k")
     return function([A, D, E], sample_at(D @ E.T, A))

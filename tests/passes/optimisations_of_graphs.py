@@ -241,6 +241,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         lacks(r"aot\.scatter"),
     ),
     Row(
+        "sums are taken before products",
+        without_pass("factor-sums"),
+        of_matrix(lambda x: (x @ x.T).sum(axis=0)),
+        "tensor-opt",
+        lacks(PRODUCT),
+    ),
+    Row(
         "positions are checked once",
         without_pass("value-numbering"),
         by_group(lambda y, e: y - e),

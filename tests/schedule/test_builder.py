@@ -59,7 +59,7 @@ BAD = {
     "a block beyond its buffer": (lambda s: s.block("n.blocks", 4096), "in its buffer"),
     "too many lanes": (lambda s: s.vectorize("p.1", 1024), "lanes 1024: a vector of the machine has"),
     "lanes of a loop of loops": (lambda s: s.jam("n.2", 1).vectorize("n.2", 8), "lanes 8: its statements"),
-    "jam over tiles": (lambda s: s.tile("p.1", 16), "the loops inside hold loops"),
+    "jam over tiles": (lambda s: s.tile("p.1", 16), "the loops inside differ in their lengths"),
     "jam blocks": (lambda s: s.jam("n.blocks", 2), "jam 2: "),
 }
 

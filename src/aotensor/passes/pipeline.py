@@ -47,6 +47,8 @@ from aotensor.passes.nest.vectorize import vectorize
 from aotensor.passes.outline import outline
 from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.plan_memory import plan_memory
+from aotensor.passes.products.factor_sums import factor_sums
+from aotensor.passes.products.transpose_factors import transpose_factors
 from aotensor.passes.scans.chunk_scans import chunk_scans
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.sum_scatters import sum_scatters
@@ -73,6 +75,7 @@ TENSOR_RECIPE: Final = (
     Pass("value-numbering", value_numbering, TENSOR_FORM, TENSOR_FORM),
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
+    Pass("factor-sums", factor_sums, TENSOR_FORM, TENSOR_FORM),
     Pass("read-windows", read_windows, TENSOR_FORM, TENSOR_FORM),
     Pass("inline-reads", inline_reads, TENSOR_FORM, TENSOR_FORM),
     Pass("sum-scatters", sum_scatters, TENSOR_FORM, TENSOR_FORM),
@@ -126,6 +129,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     )  # fmt: skip
     passes = (
         Pass("chunk-scans", lambda module: chunk_scans(module, chunks), TENSOR_FORM, TENSOR_FORM),
+        Pass("transpose-factors", lambda module: transpose_factors(module, target), TENSOR_FORM, TENSOR_FORM),
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
         Pass("eliminate-copies", eliminate_copies, NEST_FORM, NEST_FORM),
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),

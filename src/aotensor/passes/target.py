@@ -38,7 +38,7 @@ class Target:
     product_side: bytes of a column of the blocks, which fit the last level cache.
     direct_work: multiply-adds of a matrix product up to which it does not pay to pack its operands.
     direct_row: bytes of a row of B, and of A if that is transposed, up to which a product need not pack them.
-    direct_bytes: bytes of B that the second level cache holds while a product reads them again and again.
+    direct_bytes: bytes that the second level cache holds while they are read again and again, as B of a product.
     blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
     largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.

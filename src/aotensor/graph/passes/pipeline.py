@@ -48,10 +48,12 @@ STEPS: Final = (
     Step("canonicalize", "tensor", is_free=True),
     Step("value-numbering", "tensor", is_free=True),
     Step("stabilize", "tensor", is_free=True),
+    Step("factor-sums", "tensor", is_free=True),
     Step("read-windows", "tensor", is_free=True),
     Step("inline-reads", "tensor", is_free=True),
     Step("sum-scatters", "tensor", is_free=True),
     Step("chunk-scans", "nest"),
+    Step("transpose-factors", "nest"),
     Step("lower-to-nest", "nest", needed="loops are made of nests"),
     Step("eliminate-copies", "nest"),
     Step("rematerialize", "nest"),
@@ -101,7 +103,7 @@ class Chosen:
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
 _TENSOR: Final = (
-    "canonicalize", "value-numbering", "stabilize", "canonicalize", "read-windows", "inline-reads",
+    "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "read-windows", "inline-reads",
     "sum-scatters", "canonicalize",
 )  # fmt: skip
 _DEFAULT: Final = (

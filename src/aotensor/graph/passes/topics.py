@@ -11,12 +11,12 @@ TOPICS: Final = {
     ),
     "products": ("lower-to-nest", "emit-loops", "small-matrices"),
     "loops": (
-        "merge-loops", "dce", "licm", "sink", "join-windows", "sink-into-branches", "fuse-elementwise", "read-windows",
-        "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse", "block-rows",
-        "coalesce", "split-loops", "jam", "tile-sweeps",
+        "merge-loops", "dce", "licm", "sink", "join-windows", "sink-into-branches", "fuse-elementwise", "factor-sums",
+        "read-windows", "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse",
+        "block-rows", "coalesce", "split-loops", "jam", "tile-sweeps",
     ),
     "memory": ("eliminate-copies", "place-values", "assign-memory", "hand-over", "plan-memory"),
-    "vectors": ("tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
+    "vectors": ("transpose-factors", "tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
     "cores": ("chunk-scans", "mark-parallel", "parallelize"),
     "code": ("outline-chunks", "outline"),
 }  # fmt: skip

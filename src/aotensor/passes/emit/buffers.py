@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ArrayAttr, TensorType
+from xdsl.ir import BlockArgument, SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
@@ -26,3 +27,12 @@ def returned_values(function: func.FuncOp) -> list[SSAValue]:
     terminator = function.body.block.last_op
     assert terminator is not None
     return list(terminator.operands)
+
+
+def dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
+    """The names of the dims of an argument; None for those without."""
+    assert isinstance(argument, BlockArgument) and isinstance(argument.type, TensorType)
+    table = function.attributes.get("dims")
+    if not isinstance(table, ArrayAttr):
+        return [None] * len(argument.type.get_shape())
+    return [name.data or None for name in table.data[argument.index]]

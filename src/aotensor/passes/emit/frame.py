@@ -23,14 +23,16 @@ class Lanes:
 class Frame:
     """One iteration of the loops around: counters and scalars, and the numbers that registers hold.
 
-    Iterations that are jammed together have a frame each. A register belongs to the frame that declares it; those of
-    the frames around are shared, so that one iteration goes on where the other one has stopped.
+    Iterations that are jammed together have a frame each. A register, as a buffer, belongs to the frame that declares
+    it; those of the frames around are shared, so that one iteration goes on where the other one has stopped.
     """
 
     around: Frame | None = None
     values: dict[SSAValue, SSAValue] = field(default_factory=dict)
     registers: dict[SSAValue, SSAValue | None] = field(default_factory=dict)
     lanes: Lanes | None = None
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    """Memory of values that are declared here."""
     vectors: dict[tuple[SSAValue, int], SSAValue] = field(default_factory=dict)
     """Numbers that were made vectors of equal lanes here."""
 
@@ -47,6 +49,16 @@ class Frame:
                 return found
             frame = frame.around
         raise KeyError(x)
+
+    def buffer(self, x: SSAValue) -> SSAValue | None:
+        """The memory of a value that is declared in this frame or one around; None for any other one."""
+        frame: Frame | None = self
+        while frame is not None:
+            found = frame.buffers.get(x)
+            if found is not None:
+                return found
+            frame = frame.around
+        return None
 
     def holder(self, x: SSAValue) -> Frame:
         """The frame that holds a register."""

@@ -19,7 +19,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
 from aotensor.ir.nest.tree import is_register, is_written
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.emit.buffers import returned_values
+from aotensor.passes.emit.buffers import dim_names, returned_values
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.emit.kept import KEPT, keep, take
@@ -137,30 +137,36 @@ class FunctionEmitter:
             found = self.buffers[x] = self._result_buffer(x, x.owner)
         return found
 
+    def buffer_in(self, frame: Frame, x: SSAValue) -> SSAValue:
+        """The buffer of a tensor, as an iteration has it."""
+        return frame.buffer(x) or self.buffer(x)
+
     def declare(self, value: ValueOp, frame: Frame) -> None:
-        """Make the buffer of a value, and fill it if nobody else will."""
+        """Make the buffer of a value, and fill it if nobody else will; iterations that are jammed have one each."""
         x = value.result
         shape = self._sized(x, value.sizes, frame)
         if value.over is not None:
-            self.buffers[x] = self.buffer(value.over)
+            buffer = self.buffer_in(frame, value.over)
         elif value.output is not None and not self.is_extents:
-            self.buffers[x] = self._output(value.output.value.data, x, shape)
+            buffer = self._output(value.output.value.data, x, shape)
         elif value.part is not None and value.number is not None:
-            self.buffers[x] = self.b.row(self.buffer(value.part), Scalar(frame.value(value.number), "index"), shape)
+            buffer = self.b.row(self.buffer(value.part), Scalar(frame.value(value.number), "index"), shape)
         else:
-            self.buffers[x] = self.b.allocate(x.type.element_type, shape)
+            buffer = self.b.allocate(x.type.element_type, shape)
         loop = value.parent_op()
         if value.first is not None and isinstance(loop, LoopOp):
             is_first = self.b.compare("eq", Scalar(frame.value(loop.counter), "index"), self.b.index(0))
             shape[0] = self.b.select(is_first, self.b.index(0), self.b.index(shape[0]))  # not to be filled then
-            self.buffers[x] = self.b.choose(is_first, self.buffer(value.first), self.buffers[x])
+            buffer = self.b.choose(is_first, self.buffer_in(frame, value.first), buffer)
+        self.buffers[x] = frame.buffers[x] = buffer
         if value.init is not None:
             init = Scalar(frame.value(value.init), "raw")
-            self.b.nest(shape, lambda where: self.b.store(init, self.buffers[x], where))
+            self.b.nest(shape, lambda where: self.b.store(init, buffer, where))
 
     def view(self, op: ReshapeOp, frame: Frame) -> None:
         """The memory of a tensor under another shape."""
-        self.buffers[op.result] = self.b.reinterpret(self.buffer(op.source), self._sized(op.result, op.sizes, frame))
+        buffer = self.b.reinterpret(self.buffer_in(frame, op.source), self._sized(op.result, op.sizes, frame))
+        self.buffers[op.result] = frame.buffers[op.result] = buffer
 
     def extent(self, op: tensor.DimOp) -> Extent:
         """The extent of a tensor itself, for the checks that compare it with another one."""
@@ -204,7 +210,7 @@ class FunctionEmitter:
                 self.root.values[old] = new.ssa
             elif isinstance(old.type, TensorType):
                 self.buffers[old] = new
-                for n, name in zip(self.shape(old), _dim_names(self.function, old), strict=True):
+                for n, name in zip(self.shape(old), dim_names(self.function, old), strict=True):
                     if isinstance(n, Scalar) and n.ssa.name_hint is None:
                         n.ssa.name_hint = name  # extents are read once, at the top
             elif old.uses:
@@ -381,14 +387,6 @@ class FunctionEmitter:
     def _copy(self, x: SSAValue, target: SSAValue) -> None:
         source = self.buffer(x)
         self.b.nest(self.shape(x), lambda where: self.b.store(self.b.fetch(source, where, "raw"), target, where))
-
-
-def _dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
-    assert isinstance(argument, BlockArgument) and isinstance(argument.type, TensorType)
-    table = function.attributes.get("dims")
-    if not isinstance(table, ArrayAttr):
-        return [None] * len(argument.type.get_shape())
-    return [name.data or None for name in table.data[argument.index]]
 
 
 def _number_of(x: SSAValue, op: Operation) -> int:

@@ -36,6 +36,7 @@ class Memory(Protocol):
     """What the emitter of a tree asks of the function around it."""
 
     def buffer(self, x: SSAValue) -> SSAValue: ...
+    def buffer_in(self, frame: Frame, x: SSAValue) -> SSAValue: ...
     def declare(self, value: ValueOp, frame: Frame) -> None: ...
     def view(self, op: ReshapeOp, frame: Frame) -> None: ...
     def extent(self, op: tensor.DimOp) -> Extent: ...
@@ -64,7 +65,7 @@ class TreeEmitter:
                         self.memory.view(op, frame)
                     case PrefetchOp():
                         where: list[Extent] = [Scalar(frame.value(i), "index") for i in op.subscripts]
-                        self.b.prefetch(self.memory.buffer(op.tensor), where, is_write=True)
+                        self.b.prefetch(self.memory.buffer_in(frame, op.tensor), where, is_write=True)
                     case BalanceOp():
                         frame.values[op.result] = self._balanced(op, frame).ssa
                     case tensor.ExtractOp():
@@ -221,7 +222,7 @@ class TreeEmitter:
         where: list[Extent] = [i if isinstance(i, int) else Scalar(frame.value(i), "index") for i in subscripts]
         lanes = frame.lanes
         is_vector = lanes is not None and any(stride_along(i, lanes.counter) != 0 for i in subscripts)
-        return self.memory.buffer(x), self._folded(x, where), is_vector
+        return self.memory.buffer_in(frame, x), self._folded(x, where), is_vector
 
     def _folded(self, x: SSAValue, where: list[Extent]) -> list[Extent]:
         """Where the row lies in what holds the last rows only."""
@@ -255,7 +256,7 @@ class TreeEmitter:
 
     def _gather(self, op: tensor.ExtractOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
         """An element at indices that a body computes."""
-        buffer, lanes = self.memory.buffer(op.tensor), frame.lanes
+        buffer, lanes = self.memory.buffer_in(frame, op.tensor), frame.lanes
         found = [_value(i, values, frame) for i in op.indices]
         where = self._folded(op.tensor, [Scalar(i, "index") for i in found])
         if lanes is not None and isinstance(found[-1].type, VectorType):
@@ -267,7 +268,7 @@ class TreeEmitter:
     def _read_if(self, op: ExtractIfOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
         """An element where a condition holds."""
         assert frame.lanes is None, "a read under a condition has no vectors"
-        buffer = self.memory.buffer(op.tensor)
+        buffer = self.memory.buffer_in(frame, op.tensor)
         condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
         (found,) = self.b.branch(
             Scalar(condition, "bool"),

@@ -5,29 +5,33 @@
     }                                          }
 
 What the inner loops reuse (the vector of a matrix-vector product, the accumulator of its transpose) is loaded once for
-all of them (Callahan, Carr & Kennedy 1988).
+all of them (Callahan, Carr & Kennedy 1988). Whole nests of loops go so as well, where their extents are known: then
+the memory of an iteration is known, and each of those that advance together has its own.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, ModuleOp, TensorType
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import SSAValue
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.nest.loops import EntriesOp, LoopOp
+from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
-from aotensor.ir.nest.tree import is_register, known_extent
+from aotensor.ir.nest.tree import axis_of, is_register, known_extent, loops_around
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 LARGEST_BODY: Final = 40  # operations of the loops inside
+LARGEST_NEST: Final = 160  # operations of whole nests of loops inside
 _ALLOWS: Final = {
     "there are too few": "a longer axis outside, or jam{by=2}",
     "the loops inside are large": "less work in one iteration",
+    "the memory of several does not fit the cache": "smaller values in one iteration",
     "the loops inside read nothing that several of them could share": "an operand that is the same in all iterations",
 }
 """Why iterations go one by one → what would allow them to go together."""
@@ -38,7 +42,7 @@ def jam(module: ModuleOp, target: Target) -> None:
     for function in functions_of(module):
         for loop in [op for op in function.walk() if isinstance(op, LoopOp) and _has_loops(op)]:
             count = _count(loop, target)
-            reason = _reason_against(loop, count)
+            reason = _reason_against(loop, count, target)
             if reason is None:
                 applied("{} iterations of the loop of {} advance together and share what they read", count, loop)
                 loop.schedule(jam=count)
@@ -63,16 +67,20 @@ def _multiplies_and_adds(statement: DoOp) -> bool:
     return [type(op) for op in ops] == [arith.MulfOp, arith.AddfOp]
 
 
-def _reason_against(loop: LoopOp, count: int) -> str | None:
+def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
     """Why the iterations of a loop go one by one, None if they need not."""
     extent = known_extent(loop)
+    if any(around.number("jam") > 1 for around in loops_around(loop)):
+        return "those of a loop around advance together"
     if extent is not None and extent < 2 * count:
         return "there are too few"
     inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
-    if any(isinstance(op, EntriesOp) or _has_loops(op) for op in inner):
-        return "the loops inside differ in their lengths, or hold loops"  # slices differ in their numbers of entries
+    if any(isinstance(op, EntriesOp) for op in inner):
+        return "the loops inside differ in their lengths"  # slices differ in their numbers of entries
+    if any(_has_loops(op) for op in inner):
+        return _reason_against_nests(loop, count, target)
     if any(isinstance(op, ValueOp) and not is_register(op.result) for op in loop.body.block.ops):
-        return "each has a buffer of its own, which jammed ones would share"
+        return "each has a buffer of its own"
     statements = [op for op in loop.walk() if isinstance(op, DoOp)]
     if any(op.scatter is not None for op in statements):
         return "several of them may add to the same element"
@@ -86,6 +94,45 @@ def _reason_against(loop: LoopOp, count: int) -> str | None:
         if is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
     )  # fmt: skip
     return None if is_exact else "a sum over both loops would be taken in another order"
+
+
+def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | None:
+    """The same where the loops inside hold loops: for rows with nests of known extents."""
+    inside = [op for op in loop.walk() if op is not loop]
+    inner = [op for op in inside if isinstance(op, LoopOp)]
+    if not isinstance(loop, ForOp) or not loop.is_whole or known_extent(loop) is not None:
+        return "the loops inside hold loops, and there are not many iterations"
+    if any(known_extent(op) is None for op in inner):
+        return "the loops inside hold loops, whose extents are not all known"
+    statements = [op for op in inside if isinstance(op, DoOp)]
+    if any(op.scatter is not None for op in statements):
+        return "several of them may add to the same element"
+    if sum(len(list(op.body.block.ops)) for op in statements) > LARGEST_NEST:
+        return "the loops inside are large"
+    sizes = [_bytes(op) for op in inside if isinstance(op, ValueOp)]
+    if None in sizes or count * sum(size or 0 for size in sizes) > target.direct_bytes:
+        return "the memory of several does not fit the cache"
+    innermost = [op for op in inner if not _has_loops(op)]
+    if not any(
+        _is_reused(op, loop, other) for other in innermost for op in other.body.block.ops if isinstance(op, DoOp)
+    ):
+        return "the loops inside read nothing that several of them could share"
+    for op in statements:
+        for held, (x, subscripts) in zip(op.body.block.args[len(op.inputs) :], op.writes, strict=True):
+            if x.owner in inside or axis_of(subscripts, loop) is not None:
+                continue
+            if not held.uses:
+                return "they write the same elements"
+            if not is_reassociable(op):
+                return "a sum over both loops would be taken in another order"
+    return None
+
+
+def _bytes(value: ValueOp) -> int | None:
+    """What a value takes, if that is known."""
+    kind = value.result.type
+    assert isinstance(kind, TensorType) and isinstance(kind.element_type, FixedBitwidthType)
+    return None if DYNAMIC_INDEX in kind.get_shape() else prod(kind.get_shape()) * kind.element_type.size
 
 
 def _has_loops(loop: LoopOp) -> bool:

@@ -40,13 +40,13 @@ def short_vectors(module: ModuleOp, target: Target) -> None:
             kind, extent = lane_type(loop), known_extent(loop)
             if kind is None or extent is None or not _is_plain(loop) or (_sums(loop) and not _sums(around)):
                 continue
-            widths = _widths(extent, target.lanes(kind.bitwidth))
+            widths = short_widths(extent, target.lanes(kind.bitwidth))
             if widths and _size(loop) * len(widths) <= LARGEST_BODY:
                 applied("the {} elements of {} are vectors of {}", extent, loop, " and ".join(map(str, widths)))
                 _split(loop, widths)
 
 
-def _widths(extent: int, lanes: int) -> list[int]:
+def short_widths(extent: int, lanes: int) -> list[int]:
     """The one or two vectors that cover an extent, the longer one first; none if it takes more, or less than half."""
     if not lanes // 2 <= extent <= 2 * lanes:
         return []

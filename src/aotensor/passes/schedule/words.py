@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, loops_around
 from aotensor.passes.nest.mark_parallel import is_parallel
@@ -90,22 +92,18 @@ def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
 def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
     count = loop.number("jam")
     word = f"jam {count}"
-    inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
+    inner = [op for op in loop.walk() if isinstance(op, LoopOp) and op is not loop]
     if count > MOST_JAMMED:
         raise Refused(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
     if loop.number("lanes") > 1 or loop.cores is not None or (isinstance(loop, ForOp) and loop.step is not None):
         raise Refused(loop, f"{word}: the iterations go by a step, by vectors or on several cores")
-    deeper = [y for x in inner for y in x.body.block.ops if isinstance(y, LoopOp)]
-    if deeper or any(isinstance(op, EntriesOp) for op in inner):
-        raise Refused(loop, f"{word}: the loops inside hold loops, or go over entries")
-    if any(loop.counter in op.operands for op in inner):
-        raise Refused(loop, f"{word}: the loops inside differ in their lengths")
-    made_inside = {x for op in loop.body.block.ops for x in op.results}
+    if any(isinstance(op, EntriesOp) for op in inner):
+        raise Refused(loop, f"{word}: the loops inside go over entries")
+    inside = (op for op in loop.walk() if op is not loop and not isinstance(op, arith.ConstantOp))
+    made_inside = {loop.counter, *(x for op in inside for x in op.results)}
     if any(x in made_inside for op in inner for x in op.operands):
         raise Refused(loop, f"{word}: the loops inside differ in their lengths")
     for op in loop.walk():
-        if isinstance(op, ValueOp) and not is_register(op.result):
-            raise Refused(loop, f"{word}: each iteration has a buffer of its own, which they would share")
         if isinstance(op, DoOp):
             if op.scatter is not None:
                 raise Refused(loop, f"{word}: several iterations may add to the same element")
@@ -113,6 +111,10 @@ def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
 
 
 def _check_jammed(loop: LoopOp, op: DoOp, meaning: Meaning, word: str) -> None:
+    for held, (x, subscripts) in zip(op.body.block.args[len(op.inputs) :], op.writes, strict=True):
+        is_shared = isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
+        if is_shared and not held.uses and all(stride_along(i, loop.counter) == 0 for i in subscripts):
+            raise Refused(loop, f"{word}: its iterations write the same elements")
     for number in range(len(op.outputs)):
         if loops_around(op)[-1] is loop:
             continue

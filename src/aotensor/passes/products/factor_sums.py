@@ -1,0 +1,139 @@
+"""Take sums before products: a factor that is the same in all terms of a sum multiplies the sum.
+
+    Σ_n Σ_i P[n, i]·Q[i, j]      →      Σ_i (Σ_n P[n, i])·Q[i, j]
+
+Gradients of what is the same for all samples are such: the cotangent of `X - mean` goes back through a matrix for each
+sample, and is added up behind it. The product then has one axis less to go over, and the sum before it reads what the
+product has read. Signs and numbers between the two sums, which are linear too, multiply what comes out.
+
+Sums may be taken in any order (`reassoc`), and so they are here: what was finite differs by rounding, unless a partial
+sum overflows; with infinite factors, what was nan may be infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, FloatAttr, ModuleOp, TensorType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from aotensor.ir.context import functions_of
+from aotensor.ir.index_builder import dimension, generic, index_map
+from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
+from aotensor.passes.nest.extents import Extents, ExtentValues
+from aotensor.passes.products.sums_of_products import Factor, Scale, SumOfProducts, sum_of_products
+from aotensor.passes.remarks import applied
+
+
+def factor_sums(module: ModuleOp) -> None:
+    """Do so in every function, from the end to the beginning: the last sum of several comes first."""
+    for function in functions_of(module):
+        for op in reversed(list(function.body.block.ops)):
+            if isinstance(op, linalg.GenericOp) and op.parent is not None:
+                product = sum_of_products(op)
+                if product is not None and (factors := _sum_first(product)) is not None:
+                    text = "{} multiplies a sum over {}, once, and not each of its terms"
+                    applied(text, op, factors[0].tensor, size=op.results)
+                    _rewrite(function, product, *factors)
+
+
+def _sum_first(product: SumOfProducts) -> tuple[Factor, Factor] | None:
+    """The factor to be summed before, and the other one; None if the product goes over no more than its factors."""
+    one, two = product.factors
+    for first, other in ((one, two), (two, one)):
+        alone = product.summed.intersection(first.axes) - {*other.axes}
+        repeats = any(n != 1 and axis not in first.axes for axis, n in zip(other.axes, other.shape, strict=True))
+        if alone and repeats:
+            return first, other
+    return None
+
+
+# --- what is put there -----------------------------------------------------------------------------------------------
+
+
+def _rewrite(function: func.FuncOp, product: SumOfProducts, first: Factor, other: Factor) -> None:
+    """Sum one factor over the indices that it alone has, multiply, and sum over the others."""
+    root = product.chain[0]
+    make = _Maker(function, product)
+    rest = tuple(axis for axis in first.axes if axis not in product.summed or axis in other.axes)
+    factor = Factor(make.sum((first,), rest), rest)
+    result = make.sum((factor, other), product.result)
+    if product.scales:
+        result = make.scaled(Factor(result, product.result), product.scales)
+    Rewriter.replace_op(root, [], [result])
+    for op in product.chain[1:]:
+        Rewriter.erase_op(op)
+
+
+class _Maker:
+    """Makes generics in front of the last sum of a product, of its type and with its flags."""
+
+    def __init__(self, function: func.FuncOp, product: SumOfProducts) -> None:
+        self.b, kind = builder_before(product.chain[0]), product.last.result.type
+        assert isinstance(kind, Float32Type | Float64Type)
+        self.kind: Float32Type | Float64Type = kind
+        self.flags = product.last.fastmath
+        self.exact = arith.FastMathFlagsAttr([flag for flag in self.flags.data if flag != FastMathFlag.REASSOC])
+        extents = Extents(function)
+        values = ExtentValues(function, extents)
+        self.numbers: dict[int, int] = {}
+        self.sizes: dict[int, SSAValue] = {}
+        for x in product.factors:
+            for axis, number, key in zip(x.axes, x.shape, extents.shape(x.tensor), strict=True):
+                if number != DYNAMIC_INDEX:
+                    self.numbers[axis] = number
+                elif axis not in self.sizes:
+                    self.sizes[axis] = values.of(key)
+
+    def sum(self, factors: Sequence[Factor], result: tuple[int, ...]) -> SSAValue:
+        """Σ of the product of some factors, over all indices that the result has not."""
+        summed = tuple(dict.fromkeys(axis for x in factors for axis in x.axes if axis not in result))
+        body = Block(arg_types=[*(x.element for x in factors), self.kind])
+        b = builder_at_end(body, self.b.location)
+        term: SSAValue
+        term, *others = [self._widened(b, x) for x in body.args[:-1]]
+        for x in others:
+            term = b.insert(arith.MulfOp(term, x, self.exact)).result
+        if summed:
+            term = b.insert(arith.AddfOp(body.args[-1], term, self.flags)).result
+        return self._generic(factors, body, term, result, summed)
+
+    def scaled(self, x: Factor, scales: Sequence[Scale]) -> SSAValue:
+        """x by numbers and signs."""
+        body = Block(arg_types=[self.kind, self.kind])
+        b = builder_at_end(body, self.b.location)
+        value: SSAValue = body.args[0]
+        for number in scales:
+            if number is None:
+                value = b.insert(arith.NegfOp(value, self.exact)).result
+            else:
+                value = b.insert(arith.MulfOp(value, self._widened(self.b, number), self.exact)).result
+        return self._generic((x,), body, value, x.axes, ())
+
+    def _widened(self, b: LocatedBuilder, x: SSAValue) -> SSAValue:
+        return x if x.type == self.kind else b.insert(arith.ExtFOp(x, self.kind)).result
+
+    def _generic(
+        self, factors: Sequence[Factor], body: Block, value: SSAValue, result: tuple[int, ...], summed: tuple[int, ...]
+    ) -> SSAValue:
+        """A generic whose body gives a value, for each element of the result or as a term of its sum."""
+        body.add_op(linalg.YieldOp(value))
+        dims = (*result, *summed)
+        kind = TensorType(self.kind, [self.numbers.get(axis, DYNAMIC_INDEX) for axis in result])
+        sizes = [self.sizes[axis] for axis in result if axis not in self.numbers]
+        if summed:
+            zero = self.b.insert(arith.ConstantOp(FloatAttr(0.0, self.kind))).result
+            out = self.b.insert(tensor.SplatOp(zero, sizes, kind)).result
+        else:
+            out = self.b.insert(tensor.EmptyOp(sizes, kind)).tensor
+        axes = [*(x.axes for x in factors), result]
+        maps = [index_map(len(dims), tuple(dimension(dims.index(axis)) for axis in one)) for one in axes]
+        kinds = [IteratorType.PARALLEL] * len(result) + [IteratorType.REDUCTION] * len(summed)
+        op = generic([x.tensor for x in factors], [out], Region(body), maps, list(map(IteratorTypeAttr, kinds)))
+        locate(op, self.b.location)
+        return self.b.insert(op).results[0]

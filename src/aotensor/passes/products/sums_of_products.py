@@ -1,0 +1,181 @@
+"""Recognise sums of products of tensors among generics, through all on the way that is linear.
+
+%t = linalg.generic {(n,i,j)} ins(%p, %q) { %a · %b }
+%s = linalg.generic {(n,i,j) -> (n,j)} ins(%t) { %out + %in }       →      Σ_n Σ_i p[n, i]·q[i, j]
+%r = linalg.generic {(n,j) -> (j)} ins(%s) { %out + %in }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, TensorType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from aotensor.passes.windows.read_windows import fill_of
+
+Scale: TypeAlias = "SSAValue | None"
+"""A number from outside that a term is multiplied by, None for a sign."""
+
+_REAL: Final = (Float32Type, Float64Type)
+_LINEAR: Final = (arith.MulfOp, arith.NegfOp, arith.ExtFOp, arith.TruncFOp)
+"""What a term is made of: it is linear in each of its factors."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """The body of a generic that is one product.
+
+    factors: its inputs, by number. scales: what else it is multiplied by.
+    sum: what adds the product to 0, in any order; None for a generic that keeps it.
+    """
+
+    factors: tuple[int, ...]
+    scales: tuple[Scale, ...]
+    sum: arith.AddfOp | None
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A tensor, and for each of its axes the number of the index that it goes along."""
+
+    tensor: SSAValue
+    axes: tuple[int, ...]
+
+    @property
+    def element(self) -> Attribute:
+        assert isinstance(self.tensor.type, TensorType)
+        kind: Attribute = self.tensor.type.element_type
+        return kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        assert isinstance(self.tensor.type, TensorType)
+        return self.tensor.type.get_shape()
+
+
+@dataclass(frozen=True, eq=False)
+class SumOfProducts:
+    """Σ a·b over some indices, as several generics compute it.
+
+    chain: these, from the last sum to the product. inputs: those of the product that are its factors, by number.
+    result: the indices of what it gives, which are the dims of the last sum. summed: those of the sums.
+    """
+
+    chain: tuple[linalg.GenericOp, ...]
+    scales: tuple[Scale, ...]
+    last: arith.AddfOp
+    factors: tuple[Factor, Factor]
+    inputs: tuple[int, ...]
+    result: tuple[int, ...]
+    summed: frozenset[int]
+
+
+def sum_of_products(root: linalg.GenericOp) -> SumOfProducts | None:
+    """The product of two tensors whose sum a generic takes, through all on the way that is linear."""
+    term, result = _term(root), dims_of(root.indexing_maps.data[-1].data)
+    if term is None or term.sum is None or result is None:
+        return None
+    op, last, count = root, term.sum, len(root.iterator_types)
+    axes, chain, scales = list(range(count)), [root], list(term.scales)
+    summed = _reduced(root, axes)
+    while len(term.factors) == 1:
+        read = _factor(op, term.factors[0], axes)
+        if read is None or not read.tensor.has_one_use() or not isinstance(read.tensor.owner, linalg.GenericOp):
+            return None
+        op = read.tensor.owner
+        next_term, written = _term(op), dims_of(op.indexing_maps.data[-1].data)
+        if next_term is None or written is None:
+            return None
+        term, known = next_term, dict(zip(written, read.axes, strict=True))
+        axes = []
+        for dim in range(len(op.iterator_types)):
+            axes.append(known.get(dim, count))
+            count += dim not in known
+        summed |= _reduced(op, axes)
+        chain.append(op)
+        scales += term.scales
+    factors = [_factor(op, number, axes) for number in term.factors]
+    if len(factors) != 2 or not all(_fits(other, last.result.type) for other in chain):
+        return None
+    one, two = factors
+    if one is None or two is None or not (summed | {*result}) <= {*one.axes, *two.axes}:
+        return None  # along an axis that no factor has, it repeats
+    return SumOfProducts(tuple(chain), tuple(scales), last, (one, two), term.factors, result, frozenset(summed))
+
+
+def _term(op: linalg.GenericOp) -> Term | None:
+    """The body of a generic, if that is a product of inputs, each once; added to 0 where there are several."""
+    if len(op.results) != 1 or not all(isinstance(x.type, _REAL) for x in op.body.block.args):
+        return None
+    *ops, end = op.body.block.ops
+    *arguments, held = op.body.block.args
+    value, added = end.operands[0], None
+    if _reduced(op, range(len(op.iterator_types))):
+        if not isinstance(value.owner, arith.AddfOp) or not _starts_at_zero(op) or not _adds_to(value.owner, held):
+            return None
+        added = value.owner
+        ops.remove(added)
+        value = added.rhs if added.lhs is held else added.lhs
+    elif held.uses:
+        return None
+    local = {*arguments, *(x for inner in ops for x in inner.results)}
+    pending, factors, scales = [value], list[int](), list[Scale]()
+    while pending:  # from the product to what it is made of
+        x = pending.pop()
+        if x not in local or x.uses.get_length() != 1:
+            return None
+        if isinstance(x, BlockArgument):
+            factors.append(x.index)
+            continue
+        inner = x.owner
+        if not isinstance(inner, _LINEAR):
+            return None
+        inside = [y for y in inner.operands if y in local]
+        if isinstance(inner, arith.NegfOp):
+            scales.append(None)
+        scales += [y for y in inner.operands if y not in local]
+        pending += inside
+    return Term(tuple(factors), tuple(scales), added) if factors else None
+
+
+def _adds_to(op: arith.AddfOp, held: SSAValue) -> bool:
+    """Does an addition, and nothing else, add to what is held, in any order?"""
+    return held in op.operands and held.uses.get_length() == 1 and FastMathFlag.REASSOC in op.fastmath.data
+
+
+def _starts_at_zero(op: linalg.GenericOp) -> bool:
+    number = fill_of(op.outputs[0])
+    source = None if number is None else number.owner
+    return isinstance(source, arith.ConstantOp) and isinstance(source.value, FloatAttr) and not source.value.value.data
+
+
+def _reduced(op: linalg.GenericOp, axes: Sequence[int]) -> set[int]:
+    """Those indices that a generic sums over, for the indices that its dims are."""
+    kinds = zip(axes, op.iterator_types, strict=True)
+    return {axis for axis, kind in kinds if kind.data == IteratorType.REDUCTION}
+
+
+def dims_of(map: AffineMap) -> tuple[int, ...] | None:
+    """The dims that a tensor is read or written along, if these are all different."""
+    found = tuple(e.position for e in map.results if isinstance(e, AffineDimExpr))
+    return found if len(set(found)) == len(map.results) else None
+
+
+def _factor(op: linalg.GenericOp, number: int, axes: Sequence[int]) -> Factor | None:
+    """An input of a generic, for the indices that its dims are."""
+    dims = dims_of(op.indexing_maps.data[number].data)
+    return None if dims is None else Factor(op.inputs[number], tuple(axes[dim] for dim in dims))
+
+
+def _fits(op: linalg.GenericOp, kind: Attribute) -> bool:
+    """Are all numbers of a generic reals that are no wider than some type?"""
+    assert isinstance(kind, _REAL)
+    return all(isinstance(x.type, _REAL) and x.type.bitwidth <= kind.bitwidth for x in op.body.block.args)
