@@ -10,9 +10,7 @@ from optimisation_programs import (
     batch_of_states,
     by_group,
     chain,
-    checked,
     choice_of_rows,
-    factor,
     joined,
     linear_model,
     logistic,
@@ -24,10 +22,8 @@ from optimisation_programs import (
     of_matrix,
     of_sparse,
     of_vector,
-    product,
     sampled_model,
     scattered,
-    small_factors,
     small_product,
     sparse_model,
     sparse_square,
@@ -39,6 +35,7 @@ from optimisation_programs import (
     two_sweeps,
 )
 from optimisations_of_graphs import GRAPH_ROWS
+from optimisations_of_kernels import KERNEL_ROWS
 from optimisations_of_loops import LOOP_ROWS
 from switches import Row, has, lacks, never, nothing, one, replaced, without_pass
 
@@ -384,49 +381,6 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "loops",
         has(r"memref\.view", 2),
     ),
-    Row(
-        "factorisations in place",
-        replaced("aotensor.ir.dialect:LapackOp.overwritten", nothing),
-        factor,
-        "loops",
-        lacks(r"memref\.view"),
-    ),
-    Row(
-        "small matrices are worked on without calls",
-        without_pass("small-matrices"),
-        small_factors,
-        "loops",
-        lacks("aot_lapack"),
-    ),
-    Row(
-        "a small matrix in each lane of vectors",
-        replaced("aotensor.passes.lapack.small_matrices:_bits", lambda op: 512),
-        small_factors,
-        "loops",
-        has(r"math\.sqrt %\w+.*vector<8xf64>"),
-    ),
-    Row(
-        "checks fail together",
-        replaced("aotensor.passes.emit.function:group_length", lambda ops, is_apart: 1),
-        checked,
-        "loops",
-        has(r"scf\.if", 1),
-        "extents",
-    ),
-    Row(
-        "big products go to kernels",
-        replaced(f"{NEST}.lower_to_nest:is_library_product", never),
-        product,
-        "loops",
-        has("aot_gemm"),
-    ),
-    Row(
-        "small products are loops",
-        replaced(f"{NEST}.contraction:LIBRARY_THRESHOLD", 0),
-        small_product,
-        "loops",
-        lacks("aot_gemm"),
-    ),
 )
 
-ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS, *LOOP_ROWS)
+ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS, *KERNEL_ROWS, *LOOP_ROWS)

@@ -28,8 +28,8 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.passes.nest.contraction import is_library_product, matrix_product
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
+from aotensor.passes.products.contraction import is_library_product, matrix_product
 from aotensor.passes.remarks import applied, is_heard, missed
 from aotensor.passes.windows.assemblies import assemblies, position_of
 

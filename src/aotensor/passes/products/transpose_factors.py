@@ -25,9 +25,9 @@ from xdsl.rewriter import Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.index_builder import dimension, generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
-from aotensor.passes.nest.contraction import is_library_product
 from aotensor.passes.nest.extents import Extents, ExtentValues
 from aotensor.passes.nest.short_vectors import short_widths
+from aotensor.passes.products.contraction import is_library_product
 from aotensor.passes.products.sums_of_products import SumOfProducts, sum_of_products
 from aotensor.passes.remarks import applied
 from aotensor.passes.target import Target

@@ -28,9 +28,9 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes
 from aotensor.passes.emit.buffers import returned_values
-from aotensor.passes.nest.contraction import is_library_product
 from aotensor.passes.nest.extents import ExtentKey
 from aotensor.passes.nest.work import quotient, rows_of_chunk, work_of
+from aotensor.passes.products.contraction import is_library_product
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.scans.independent_rows import Dependent, IndependentRows, argument_number
 from aotensor.passes.target import Target
