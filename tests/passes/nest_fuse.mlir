@@ -128,3 +128,54 @@ func.func @of_exponentials(%y: tensor<?xf64>, %g: tensor<?xi64>, %n: index, %k: 
   }
   func.return %s : tensor<?xf64>
 }
+
+// Two sweeps over a matrix, of which the second needs a vector as well: that is made of a sum in front of both, which
+// are one loop then.
+// CHECK-LABEL: func.func @scaled_twice(
+// CHECK: nest.for %{{[a-z0-9_]+}} in %n {
+// CHECK: arith.addf
+// CHECK: nest.for %{{[a-z0-9_]+}} in %p {
+// CHECK: math.log
+// CHECK: nest.for %[[I:[a-z0-9_]+]] in %n {
+// CHECK: arith.divf
+// CHECK-NOT: nest.for %{{[a-z0-9_]+}} in %n {
+// CHECK: arith.mulf
+// CHECK: func.return
+func.func @scaled_twice(%x: tensor<?x?xf64>, %n: index, %p: index) -> tensor<?x?xf64> attributes {dims = [["n", "p"], [], []]} {
+  %zero = arith.constant 0.0 : f64
+  %s = nest.value[%p] init %zero : f64 : tensor<?xf64>
+  nest.for %i in %n {
+    nest.for %j in %p {
+      nest.do(%v = %x[%i, %j] : tensor<?x?xf64>) -> (%o = %s[%j] : tensor<?xf64>) {
+        %t = arith.addf %o, %v fastmath<reassoc,contract> : f64
+        nest.yield %t : f64
+      }
+    }
+  }
+  %q = nest.value[%n, %p] : tensor<?x?xf64>
+  nest.for %i in %n {
+    nest.for %j in %p {
+      nest.do(%v = %x[%i, %j] : tensor<?x?xf64>, %a = %s[%j] : tensor<?xf64>) -> (%o = %q[%i, %j] : tensor<?x?xf64>) {
+        %t = arith.divf %v, %a fastmath<contract> : f64
+        nest.yield %t : f64
+      }
+    }
+  }
+  %l = nest.value[%p] : tensor<?xf64>
+  nest.for %j in %p {
+    nest.do(%a = %s[%j] : tensor<?xf64>) -> (%o = %l[%j] : tensor<?xf64>) {
+      %t = math.log %a fastmath<contract> : f64
+      nest.yield %t : f64
+    }
+  }
+  %r = nest.value[%n, %p] : tensor<?x?xf64>
+  nest.for %i in %n {
+    nest.for %j in %p {
+      nest.do(%v = %q[%i, %j] : tensor<?x?xf64>, %a = %l[%j] : tensor<?xf64>) -> (%o = %r[%i, %j] : tensor<?x?xf64>) {
+        %t = arith.mulf %v, %a fastmath<contract> : f64
+        nest.yield %t : f64
+      }
+    }
+  }
+  func.return %r : tensor<?x?xf64>
+}

@@ -41,8 +41,6 @@ from switches import Row, has, lacks, never, nothing, one, replaced, without_pas
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.ir.scalar_builder import NO_FAST_MATH
-from aotensor.passes.pipeline import EXPAND_MATH
 
 NEST: Final = "aotensor.passes.nest"
 LOWERINGS: Final[Mapping[str, str]] = {
@@ -72,7 +70,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "statements wait beside those of their reader",
-        replaced(f"{NEST}.fusion_order:_joined_last", lambda items, reader, maker: list(items)),
+        replaced(f"{NEST}.fusion.order:_joined_last", lambda items, reader, maker: list(items)),
         choice_of_rows,
         "nest",
         has(r"nest\.for %\w+ in %1 ", 1),
@@ -119,20 +117,6 @@ NEST_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: at.softplus(x) + at.sigmoid(x)),
         "llvm",
         has(r"call double @\"aot\.sigmoid_shared"),
-    ),
-    Row(
-        "of zeros a maximum is either one",
-        replaced("aotensor.ir.scalar_builder:EITHER_ZERO", NO_FAST_MATH),
-        of_vector(at.max),
-        "llvm-opt",
-        has(r"call nsz <8 x double> @llvm\.maximum"),
-    ),
-    Row(
-        "exponentials read a table in registers",
-        replaced("aotensor.driver.recipe:math_recipe", lambda target: (EXPAND_MATH,)),
-        of_vector(at.exp),
-        "llvm-opt",
-        has(r"call <8 x double> @llvm\.x86\.avx512\.vpermi2var\.pd\.512"),
     ),
     Row(
         "sums of windows of zeros are one sweep",

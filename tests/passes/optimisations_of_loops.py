@@ -8,6 +8,8 @@ from switches import Row, has, lacks, never, nothing, replaced, without_pass
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
+from aotensor.ir.scalar_builder import NO_FAST_MATH
+from aotensor.passes.pipeline import EXPAND_MATH
 
 LOOP_ROWS: Final[Sequence[Row]] = (
     # --- loop level -------------------------------------------------------------------------------------------------
@@ -97,5 +99,19 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         of_vector(at.exp),
         "llvm-opt",
         has("<8 x double>"),
+    ),
+    Row(
+        "of zeros a maximum is either one",
+        replaced("aotensor.ir.scalar_builder:EITHER_ZERO", NO_FAST_MATH),
+        of_vector(at.max),
+        "llvm-opt",
+        has(r"call nsz <8 x double> @llvm\.maximum"),
+    ),
+    Row(
+        "exponentials read a table in registers",
+        replaced("aotensor.driver.recipe:math_recipe", lambda target: (EXPAND_MATH,)),
+        of_vector(at.exp),
+        "llvm-opt",
+        has(r"call <8 x double> @llvm\.x86\.avx512\.vpermi2var\.pd\.512"),
     ),
 )

@@ -38,7 +38,7 @@ from aotensor.ir.nest.tree import (
     range_of,
     scatters_along,
 )
-from aotensor.passes.nest.fusion_order import Item, advanced, deferred, is_scalar, items_of
+from aotensor.passes.nest.fusion.order import Item, advanced, deferred, is_scalar, items_of
 from aotensor.passes.nest.work import arithmetic_along
 from aotensor.passes.remarks import applied, is_heard, missed
 

@@ -1,0 +1,1 @@
+"""What `fuse` goes by: the order of statements."""
