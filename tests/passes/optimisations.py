@@ -86,9 +86,8 @@ NEST_ROWS: Final[Sequence[Row]] = (
         "loops of unknown extent stand outside",
         replaced(f"{NEST}.fuse:_buries", never),
         mixture,
-        mixture_gradient,
-        "loops",
-        has(r"scf\.for", 5),
+        "nest",
+        has(r"(%\w+) = tensor\.dim %X[\s\S]*\n    nest\.for %\w+ in \1 "),
     ),
     Row(
         "extents that are found equal are one",
