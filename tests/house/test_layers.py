@@ -24,6 +24,7 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.function", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.verification.calls"): "a mode that few ask for",
     ("aotensor.api.function", "aotensor.verification.verify"): "xDSL and LLVM load at the first compile",
+    ("aotensor.api.library", "aotensor.codegen.library"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor_runtime"): "the runtime loads with the first library",
