@@ -54,7 +54,7 @@ class LibraryFunction:
         self._manifest, self._entries, self._cells, self._lock = manifest, entries, tuple(cells.values()), lock
         self._arguments = [value for value in spec.arguments if value.name not in cells]
         self.__doc__ = describe(spec)
-        self.__signature__ = python_signature(spec)
+        self.__signature__ = python_signature([value.name for value in self._arguments])
         positions = {value.name: i for i, value in enumerate(spec.produced)}
         self._updates = tuple((cells[state], positions[output]) for state, output in spec.updates)
         self._result = sparse_result_of(spec) if spec.sparse_outputs else result_of(spec)
