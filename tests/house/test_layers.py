@@ -62,6 +62,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "llvmlite": ("aotensor.codegen.llvm",),
     "click": ("aotensor_cli",),
     "rich": ("aotensor_cli",),
+    "packaging": ("aotensor_cli.packaging",),
     "matplotlib": ("aotensor_cli.benching.plot",),
     "scipy": (
         "aotensor.graph.sparse_type",
