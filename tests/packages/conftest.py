@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
+
 from packaged import Answer, CleanPython, Package
 
 import aotensor as aot

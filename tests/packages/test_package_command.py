@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -10,14 +11,18 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from entry_harness import small, small_library
 from packaged import Answer, Package, run
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.codegen.container import seal
+from aotensor_runtime.abi import MANIFEST_SECTION
+from aotensor_runtime.container import Container
 
 
 def function(name: str, prefix: str = "") -> aot.Function:
@@ -173,6 +178,39 @@ def test_an_object_file(package: Package, tmp_path: Path) -> None:
 
     (tmp_path / "f.o").write_bytes(compile_to_library([function("f")], "f", Options()).object_code)
     refused(package(tmp_path / "f.o", "-o", tmp_path / "out"), tmp_path / "out", "but not a shared library")
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix"), [("a b", ""), ('a"b', ""), ("a$b", ""), ("ä", ""), ("../a", ""), ("a", "x y"), ("a", ";")]
+)
+def test_names_that_build_files_cannot_hold(package: Package, tmp_path: Path, name: str, prefix: str) -> None:
+    """No compiler of ours gives them, but a manifest may have any."""
+    path = tmp_path / "library.so"
+    path.write_bytes(renamed(small_library().shared(), name, prefix))
+    refused(package(path, "-o", tmp_path / "out", "--name", "fine"), tmp_path / "out", "cannot be part of a file")
+
+
+def renamed(library: bytes, name: str, prefix: str) -> bytes:
+    """The library with another name and prefix in its manifest, and a checksum that fits."""
+    section = Container(library).elf.sections[MANIFEST_SECTION]
+    text = library[section.offset : section.offset + section.size]
+    tree = json.loads(text.rstrip(b"\0")) | {"name": name, "prefix": prefix, "llvm": "0"}
+    made = json.dumps(tree, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode().ljust(len(text), b"\0")
+    assert len(made) == len(text)
+    return seal(library[: section.offset] + made + library[section.offset + section.size :])
+
+
+def test_texts_that_could_end_what_they_stand_in(package: Package, tmp_path: Path) -> None:
+    """A docstring with quotes, ends of comments, backslashes, control characters, and a lone surrogate."""
+    made = small()
+    made.specs[0] = replace(made.specs[0], doc='says """ and */ and \\ and \x00 \ud800\n"quoted"')
+    (tmp_path / "library.so").write_bytes(made.library("texts").shared())
+    assert package(tmp_path / "library.so", "-o", tmp_path / "out").code == 0
+    (wheel,) = (tmp_path / "out").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        tree = ast.parse(archive.read("texts/__init__.py"))
+    (doc,) = [ast.get_docstring(node) for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert doc is not None and 'says """ and */ and' in doc and '"quoted"' in doc
 
 
 def test_libraries_that_do_not_go_together(package: Package, libraries: Path, tmp_path: Path) -> None:

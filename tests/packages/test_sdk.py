@@ -105,7 +105,7 @@ def project(folder: Path, lines: str, languages: str = "C") -> None:
     (folder / "main.c").write_text(MAIN_C)
     (folder / "main.cpp").write_text(MAIN_CPP)
     (folder / "CMakeLists.txt").write_text(
-        f"cmake_minimum_required(VERSION 3.16)\nproject(user {languages})\nset(CMAKE_CXX_STANDARD 20)\n{lines}\n"
+        f"cmake_minimum_required(VERSION 3.19)\nproject(user {languages})\nset(CMAKE_CXX_STANDARD 20)\n{lines}\n"
     )
 
 
@@ -122,6 +122,8 @@ def test_cmake(sdk: Path, tmp_path: Path) -> None:
         tmp_path / "user",
         """find_package(model 1.1 REQUIRED)
 find_package(model 1.2 EXACT REQUIRED)
+find_package(model 0.5...1.2 REQUIRED)
+find_package(model 1.0...<2 REQUIRED)
 add_executable(shared main.c)
 target_link_libraries(shared PRIVATE model::model)
 add_executable(static main.c)
@@ -138,7 +140,7 @@ target_link_libraries(spans PRIVATE model::model)""",
 
 
 @CMAKE
-@pytest.mark.parametrize("wanted", ["1.3", "2", "0.9"])
+@pytest.mark.parametrize("wanted", ["1.3", "2", "0.9", "1.0...1.1", "1.0...<1.2", "1.3...2"])
 def test_cmake_refuses_other_versions(sdk: Path, tmp_path: Path, wanted: str) -> None:
     project(tmp_path / "user", f"find_package(model {wanted} REQUIRED)", "NONE")
     answer = run("cmake", "-S", tmp_path / "user", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={sdk}")

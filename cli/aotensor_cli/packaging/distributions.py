@@ -54,7 +54,9 @@ def runtime_requirement(makers: Sequence[str]) -> str:
         latest = max(map(Version, makers))
     except InvalidVersion as error:
         raise Refusal(f"a library was made by a version of aotensor that is none: {', '.join(makers):.60}") from error
-    return f"{RUNTIME}~={latest.major}.{latest.minor}.{latest.micro}" if latest.release != (0,) else RUNTIME
+    if latest.release == (0,):
+        return RUNTIME
+    return f"{RUNTIME}~={latest.major}.{latest.minor}.{latest.micro}{'.dev0' if latest.is_prerelease else ''}"
 
 
 def runtime_wheel() -> Wheel:
@@ -75,8 +77,7 @@ def runtime_wheel() -> Wheel:
 def _description(name: str, module: str, libraries: Sequence[Shipped]) -> str:
     """The text that indexes show."""
     lines = [typed_line(spec) for library in libraries for spec in library.manifest.functions]
-    first = libraries[0].manifest.functions[0].name
     return "\n".join([
         f"# {name}", "", "Functions that aotensor has compiled:", "",
-        *(f"    {line}" for line in lines), "", f"    from {module} import {first}", "", LICENCE,
+        *(f"    {line}" for line in lines), "", f"They are those of the module `{module}`.", "", LICENCE,
     ])  # fmt: skip

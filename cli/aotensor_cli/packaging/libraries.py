@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from aotensor_runtime.manifest import Manifest
 _ARCHIVE: Final = b"!<arch>\n"
 _MEMBER: Final = 60
 """Bytes of the header of a member of an archive."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _PLAIN: Final = ("", "generic", "x86-64")
 """CPUs whose code runs on all of their architecture."""
 
@@ -92,6 +94,11 @@ def _shared(path: Path, data: bytes) -> Shipped:
         raise ForeignLibrary("an ELF file, but not a shared library", hint="compile it with --emit lib")
     container.check()
     manifest = container.manifest()
+    if not _NAME.fullmatch(manifest.name) or not re.fullmatch(r"[A-Za-z0-9_]*", manifest.prefix):
+        raise Refusal(
+            f"{path}: its name, {manifest.name!r:.60}, or its prefix cannot be part of a file or a symbol",
+            "compile it with another --name: letters, digits, _, +, - and dots",
+        )
     platform = platform_of(container.elf.machine, manifest.target)
     return Shipped(path, data, manifest, platform, read_linkage(container.elf).versions)
 

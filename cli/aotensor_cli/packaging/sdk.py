@@ -58,16 +58,20 @@ if(NOT TARGET {name}::{name})
   set_target_properties({name}::{name} PROPERTIES INTERFACE_LINK_LIBRARIES "{targets}")
 endif()
 """
-_VERSION: Final = """# {release} is compatible with requests of the same first number, up to it.
+_VERSION: Final = """# {release}: for ranges that it is in, and requests up to it that have the same first number.
 set(PACKAGE_VERSION "{release}")
-if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION OR
-   (PACKAGE_FIND_VERSION AND NOT PACKAGE_FIND_VERSION_MAJOR STREQUAL "{major}"))
+set(PACKAGE_VERSION_COMPATIBLE TRUE)
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
   set(PACKAGE_VERSION_COMPATIBLE FALSE)
-else()
-  set(PACKAGE_VERSION_COMPATIBLE TRUE)
-  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
-    set(PACKAGE_VERSION_EXACT TRUE)
+elseif(PACKAGE_FIND_VERSION_RANGE)
+  if(PACKAGE_VERSION VERSION_GREATER PACKAGE_FIND_VERSION_MAX OR
+     (PACKAGE_FIND_VERSION_RANGE_MAX STREQUAL "EXCLUDE" AND PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION_MAX))
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
   endif()
+elseif(PACKAGE_FIND_VERSION AND NOT PACKAGE_FIND_VERSION_MAJOR STREQUAL "{major}")
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+elseif(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
 endif()
 """
 _PKG_CONFIG: Final = """prefix=${{pcfiledir}}/../..
@@ -92,7 +96,7 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
     """The bytes of the file."""
     files: dict[str, bytes] = {}
     for library in libraries:
-        files[f"include/{library.name}.h"] = header_text(library.manifest).encode()
+        files[f"include/{library.name}.h"] = header_text(library.manifest).encode(errors="backslashreplace")
         files[f"include/{library.name}.hpp"] = cpp_text(library.manifest).encode()
         files[f"lib/lib{library.name}.so"] = library.data
         if library.archive is not None:
