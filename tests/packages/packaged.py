@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import numpy as np
+import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -47,6 +48,7 @@ class CleanPython:
     """A virtual environment that has NumPy, this one's, and nothing else; pip runs from outside, without an index."""
 
     def __init__(self, folder: Path, others: Sequence[str] = ()) -> None:
+        pytest.importorskip("pip", reason="pip is not installed")
         venv.create(folder, with_pip=False, symlinks=True)
         self.python = folder / "bin" / "python"
         shelf, library = folder / "shelf", Path(np.__file__).parents[1]

@@ -25,7 +25,7 @@ from aotensor_runtime.abi import MANIFEST_SECTION
 from aotensor_runtime.container import Container
 
 
-def function(name: str, prefix: str = "") -> aot.Function:
+def function(name: str) -> aot.Function:
     x = at.vector("x", dtype="float64", shape=("n",))
     return aot.function([x], x + 1, name=name)
 

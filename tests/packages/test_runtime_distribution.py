@@ -24,7 +24,8 @@ def read(path: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `pip wheel ./runtime` makes, by the build system that is installed."""
-    pytest.importorskip("hatchling", reason="hatchling is not installed")
+    for name in ("pip", "hatchling"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
     folder = tmp_path_factory.mktemp("built")
     shutil.copytree(ROOT / "runtime", folder / "runtime", ignore=shutil.ignore_patterns("__pycache__"))
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
@@ -62,6 +63,7 @@ def test_both_projects_say_the_same() -> None:
     assert (ROOT / "runtime" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+@pytest.mark.slow
 def test_it_loads_a_library(built: Path, libraries: Path, tmp_path: Path) -> None:
     python = CleanPython(tmp_path / "venv")
     python.install(built)

@@ -13,9 +13,9 @@ import pytest
 from packaged import CleanPython, run, succeed
 
 from aotensor.driver.linkage import read_linkage
-from aotensor_cli.packaging.tags import Platform, wheel_tag
+from aotensor_cli.packaging.tags import Platform, platform_of, wheel_tag
 from aotensor_runtime.elf import ElfFile
-from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.errors import ForeignLibrary, LibraryError
 
 CALLS = """
 import sys, inspect, numpy as np, model
@@ -72,6 +72,7 @@ def test_it_is_called_where_numpy_is_all(clean: CleanPython, tmp_path: Path) -> 
     assert clean(CALLS, cwd=tmp_path).split() == []
 
 
+@pytest.mark.slow
 def test_several_libraries_and_names_that_need_care(packed: Path, tmp_path: Path) -> None:
     python = CleanPython(tmp_path / "venv", others=["scipy"])
     python.install("pair==2.0rc1", links=packed)
@@ -86,6 +87,7 @@ assert {"a_b", "class_"} == set(pair.StdResult.__annotations__) and pair.Squares
 """)
 
 
+@pytest.mark.slow
 def test_types(clean: CleanPython, tmp_path: Path) -> None:
     mypy = [
         sys.executable,
@@ -109,6 +111,7 @@ def test_types(clean: CleanPython, tmp_path: Path) -> None:
         assert line.startswith(f"wrong.py:{number}:") and message in line
 
 
+@pytest.mark.slow
 def test_the_module_itself_is_typed(packed: Path, tmp_path: Path) -> None:
     for name in ("model", "pair"):
         zipfile.ZipFile(wheel(packed, name)).extractall(tmp_path)
@@ -169,6 +172,27 @@ def test_versions_of_symbols(libraries: Path) -> None:
 )
 def test_tags(machine: str, libc: str, versions: list[str], tag: str) -> None:
     assert wheel_tag(Platform(machine, libc), versions) == tag
+
+
+@pytest.mark.parametrize(
+    ("target", "needed", "libc"),
+    [
+        ("x86_64-unknown-linux-gnu", ["libm.so.6", "libc.so.6"], "glibc"),
+        ("x86_64-unknown-linux-gnu", [], "glibc"),
+        ("x86_64-unknown-linux-musl", ["libc.so"], "musl"),
+        ("x86_64-unknown-linux-musl", [], "musl"),
+        ("x86_64-unknown-linux-musl", ["libc.so.6"], "glibc"),
+        ("x86_64-unknown-linux", ["libc.musl-x86_64.so.1"], "musl"),
+    ],
+)
+def test_the_c_library_is_the_one_that_is_needed(target: str, needed: list[str], libc: str) -> None:
+    assert platform_of(62, target, needed) == Platform("x86_64", libc)
+
+
+@pytest.mark.parametrize(("machine", "target"), [(40, "armv7-linux-gnueabihf"), (62, "x86_64-w64-windows-gnu")])
+def test_platforms_without_a_tag(machine: int, target: str) -> None:
+    with pytest.raises(ForeignLibrary, match=f"packages for {target} are not made"):
+        platform_of(machine, target, [])
 
 
 @pytest.mark.parametrize("version", ["GLIBC_PRIVATE", "GLIBC_3.1", "OPENSSL_1.1"])

@@ -99,8 +99,9 @@ def _shared(path: Path, data: bytes) -> Shipped:
             f"{path}: its name, {manifest.name!r:.60}, or its prefix cannot be part of a file or a symbol",
             "compile it with another --name: letters, digits, _, +, - and dots",
         )
-    platform = platform_of(container.elf.machine, manifest.target)
-    return Shipped(path, data, manifest, platform, read_linkage(container.elf).versions)
+    linkage = read_linkage(container.elf)
+    platform = platform_of(container.elf.machine, manifest.target, linkage.needed)
+    return Shipped(path, data, manifest, platform, linkage.versions)
 
 
 def _archived(data: bytes) -> Manifest:

@@ -7,7 +7,7 @@ musl    musllinux_1_2: musl has no versions of symbols (PEP 656)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,13 +34,15 @@ class Platform:
         return f"linux-{'musl-' if self.libc == 'musl' else ''}{self.machine}"
 
 
-def platform_of(machine: int, target: str) -> Platform:
-    """machine: e_machine of an ELF file. target: its LLVM triple.   Raises: ForeignLibrary where no wheel can say it"""
+def platform_of(machine: int, target: str, needed: Collection[str]) -> Platform:
+    """machine: e_machine of an ELF file. target: its LLVM triple. needed: other libraries that it needs
+
+    Raises: ForeignLibrary for what has no tag.
+    """
     if machine not in _MACHINES or "linux" not in target:
-        raise ForeignLibrary(
-            f"packages for {target} are not made", hint="they are for Linux on x86-64, AArch64, RISC-V"
-        )
-    return Platform(_MACHINES[machine], "musl" if "musl" in target else "glibc")
+        raise ForeignLibrary(f"packages for {target} are not made", hint="Linux on x86-64, AArch64, RISC-V has some")
+    is_glibc = "libc.so.6" in needed or ("musl" not in target and not any("musl" in name for name in needed))
+    return Platform(_MACHINES[machine], "glibc" if is_glibc else "musl")
 
 
 def wheel_tag(platform: Platform, versions: Iterable[str]) -> str:
