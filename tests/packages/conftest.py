@@ -33,12 +33,17 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small, keyword = at.scalar("std", dtype="float32"), at.scalar("lambda", dtype="int8")
     given, inner = at.vector("out", dtype="float64", shape=(3,)), at.scalar("_function", dtype="float64")
     A, count = sp.csr_matrix("A", dtype="float64", shape=("n", "m")), aot.shared(0.0, name="count")
+    state, own = aot.shared(1.0, name="state"), at.vector("result", dtype="float64", shape=("result_n",))
+    flags, X = at.vector("flags", dtype="bool"), at.matrix("X", dtype="float64")
     v = at.vector("v", dtype="float64", shape=("m",))
     functions = [
         aot.function([small, keyword], {"a b": 2 * small, "class": keyword + 1}, name="std"),
         aot.function([given, inner], given + inner, name="libraries"),
         aot.function([A, v], A @ v, name="product"),
         aot.function([inner], inner + count, updates={count: count + 1}, name="counting"),
+        aot.function([], None, updates={state: 2 * state}, name="doubling"),
+        aot.function([own], {"result": 2 * own, "workspace": own.sum()}, name="result"),
+        aot.function([flags, X], [at.nonzero(flags)[0], ~flags, X.sum(axis=0)], name="odd"),
     ]
     aot.compile(functions, folder, name="other.one", cpu="generic", prefix="my_")
     return folder

@@ -233,6 +233,7 @@ def test_cpp_of_several_libraries(packed: Path, tmp_path: Path) -> None:
         "  aotensor_sparse A{parts[0], parts[1], parts[2], 2, {2, 2}, AOTENSOR_FLOAT64, AOTENSOR_INT32};\n"
         f"  {space}::product(2, 2, A, v, y);\n"
         f"  const auto found = {space}::std(2.0f, 3);\n"
+        f"  const auto own = {space}::result(2, v);\n  if (own.result_out[1] != 8 || own.workspace_ != 7) return 1;\n"
         "  return !(y[0] == 3 && y[1] == 8 && found.a_b == 4 && aotensor::model::pick(2, v, 1) == 4);\n}\n"
     )
     for number, names in enumerate((("model", "other.one"), ("other.one", "model"))):

@@ -82,6 +82,10 @@ assert pair.std(2.0, lambda_=3) == {"a_b": 4, "class_": 4}
 assert pair.libraries_([1, 2, 3], 1.0).tolist() == [2, 3, 4]
 assert pair.product(scipy.sparse.csr_matrix(np.eye(2)), np.ones(2)).tolist() == [1, 1]
 assert [pair.counting(0.0) for _ in range(3)] == [0, 1, 2]
+assert pair.doubling() == [] and pair.libraries["other.one"].doubling.state["state"] == 2
+assert pair.result([1.0, 2.0])["result"].tolist() == [2, 4] and pair.result([1.0, 2.0])["workspace_"] == 3
+where, inverted, sums = pair.odd([True, False], np.ones((2, 3)))
+assert where.tolist() == [0] and inverted.tolist() == [False, True] and sums.tolist() == [2, 2, 2]
 assert list(pair.libraries) == ["model", "other.one"] and pair.pick([4.0], 0) == 4
 assert {"a_b", "class_"} == set(pair.StdResult.__annotations__) and pair.SquaresResult
 """)
