@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from aotensor.codegen.files import write_file, write_files
+from aotensor.codegen.files import made_folder, write_file, write_files
 from aotensor.driver.build import FORMS, TEXTS, Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
@@ -196,21 +197,9 @@ def _write(
             raise Refusal("--depfile needs files to depend on the model", "give -o")
         sources = [*(model.path for model in models), *(path for model in models for path in model.opened), *read]
         files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(models)).encode()
-    made = _make_folder(folder) if targets else []
-    try:
+    with made_folder(folder) if targets else contextlib.nullcontext():
         write_files(files)
-    except BaseException:
-        for parent in made:
-            parent.rmdir()
-        raise
     return targets
-
-
-def _make_folder(folder: Path) -> list[Path]:
-    """Make a folder and what is missing above it; gives those that it made, innermost first."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing
 
 
 def dependency_rule(targets: Sequence[Path], sources: Sequence[Path], models: int = 1) -> str:

@@ -23,7 +23,7 @@ from aotensor_runtime.abi import Blas
 from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.blas import blas_table
 
-_PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich")
+_PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 _TARGETS: Final = ("x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "wasm32-unknown-unknown")
 
 
@@ -63,6 +63,7 @@ def _findings() -> Iterator[Finding]:
     )
     yield Finding("python", "ok", f"{platform.python_version()} at {sys.executable}")
     yield from map(_package, _PACKAGES)
+    yield from _runtime(installed("aotensor"), installed("aotensor-runtime"))
     yield _guarded("LLVM", _llvm)
     yield _guarded("targets", _targets)
     yield _linker()
@@ -71,6 +72,16 @@ def _findings() -> Iterator[Finding]:
     yield _fast_calls()
     yield _guarded("cache", _cache)
     yield _tool("mlir-opt", ("mlir-opt", "mlir-opt-22"), "cross-checks loop IR", "Debian: mlir-22-tools")
+
+
+def _runtime(own: str | None, other: str | None) -> Iterator[Finding]:
+    """The distribution aotensor-runtime, where there is one beside aotensor: both own the same files."""
+    if other is None or own is None:
+        return
+    advice = "pip uninstall aotensor-runtime, then pip install --force-reinstall --no-deps aotensor"
+    is_same = own == other
+    detail = f"{other}, in the place of the one of aotensor {own}"
+    yield Finding("aotensor-runtime", "ok" if is_same else "optional", detail, "" if is_same else advice)
 
 
 def _package(name: str) -> Finding:

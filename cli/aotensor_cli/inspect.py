@@ -13,7 +13,6 @@ from aotensor.driver.hand import schedule_note
 from aotensor.driver.stages import IR_STAGES, STAGES
 from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
-from aotensor_cli.describe import Description, describe, section_text, signature
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import (
     CONTEXT,
@@ -29,6 +28,7 @@ from aotensor_cli.options import (
 from aotensor_cli.page.of_library import library_page
 from aotensor_cli.page.options import DRAWN, MEMORY, PageOptions, page_options
 from aotensor_cli.page.options import chosen as page_wanted
+from aotensor_cli.reading.describe import Description, describe, section_text, signature
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import Choice, recorded_remarks
 from aotensor_cli.terminal.difference import Moment, View

@@ -211,6 +211,17 @@ class BoundMethod(ctypes.Structure):
     )
 
 
+class ValueCall(ctypes.Structure):
+    """aotensor_value_call: a function of numbers, as callbacks of SciPy are."""
+
+    _fields_ = (
+        ("call", BoundCall),
+        ("x", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("value", ctypes.c_void_p),
+    )
+
+
 METHOD_OFFSET: Final = 32
 """Bytes from the start of a `bytes` object to its content, where `aotensor_run_bound` finds its struct."""
 
@@ -224,6 +235,7 @@ STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
     "aotensor_python_call": PythonCall,
     "aotensor_bound_call": BoundCall,
     "aotensor_bound_method": BoundMethod,
+    "aotensor_value_call": ValueCall,
 }
 """C name of every struct of the header; a test compares all offsets with the C compiler's."""
 

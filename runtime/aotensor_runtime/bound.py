@@ -24,7 +24,9 @@ from aotensor_runtime.sparse.values import Compressed, Value, is_sparse, shown, 
 class BoundFunction:
     """A function on fixed arrays: write into `inputs`, call, read `outputs`; it returns the same arrays each time.
 
-    inputs, outputs: the arrays and matrices by name. Shared variables start from the function's current values and are
+    inputs, outputs: the arrays and matrices by name. call: what C calls, as long as this lives.
+
+    Shared variables start from the function's current values and are
     carried on from call to call, in `inputs`, apart from the library's own. Not for two threads at once: bind one for
     each.
 
@@ -43,7 +45,7 @@ class BoundFunction:
         _need_canonical(spec, given.inputs)
         self.inputs: dict[str, Any] = {name: shown(value) for name, value in given.inputs.items()}
         self.outputs: dict[str, Any] = {name: shown(value) for name, value in results.items()}
-        self._call = Descriptors(spec, arrays, outputs)
+        self._descriptors = Descriptors(spec, arrays, outputs)
         self._workspace = np.empty(max(entries.workspace(*_dims(spec, arrays)), 0), dtype="uint8")
         self._context = Context.from_buffer_copy(context)
         self._context.workspace, self._context.workspace_bytes = self._workspace.ctypes.data, self._workspace.size
@@ -51,10 +53,10 @@ class BoundFunction:
         if spec.sparse_inputs and not any(isinstance(results[output], Compressed) for _, output in spec.updates):
             _freeze(given.inputs.values())
             self._context.flags = CANONICAL
-        addresses = [ctypes.addressof(x) for x in (self._context, self._call.inputs, self._call.outputs)]
-        self._bound = BoundCall(entries.uniform_address, *addresses)
-        through_ctypes = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self._bound)))
-        self._run = method_of(entries.run_bound, self._bound) or through_ctypes
+        addresses = [ctypes.addressof(x) for x in (self._context, self._descriptors.inputs, self._descriptors.outputs)]
+        self.call = BoundCall(entries.uniform_address, *addresses)
+        through_ctypes = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self.call)))
+        self._run = method_of(entries.run_bound, self.call) or through_ctypes
         self.result = result_of(spec)(tuple(self.outputs.values()))
 
     def __call__(self) -> Any:
@@ -69,7 +71,7 @@ class BoundFunction:
         return self.result
 
     def _fail(self) -> None:
-        status, message = run(self._entries.uniform, self._context, self._call)
+        status, message = run(self._entries.uniform, self._context, self._descriptors)
         if status != Status.OK:
             raise_status(self._manifest, self.spec, status, message)
 

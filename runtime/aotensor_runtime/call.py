@@ -29,6 +29,7 @@ from aotensor_runtime.threads import checked_threads
 
 if TYPE_CHECKING:
     from aotensor_runtime.library import Library
+    from aotensor_runtime.typed.pointer import EntryPointer
 
 
 class LibraryFunction:
@@ -53,7 +54,7 @@ class LibraryFunction:
         self._manifest, self._entries, self._cells, self._lock = manifest, entries, tuple(cells.values()), lock
         self._arguments = [value for value in spec.arguments if value.name not in cells]
         self.__doc__ = describe(spec)
-        self.__signature__ = python_signature(spec)
+        self.__signature__ = python_signature([value.name for value in self._arguments])
         positions = {value.name: i for i, value in enumerate(spec.produced)}
         self._updates = tuple((cells[state], positions[output]) for state, output in spec.updates)
         self._result = sparse_result_of(spec) if spec.sparse_outputs else result_of(spec)
@@ -136,6 +137,29 @@ class LibraryFunction:
     def workspace_bytes(self, **dims: int) -> int:
         """Bytes of workspace that a call on inputs of these dims needs.   dims: all of `spec.workspace_dims`"""
         return max(self._entries.workspace(*(dims[name] for name in self.spec.workspace_dims)), 0)
+
+    @property
+    def pointer(self) -> EntryPointer:
+        """The typed entry, for numba, Cython, cffi and others who call C: its address and signature.
+
+        It knows nothing of `num_threads` and of shared variables, which are arguments there.
+        """
+        from aotensor_runtime.typed.pointer import EntryPointer
+
+        return EntryPointer(self.spec, self._manifest.prefix, self._entries.typed)
+
+    def low_level_callable(self, form: str = "integrand", /, **fixed: object) -> Any:
+        """The function as a `scipy.LowLevelCallable`: `scipy.integrate.quad(lib.f.low_level_callable(w=w), 0, 1)`.
+
+        form: "integrand" for `scipy.integrate`, "filter" for `scipy.ndimage.generic_filter`. fixed: inputs that stay as
+        they are. The others, float64 and of known extents, are what SciPy passes: a number each, or one vector, in the
+        order of the function. A call that fails gives nan, or the error of the filter. Not for two threads at once.
+
+        Raises: ArgumentTypeError or ArgumentValueError for what does not fit; LibraryError without SciPy.
+        """
+        from aotensor_runtime.typed.callback import low_level_callable
+
+        return low_level_callable(self, self._entries, form, fixed)
 
     def __repr__(self) -> str:
         names = ", ".join(value.name for value in self._arguments)

@@ -51,6 +51,8 @@ class ElfFile:
     """
 
     def __init__(self, data: bytes) -> None:
+        if data[:8] == b"!<arch>\n":
+            raise ForeignLibrary("a static library", hint="link it into a program; what is loaded is lib<name>.so")
         if data[:4] != b"\x7fELF":
             raise ForeignLibrary("not an ELF file")
         if len(data) < _HEADER.size:

@@ -25,6 +25,9 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec
 
 MESSAGE_BYTES: Final = 2048
 
+CALLBACKS: Final = ("aotensor_integrand", "aotensor_filter")
+"""Entries in the forms that SciPy wants of callbacks, of every library."""
+
 Source = tuple[int, int]
 """Where an extent comes from: (input, axis), or (-1, the extent itself)."""
 
@@ -57,7 +60,8 @@ class Entries:
     uniform: (context, inputs, outputs) → status. workspace: (dims...) → bytes.
     call_python: (call, tuple, tuple) → status. extents_python: (call, tuple, buffer) → status.
     call_bound: (call) → status, without argument types, for an argument that is a ctypes object already.
-    run_bound: address of the method of Python that does the same, 0 in a library that is older than it.
+    run_bound: address of the method of Python that does the same, 0 in a library that is older than it. typed: address
+    of the typed entry. integrand, filter: addresses of CALLBACKS, 0 in a library that is older than they are.
     """
 
     uniform: Callable[..., int]
@@ -67,6 +71,9 @@ class Entries:
     call_bound: Callable[[Any], int]
     uniform_address: int
     run_bound: int = 0
+    typed: int = 0
+    integrand: int = 0
+    filter: int = 0
 
 
 class Descriptors:

@@ -23,7 +23,7 @@ from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import ArgumentTypeError, DamagedLibrary, LibraryError, LibraryNotFound
-from aotensor_runtime.invoke import Entries
+from aotensor_runtime.invoke import CALLBACKS, Entries
 from aotensor_runtime.machine import check_architecture, check_features
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
 from aotensor_runtime.mapping import map_library
@@ -178,12 +178,11 @@ class Library:
         workspace.argtypes = [ctypes.c_int64] * len(self.manifest.function(name).workspace_dims)
         workspace.restype = ctypes.c_int64
         address = ctypes.cast(uniform, ctypes.c_void_p).value or 0
-        return Entries(
-            uniform, workspace, call_python, extents_python, call_bound, address, self._address("aotensor_run_bound")
-        )
+        others = (self._address(symbol) for symbol in ("aotensor_run_bound", name, *CALLBACKS))
+        return Entries(uniform, workspace, call_python, extents_python, call_bound, address, *others)
 
     def _address(self, symbol: str) -> int:
-        """Where an entry is that older libraries do not have: 0 in those."""
+        """Where an exported symbol is, named without the prefix; 0 if there is none, as in libraries older than it."""
         try:
             return ctypes.cast(self._handle[f"{self.manifest.prefix}{symbol}"], ctypes.c_void_p).value or 0
         except AttributeError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Final, Literal, TypeVar
 
 OutputKind = Literal["single", "list", "dict", "none"]
@@ -237,10 +238,12 @@ def typed_line(spec: FunctionSpec) -> str:
     return f"{spec.name}({inputs}) -> {results or 'nothing'}"
 
 
-def python_signature(spec: FunctionSpec) -> Signature:
-    """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
-    names = [value.name for value in spec.arguments if value.default is None]
-    if not all(name.isidentifier() for name in names):
+def python_signature(names: Sequence[str]) -> Signature:
+    """For `inspect.signature`: the inputs by name, and `out` where no input has this name.
+
+    Where one has a name that no parameter can have, such as `lambda`, calls by position and by `**` remain.
+    """
+    if not all(name.isidentifier() and not iskeyword(name) for name in names):
         return Signature([Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD)])
     parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     if "out" not in names:

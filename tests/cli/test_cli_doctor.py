@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from command_line import Call
 
+from aotensor_cli import doctor
+from aotensor_cli.version import installed
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -27,6 +30,16 @@ def test_missing_linker_is_4_with_advice(call: Call, monkeypatch: pytest.MonkeyP
     answer = call("doctor")
     assert answer.code == 4
     assert "hint: linker: install a C compiler" in answer.out
+
+
+def test_another_runtime_beside(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The distribution aotensor-runtime has the same files; of another version, it takes the place of ours."""
+    for version, verdict in (("0.0.1", "optional"), (installed("aotensor"), "ok")):
+        versions = {"aotensor-runtime": version}
+        monkeypatch.setattr(doctor, "installed", lambda name, v=versions: v.get(name) or installed(name))
+        findings = {x["name"]: x for x in json.loads(call("doctor", "--json").out)["findings"]}
+        assert findings["aotensor-runtime"]["verdict"] == verdict
+        assert ("force-reinstall" in findings["aotensor-runtime"]["hint"]) == (verdict == "optional")
 
 
 def test_pages_are_the_help_texts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from aotensor.codegen.machine import Machine
 from aotensor.errors import GraphValueError, InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, DTYPE_CODES, Array, Context, Status
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
-from aotensor_runtime.notebook.prototype import parameter_names
+from aotensor_runtime.typed.parameters import parameter_names
 
 F64, F32, I64, BOOL = (DTYPE_CODES[name] for name in ("float64", "float32", "int64", "bool"))
 AnyArray = np.ndarray[Any, np.dtype[Any]]

@@ -111,6 +111,9 @@ def test_undefined_symbols_are_refused(tmp_path: Path) -> None:
 
 def test_other_targets() -> None:
     assert is_native_triple(TRIPLE) and not is_native_triple("riscv64-unknown-linux-gnu")
+    other = TRIPLE.replace("musl", "gnu") if "musl" in TRIPLE else TRIPLE.replace("gnu", "musl")
+    assert other != TRIPLE and not is_native_triple(other), "another C library is another system"
+    assert {linker.name for linker in find_linkers(other)} <= {"clang", "ziglang", f"{linking._gnu_triple(other)}-gcc"}
     assert all(linker.name != "cc" for linker in find_linkers("riscv64-unknown-linux-gnu"))
     with pytest.raises(UnsupportedError, match="shared libraries for arm64-apple-darwin are not supported"):
         link(b"", triple="arm64-apple-darwin", soname="x", exported=())

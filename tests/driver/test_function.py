@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -310,3 +312,12 @@ def test_profile_counts_calls() -> None:
 
 def test_options_without_effect_are_accepted() -> None:
     assert aot.function([X], X, accept_inplace=True, trust_input=True, profile=False)(1.0) == 1.0
+
+
+def test_an_input_has_a_name_that_is_a_keyword(tmp_path: Path) -> None:
+    x = at.vector("lambda", dtype="float64", shape=("n",))
+    f = aot.function([x], 2 * x, name="twice")
+    assert str(inspect.signature(f)) == "(*args, **kwargs)"
+    library = aot.compile(f, tmp_path).load()
+    for call in (f, library.twice):
+        assert call([1.0]).tolist() == call(**{"lambda": [1.0]}).tolist() == [2]

@@ -65,6 +65,21 @@ def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
     assert sum(word in words for word in written) > 0.8 * len(written)
 
 
+def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
+    text = run(EXAMPLES / "trust_region.py")
+    rows = re.findall(r"(\S+) by ([\w, ]+): loss ([\d.]+) after (\d+) steps, .gradient. (\S+)", text)
+    assert [(method, used) for method, used, *_ in rows] == [
+        ("L-BFGS-B", "fun, jac"),
+        ("trust-ncg", "fun, jac, hessp"),
+        ("trust-exact", "fun, jac, hess"),
+    ], text
+    for _, _, loss, steps, slope in rows:
+        assert float(loss) == pytest.approx(0.102417, abs=1e-6)
+        assert int(steps) < 30 and float(slope) < 1e-3
+    direct, through_python = re.findall(r"\d\.\d{8}", text.splitlines()[-1])
+    assert direct == through_python
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "example",

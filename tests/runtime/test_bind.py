@@ -84,7 +84,7 @@ def test_a_call_is_a_method_of_the_library(lib: runtime.Library) -> None:
     bound = lib.affine.bind(X=x, w=W, b=1.0)
     assert type(bound._run).__name__ == "builtin_function_or_method"
     through_ctypes = lib.affine.bind(X=x, w=W, b=1.0)
-    through_ctypes._run = partial(lib.affine._entries.call_bound, ctypes.c_void_p(ctypes.addressof(bound._bound)))
+    through_ctypes._run = partial(lib.affine._entries.call_bound, ctypes.c_void_p(ctypes.addressof(bound.call)))
     assert bound._run() == through_ctypes._run() == 0
     np.testing.assert_array_equal(bound()["y"], X @ W + 1)
     with pytest.raises(TypeError):
@@ -96,7 +96,7 @@ def test_another_interpreter_calls_by_ctypes(lib: runtime.Library, monkeypatch: 
     bound = lib.affine.bind(X=X, w=W, b=1.0)
     assert isinstance(bound._run, partial)
     np.testing.assert_array_equal(bound()["y"], X @ W + 1)
-    assert fast.method_of(0, bound._bound) is None, "a library may be older than the entry"
+    assert fast.method_of(0, bound.call) is None, "a library may be older than the entry"
 
 
 def test_methods_live_as_long_as_they_are_bound(lib: runtime.Library) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aotensor_cli.describe import Description, signature
+from aotensor_cli.reading.describe import Description, signature
 
 
 def functions_of(description: Description) -> list[dict[str, Any]]:

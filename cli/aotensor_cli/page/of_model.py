@@ -18,7 +18,6 @@ from aotensor.pictures.memory import memory_picture
 from aotensor.pictures.nest import nest_picture
 from aotensor.pictures.nodes import graph_of, sites_of
 from aotensor_cli.benching.inputs import DEFAULT_EXTENT, dims_text
-from aotensor_cli.describe import describe
 from aotensor_cli.options import Refusal, similar
 from aotensor_cli.page.benched import Row
 from aotensor_cli.page.content import Content
@@ -27,6 +26,7 @@ from aotensor_cli.page.located import Located, located
 from aotensor_cli.page.manifested import functions_of, parts_of
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import read_sources
+from aotensor_cli.reading.describe import describe
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress
 from aotensor_runtime.notebook.html import plain

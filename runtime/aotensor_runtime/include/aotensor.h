@@ -218,6 +218,14 @@ typedef struct aotensor_bound_method {
   aotensor_bound_call call;         /* what is called                                             */
 } aotensor_bound_method;
 
+/* What aotensor_integrand and aotensor_filter call: a function of some numbers whose other arguments are fixed. */
+typedef struct aotensor_value_call {
+  aotensor_bound_call call;         /* what is called                                             */
+  double *x;                        /* where its free inputs are, one after the other             */
+  int64_t count;                    /* how many numbers these are                                 */
+  const double *value;              /* where it leaves its result                                 */
+} aotensor_value_call;
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.notebook.html import card, code, folded, size_text, table, within
-from aotensor_runtime.notebook.prototype import typed_parameters
 from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, SparseValue, kind_of, typed_line
+from aotensor_runtime.typed.parameters import typed_parameters
 
 
 def library_html(manifest: Manifest, size: int, path: Path | None) -> str:

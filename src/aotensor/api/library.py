@@ -38,6 +38,7 @@ def compile(
     disable_passes: Collection[str] | None = None,
     schedule: str | os.PathLike[str] | Schedule | None = None,
     debug_info: bool = False,
+    emit: str | Collection[str] = "lib",
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
@@ -51,6 +52,7 @@ def compile(
     schedule: the loops to compile, instead of those that passes make: a file of nest text, as `aotensor compile --emit
     nest --short` writes it, edited, or a `Schedule`, as `f.schedule` is.
     debug_info: the library knows the lines of the model, for debuggers and profilers; its code is the same.
+    emit: "lib", or "static" for `lib<name>.a` instead, which needs no linker here; or both in a tuple.
 
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
     ToolError for a missing linker, OSError for an unwritable folder.
@@ -63,16 +65,20 @@ def compile(
     for f in chosen:
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
+    from aotensor.codegen.library import KINDS
     from aotensor.driver.artifact import write_artifact
     from aotensor.driver.recipe import Options
 
+    kinds = (emit,) if isinstance(emit, str) else tuple(emit)
+    if not kinds or not set(kinds) <= set(KINDS):
+        raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
     options = replace(options, debug_info=debug_info)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:
         options = replace(options, schedule=hand_schedule(schedule))
-    return write_artifact(chosen, Path(path), name, options)
+    return write_artifact(chosen, Path(path), name, options, kinds)
 
 
 def load(path: str | os.PathLike[str]) -> Library:

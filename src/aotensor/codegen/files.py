@@ -44,6 +44,22 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
             _sync_folder(folder)
 
 
+@contextlib.contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder and what is missing above it, for files that are written inside; if that fails, it goes again.
+
+    Raises: OSError if it cannot be made.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            path.rmdir()
+        raise
+
+
 def is_special(path: Path) -> bool:
     """Is it to be written through: a device, a FIFO, a socket, or a name that the system gives a meaning?"""
     if os.path.abspath(path).startswith(_SPECIAL):

@@ -10,7 +10,7 @@ from typing import Final
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
-from aotensor_runtime.notebook.prototype import Value, parameter_names, typed_parameters
+from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
 
 _WIDTH: Final = 116
 
@@ -127,6 +127,12 @@ _STATUS_MESSAGE: Final = (
 )
 
 
+_INTEGRAND: Final = (
+    "A number of numbers, in the form of callbacks of scipy.integrate: an aotensor_value_call, whose free inputs are "
+    "count numbers, on x. Not a number if it fails."
+)
+
+
 def _common(prefix: str) -> str:
     """Declarations that are the same in the header of every library with this prefix: the first one has them."""
     return "\n".join([
@@ -154,6 +160,12 @@ def _common(prefix: str) -> str:
         "",
         _comment(["For the Python runtime only: the same for an object that holds an aotensor_bound_method."]),
         f"void *{prefix}aotensor_run_bound(void *self, void *nothing);",
+        "",
+        _comment([_INTEGRAND]),
+        f"double {prefix}aotensor_integrand(int32_t count, const double *x, void *call);",
+        "",
+        _comment(["The same in the form of callbacks of scipy.ndimage: 1 if it is done, 0 if it fails."]),
+        f"int32_t {prefix}aotensor_filter(const double *x, int64_t count, double *value, void *call);",
         "#endif",
     ])  # fmt: skip
 

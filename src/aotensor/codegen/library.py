@@ -7,10 +7,11 @@ all of it as one module                 → optimised → object →  static arc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from aotensor.codegen.container import add_sections, seal
 from aotensor.codegen.entry.entries import add_entries
@@ -86,6 +87,10 @@ class Library:
     def soname(self) -> str:
         return f"lib{self.manifest.name}.so"
 
+    @property
+    def archive_name(self) -> str:
+        return f"lib{self.manifest.name}.a"
+
     @cached_property
     def objects(self) -> tuple[bytes, ...]:
         """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`."""
@@ -159,12 +164,20 @@ def build_library(
     return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info)
 
 
-def write_library(library: Library, folder: Path) -> tuple[Path, Path]:
-    """Write `lib<name>.so` and `<name>.h`, both or none; gives both paths.
+KINDS: Final[dict[str, Callable[[Library], tuple[str, bytes]]]] = {
+    "lib": lambda library: (library.soname, library.shared()),
+    "static": lambda library: (library.archive_name, library.static()),
+}
+"""What a library can be written as → its file name and content. Names are those of `aotensor compile --emit`."""
+
+
+def write_library(library: Library, folder: Path, kinds: Collection[str] = ("lib",)) -> tuple[Path, ...]:
+    """Write the library as each of `kinds`, and `<name>.h`, all or none; gives their paths, in the order of KINDS.
 
     Raises: ToolError of the linker; OSError if the folder is not writable.
     """
-    content, text = library.shared(), library.header()
-    paths = folder / library.soname, folder / f"{library.manifest.name}.h"
-    write_files({paths[0]: content, paths[1]: text.encode()})
-    return paths
+    files = dict(make(library) for kind, make in KINDS.items() if kind in kinds)
+    files[f"{library.manifest.name}.h"] = library.header().encode()
+    contents = {folder / name: content for name, content in files.items()}
+    write_files(contents)
+    return tuple(contents)

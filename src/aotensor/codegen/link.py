@@ -90,9 +90,10 @@ def _system_libraries(triple: str) -> tuple[str, ...]:
 
 
 def is_native_triple(triple: str) -> bool:
-    """Is it for the kind of machine and system that this process runs on?"""
+    """Is it for the kind of machine and system that this process runs on, with the same C library?"""
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
-    return triple.split("-")[0] == machine and "linux" in triple and sys.platform.startswith("linux")
+    is_system = "linux" in triple and sys.platform.startswith("linux")
+    return triple.split("-")[0] == machine and is_system and ("musl" in triple) == (platform.libc_ver()[0] != "glibc")
 
 
 def link(

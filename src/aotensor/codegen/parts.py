@@ -1,7 +1,7 @@
 """Code that many libraries have in common, in modules of its own: it is compiled once and linked into each of them.
 
     program   kernels, tables, typed entries, manifest                                new for every library
-    core      the fixed functions behind every entry, the entries of Python, threads  one object per machine
+    core      the fixed functions behind every entry, entries of Python and SciPy, threads one object per machine
     matrices  the fixed functions for sparse matrices, where functions have such      one object per machine
     products  @aot_gemm.f32, @aot_gemm.f64, where kernels call them                   one object per machine and dtype
 
@@ -17,6 +17,7 @@ from typing import TypeAlias
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
+from aotensor.codegen.entry.callbacks import define_callbacks
 from aotensor.codegen.entry.core import define_core
 from aotensor.codegen.entry.matrices import define_matrices
 from aotensor.codegen.entry.python import define_python_entries
@@ -47,13 +48,14 @@ def compile_part(part: Part, machine: Machine) -> bytes:
 
 
 def core_part(prefix: str, threads: bool) -> Part:
-    """The fixed functions, and the entries of Python with a prefix before their symbols.   threads: and the pool"""
+    """The fixed functions, and entries of Python and SciPy behind a prefix.   threads: and the pool"""
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
         constants = Constants(module)
         define_core(constants)
         define_python_entries(constants, prefix)
+        define_callbacks(constants, prefix)
         if threads and has_threads(machine.triple):
             define_parallel(constants)
         return module

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,18 +20,27 @@ from aotensor_runtime.signature import typed_line
 
 @dataclass(frozen=True)
 class Artifact:
-    """A library and its header on disk."""
+    """A library and its header on disk.
+
+    library: the shared library, or the static one where only that was asked for. archive: the static one, if any.
+    """
 
     library: Path
     header: Path
+    archive: Path | None = None
 
     def load(self) -> LoadedLibrary:
-        """The library, ready to be called."""
+        """The library, ready to be called.   Raises: ForeignLibrary for a static one, which programs of C link"""
         return load(self.library)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that was written."""
+        return tuple(dict.fromkeys([self.library, self.header, *([self.archive] if self.archive else [])]))
 
     def _repr_html_(self) -> str:
         """For notebooks: the files as they are now, and the functions; nothing is executed."""
-        files = [(str(path), _size_of(path)) for path in (self.library, self.header)]
+        files = [(str(path), _size_of(path)) for path in self.files]
         try:
             manifest = Container(read_file(self.library)).manifest()
         except LibraryError as error:
@@ -61,11 +70,16 @@ def library_bytes(f: Definition, opt_level: int) -> bytes:
     return make_library(lower([f], Options(opt_level=opt_level), texts=()), f.name, is_shipped=False).shared()
 
 
-def write_artifact(functions: Sequence[Definition], folder: Path, name: str | None, options: Options) -> Artifact:
-    """Functions as `lib<name>.so` and `<name>.h` in a folder, which is made if needed.
+def write_artifact(
+    functions: Sequence[Definition], folder: Path, name: str | None, options: Options, kinds: Collection[str] = ("lib",)
+) -> Artifact:
+    """Functions as `lib<name>.so`, `lib<name>.a` or both, and `<name>.h`, in a folder, which is made if needed.
+
+    kinds: keys of `codegen.library.KINDS`, at least one.
 
     Raises: OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.
     """
     library = compile_to_library(functions, name, options)
     folder.mkdir(parents=True, exist_ok=True)
-    return Artifact(*write_library(library, folder))
+    *paths, header = write_library(library, folder, kinds)
+    return Artifact(paths[0], header, paths[-1] if "static" in kinds else None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from inspect import Parameter, Signature
 from typing import TypedDict
 
 from aotensor.core.garbage import rare_collections
@@ -35,6 +34,7 @@ from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import replace
 from aotensor.sparse.boundary import Flat, flatten
+from aotensor_runtime.signature import python_signature
 
 
 class Options(TypedDict, total=False):
@@ -121,7 +121,7 @@ class Definition:
         #: every input of the compiled function by name: the user's, then the shared variables
         self.arguments: dict[str, Variable] = taken
         self.names = {x: key for key, x in taken.items()}
-        self.__signature__ = _python_signature(list(taken)[: len(self.inputs)])
+        self.__signature__ = python_signature(list(taken)[: len(self.inputs)])
         #: every output of the compiled function by name: the user's, then the next values of shared variables
         self.results: dict[str, Variable] = dict(zip(output_names(self.name, list(named)), results, strict=True))
         #: input name → output name of each updated shared variable
@@ -193,9 +193,3 @@ def check_short(stage: str) -> None:
     """Raises: GraphValueError for a stage whose text has no short form"""
     if stage != "nest":
         raise GraphValueError(f"stage {stage} has no short form", hint="stage nest has one")
-
-
-def _python_signature(names: Sequence[str]) -> Signature:
-    """For `inspect.signature`: the inputs by name, and `out` where no input has this name."""
-    out = [] if "out" in names else [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
-    return Signature([*(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names), *out])

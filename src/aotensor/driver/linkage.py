@@ -1,4 +1,7 @@
-"""What a shared library asks of the dynamic loader, read from its bytes.   Source: System V ABI, chapter 5."""
+"""What a shared library asks of the dynamic loader, read from its bytes.
+
+Source: System V ABI, chapter 5; Linux Standard Base 5.0, chapter 10.7, for versions of symbols.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from aotensor_runtime.errors import DamagedLibrary
 
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _ENTRY: Final = struct.Struct("<qQ")
+_VERSIONS_OF_FILE: Final = struct.Struct("<HHIII")  # version, count, file, first version, next file
+_VERSION: Final = struct.Struct("<IHHII")  # hash, flags, number, name, next version
 _NEEDED, _UNDEFINED, _LOCAL = 1, 0, 0
 _MAX_SYMBOLS: Final = 20_000
 _MAX_NAME: Final = 4096
@@ -19,11 +24,15 @@ _MAX_NAME: Final = 4096
 
 @dataclass(frozen=True)
 class Linkage:
-    """needed: other libraries. exported: symbols that it defines for others. undefined: those that it takes."""
+    """needed: other libraries. exported: symbols that it defines for others. undefined: those that it takes.
+
+    versions: those of symbols that other libraries must have, such as GLIBC_2.34.
+    """
 
     needed: tuple[str, ...]
     exported: tuple[str, ...]
     undefined: tuple[str, ...]
+    versions: tuple[str, ...] = ()
 
 
 def read_linkage(elf: ElfFile) -> Linkage:
@@ -42,7 +51,30 @@ def read_linkage(elf: ElfFile) -> Linkage:
         tuple(_text(texts, value) for tag, value in entries if tag == _NEEDED),
         tuple(sorted(_text(texts, name) for name, section in outside if section != _UNDEFINED)),
         tuple(sorted(_text(texts, name) for name, section in outside if section == _UNDEFINED)),
+        tuple(sorted(_versions(elf.section(".gnu.version_r") or b"", texts))),
     )
+
+
+def _versions(table: bytes, texts: bytes) -> set[str]:
+    """Names of the versions that are needed, of all files."""
+    found: set[str] = set()
+    at, seen = 0, 0
+    try:
+        while table:
+            _, count, _, first, following = _VERSIONS_OF_FILE.unpack_from(table, at)
+            inner = at + first
+            for _ in range(count):
+                _, _, _, name, step = _VERSION.unpack_from(table, inner)
+                found.add(_text(texts, name))
+                inner, seen = inner + step, seen + 1
+                if seen > _MAX_SYMBOLS:
+                    raise DamagedLibrary(f"there are more than {_MAX_SYMBOLS} versions of symbols")
+            if not following:
+                break
+            at += following
+    except struct.error as error:
+        raise DamagedLibrary("the versions of symbols lead out of their table") from error
+    return found
 
 
 def _text(texts: bytes, offset: int) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import Manifest
-from aotensor_runtime.notebook.prototype import KEYWORDS
+from aotensor_runtime.typed.parameters import KEYWORDS
 
 
 def _words(text: str) -> frozenset[str]:
@@ -62,6 +62,8 @@ LIBRARY_SYMBOLS: Final = (
     "aotensor_extents_python",
     "aotensor_call_bound",
     "aotensor_run_bound",
+    "aotensor_integrand",
+    "aotensor_filter",
 )
 """Exported once per library, behind the prefix. They have the same names in every library: in a program that has
 several, the header keeps them apart with the help of `own_symbols`, and in static archives they are weak."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
@@ -31,15 +32,39 @@ Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
 """A parameter of the typed entry."""
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the typed entry.
+
+    type: of C, without `const` and `*`. is_pointer: the entry takes the address of it. is_read_only: and only reads
+    there. value: what of the function it is; None for context, dims and workspace.
+    """
+
+    type: str
+    name: str
+    is_pointer: bool = True
+    is_read_only: bool = False
+    value: Value | None = None
+
+    def __str__(self) -> str:
+        """As C declares it."""
+        return f"{'const ' * self.is_read_only}{self.type} {'*' * self.is_pointer}{self.name}"
+
+
+def entry_parameters(spec: FunctionSpec) -> list[Parameter]:
+    """The parameters of the typed entry, in order."""
+    names = parameter_names(spec)
+    parameters = [Parameter("aotensor_context", "context")] if spec.takes_context else []
+    parameters += [Parameter("int64_t", name, is_pointer=False) for name in names[: len(spec.typed_dims)]]
+    rest = iter(names[len(spec.workspace_dims) :])
+    parameters += [Parameter(_c_type(x), next(rest), is_read_only=True, value=x) for x in spec.arguments]
+    parameters += [Parameter(_c_type(x), next(rest), value=x) for x in spec.produced]
+    return [*parameters, Parameter("void", "workspace")]
+
+
 def typed_parameters(spec: FunctionSpec) -> list[str]:
     """The parameters of the typed entry, as C declares them."""
-    names = parameter_names(spec)
-    parameters = ["aotensor_context *context"] if spec.takes_context else []
-    parameters += [f"int64_t {name}" for name in names[: len(spec.typed_dims)]]
-    rest = iter(names[len(spec.workspace_dims) :])
-    parameters += [f"const {_c_type(value)} *{next(rest)}" for value in spec.arguments]
-    parameters += [f"{_c_type(value)} *{next(rest)}" for value in spec.produced]
-    return [*parameters, "void *workspace"]
+    return [str(parameter) for parameter in entry_parameters(spec)]
 
 
 def _c_type(value: Value) -> str:

@@ -1,0 +1,82 @@
+"""`aotensor package`: compiled libraries as a wheel, and as an SDK for C and C++."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from aotensor.codegen.files import made_folder, write_files
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.options import CONTEXT, debug_option, json_option
+from aotensor_cli.packaging.distributions import package_wheel, runtime_wheel
+from aotensor_cli.packaging.libraries import read_libraries
+from aotensor_cli.packaging.names import distribution_name, read_version
+from aotensor_cli.packaging.sdk import sdk_content, sdk_name
+from aotensor_cli.terminal.render import show, show_json, talk
+from aotensor_cli.version import installed
+
+_KINDS = ("wheel", "sdk")
+
+
+@click.command(context_settings=CONTEXT, short_help=COMMANDS["package"])
+@click.argument("libraries", metavar="LIBRARY...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
+)
+@click.option("--name", metavar="N", help="Name of the package. Default: that of the first library.")
+@click.option("--version", "version_text", metavar="V", default="0.1.0", show_default=True, help="Version, as PEP 440.")
+@click.option(
+    "--emit", "kinds", type=click.Choice(_KINDS), multiple=True, metavar="KIND",
+    help=f"What to make, instead of all; may be repeated: {', '.join(_KINDS)}.",
+)  # fmt: skip
+@click.option("--with-runtime", is_flag=True, help="Also write the wheel of aotensor-runtime, which the wheel needs.")
+@json_option
+@debug_option
+def command(
+    libraries: tuple[Path, ...],
+    folder: Path | None,
+    name: str | None,
+    version_text: str,
+    kinds: tuple[str, ...],
+    with_runtime: bool,
+    as_json: bool,
+) -> None:
+    """Make a wheel for pip, and an SDK for C and C++, of libraries.
+
+    The wheel has the libraries and a typed function for each of theirs; it needs NumPy and aotensor-runtime. The SDK is
+    a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A
+    static library goes into the SDK if it is given beside the shared one. Libraries are read, never executed. The same
+    input gives the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is written if anything fails.
+    """
+    version, found = read_version(version_text), read_libraries(libraries)
+    package = name if name is not None else found[0].name
+    files: dict[str, bytes] = {}
+    made_by = f"aotensor {installed('aotensor')}"
+    if not kinds or "wheel" in kinds:
+        wheel = package_wheel(package, version, found)
+        files[wheel.file_name] = wheel.content(made_by)
+    if not kinds or "sdk" in kinds:
+        distribution_name(package)  # which is a safe name for files, too
+        files[sdk_name(package, version, found[0].platform)] = sdk_content(package, version, found)
+    if with_runtime:
+        runtime = runtime_wheel()
+        files[runtime.file_name] = runtime.content(made_by)
+    target = folder or Path()
+    with made_folder(target):
+        write_files({target / file: content for file, content in files.items()})
+    for library in found:
+        if library.processor is not None:
+            talk(f"note: {library.path} {_limit(library.processor)}")
+    paths = [str(target / file) for file in files]
+    if as_json:
+        show_json({"files": paths})
+    else:
+        show("".join(f"{path}\n" for path in paths), nl=False)
+
+
+def _limit(processor: str) -> str:
+    """What it means for shipping that a library was compiled for a processor."""
+    if processor.startswith("x86-64-v"):
+        return f"needs a processor of the level {processor}, or a later one"
+    return f"runs on processors like {processor} only: to ship it, compile it with --cpu generic, or x86-64-v3"

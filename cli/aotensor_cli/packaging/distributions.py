@@ -1,0 +1,83 @@
+"""The wheels of a package: its own, and that of the runtime which it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+import aotensor_runtime
+from aotensor_cli.options import Refusal
+from aotensor_cli.packaging.libraries import Shipped
+from aotensor_cli.packaging.names import distribution_name, module_name
+from aotensor_cli.packaging.sdk import LICENCE
+from aotensor_cli.packaging.tags import wheel_tag
+from aotensor_cli.packaging.wheel import Wheel, metadata
+from aotensor_cli.packaging.wrappers import module_text
+from aotensor_cli.version import installed
+from aotensor_runtime.signature import typed_line
+
+NUMPY: Final = "numpy>=2.1"
+SCIPY: Final = "scipy>=1.14"
+"""The same versions as in runtime/pyproject.toml; a test compares them."""
+RUNTIME: Final = "aotensor-runtime"
+
+
+def package_wheel(name: str, version: Version, libraries: Sequence[Shipped]) -> Wheel:
+    """A wheel with the libraries, and a module of typed functions.
+
+    Raises: Refusal for a name that a package cannot have.
+    """
+    project, module = distribution_name(name), module_name(name)
+    text = module_text(name, version, libraries).encode(errors="backslashreplace")
+    files = {f"{module}/__init__.py": text, f"{module}/py.typed": b""}
+    files |= {f"{module}/lib{library.name}.so": library.data for library in libraries}
+    needs = [NUMPY, runtime_requirement([library.manifest.aotensor for library in libraries])]
+    needs += [SCIPY] if any(library.needs_scipy for library in libraries) else []
+    versions = {version for library in libraries for version in library.versions}
+    tag = f"py3-none-{wheel_tag(libraries[0].platform, versions)}"
+    functions = ", ".join(spec.name for library in libraries for spec in library.manifest.functions)
+    summary = f"Functions that aotensor has compiled: {functions}"
+    about = metadata(project, version, f"{summary:.400}", needs, _description(name, module, libraries), True)
+    return Wheel(project, version, tag, about, files, LICENCE)
+
+
+def runtime_requirement(makers: Sequence[str]) -> str:
+    """The runtime of the latest of these versions of aotensor, or a later one with the same first two numbers.
+
+    Libraries change their form with these only. A maker that is not installed has no version, and asks for nothing.
+    """
+    try:
+        latest = max(map(Version, makers))
+    except InvalidVersion as error:
+        raise Refusal(f"a library was made by a version of aotensor that is none: {', '.join(makers):.60}") from error
+    if latest.release == (0,):
+        return RUNTIME
+    return f"{RUNTIME}~={latest.major}.{latest.minor}.{latest.micro}{'.dev0' if latest.is_prerelease else ''}"
+
+
+def runtime_wheel() -> Wheel:
+    """The runtime of this installation as a wheel, for whom no index has it."""
+    root = Path(aotensor_runtime.__file__).parent
+    files = {
+        str(Path(root.name, path.relative_to(root))): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    version = Version(installed("aotensor") or "0")
+    licence = (distribution("aotensor").read_text("licenses/LICENSE") or "") if installed("aotensor") else ""
+    summary = "Loads and calls libraries that aotensor has compiled, with NumPy alone"
+    about = metadata(RUNTIME, version, summary, [NUMPY], f"# {RUNTIME}\n\n{summary}.\n", bool(licence))
+    return Wheel(RUNTIME, version, "py3-none-any", about, files, licence)
+
+
+def _description(name: str, module: str, libraries: Sequence[Shipped]) -> str:
+    """The text that indexes show."""
+    lines = [typed_line(spec) for library in libraries for spec in library.manifest.functions]
+    return "\n".join([
+        f"# {name}", "", "Functions that aotensor has compiled:", "",
+        *(f"    {line}" for line in lines), "", f"They are those of the module `{module}`.", "", LICENCE,
+    ])  # fmt: skip

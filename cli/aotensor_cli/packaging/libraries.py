@@ -1,0 +1,151 @@
+"""The libraries of a package, read and checked but never run: kind, checksum, platform, names that meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from aotensor.codegen.entry.names import exported_symbols, shared_symbols
+from aotensor.driver.linkage import read_linkage
+from aotensor_cli.options import Refusal
+from aotensor_cli.packaging.tags import Platform, platform_of
+from aotensor_cli.reading.kinds import refuse_other_kinds
+from aotensor_cli.reading.library import is_library, naming, read_library
+from aotensor_runtime.container import Container
+from aotensor_runtime.elf import SHARED
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+from aotensor_runtime.manifest import Manifest
+
+_ARCHIVE: Final = b"!<arch>\n"
+_MEMBER: Final = 60
+"""Bytes of the header of a member of an archive."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_PLAIN: Final = ("", "generic", "x86-64")
+"""CPUs whose code runs on all of their architecture."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A library of a package.   versions: of symbols that it imports. archive: its static library, if that is given"""
+
+    path: Path
+    data: bytes
+    manifest: Manifest
+    platform: Platform
+    versions: tuple[str, ...]
+    archive: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @property
+    def needs_scipy(self) -> bool:
+        """Does some function take or give sparse matrices, or call LAPACK?"""
+        return any(spec.is_sparse or spec.lapack for spec in self.manifest.functions)
+
+    @property
+    def processor(self) -> str | None:
+        """What it was compiled for, if that is not every processor of its architecture."""
+        extra = [name for name in self.manifest.features.split(",") if name.startswith("+")]
+        return None if self.manifest.cpu in _PLAIN and not extra else self.manifest.cpu or ",".join(extra)
+
+
+def read_libraries(paths: Sequence[Path]) -> list[Shipped]:
+    """Shared libraries in their order, each with its static one.
+
+    Raises: Refusal or LibraryError for what is no library, is damaged, or does not go together.
+    """
+    found: list[Shipped] = []
+    archives: list[tuple[Path, bytes, Manifest]] = []
+    for path in paths:
+        data = read_library(path)
+        with naming(path):
+            if data.startswith(_ARCHIVE):
+                archives.append((path, data, _archived(data)))
+            else:
+                found.append(_shared(path, data))
+    if not found:
+        raise Refusal(
+            f"{paths[0]}: a package needs the shared library, too", "compile it with --emit lib --emit static"
+        )
+    for path, data, manifest in archives:
+        fitting = [i for i, library in enumerate(found) if library.manifest.to_json() == manifest.to_json()]
+        if not fitting:
+            raise Refusal(
+                f"{path}: no shared library was given that was compiled as this one",
+                f"give lib{manifest.name}.so of the same compilation",
+            )
+        found[fitting[0]] = replace(found[fitting[0]], archive=data)
+    _check_together(found)
+    return found
+
+
+def _shared(path: Path, data: bytes) -> Shipped:
+    if not is_library(path):
+        if path.suffix == ".py":
+            raise Refusal(f"{path}: this is not compiled yet", f"aotensor compile {path}")
+        refuse_other_kinds(path, data)
+    container = Container(data)
+    if container.elf.kind != SHARED:
+        raise ForeignLibrary("an ELF file, but not a shared library", hint="compile it with --emit lib")
+    container.check()
+    manifest = container.manifest()
+    if not _NAME.fullmatch(manifest.name) or not re.fullmatch(r"[A-Za-z0-9_]*", manifest.prefix):
+        raise Refusal(
+            f"{path}: its name, {manifest.name!r:.60}, or its prefix cannot be part of a file or a symbol",
+            "compile it with another --name: letters, digits, _, +, - and dots",
+        )
+    linkage = read_linkage(container.elf)
+    platform = platform_of(container.elf.machine, manifest.target, linkage.needed)
+    return Shipped(path, data, manifest, platform, linkage.versions)
+
+
+def _archived(data: bytes) -> Manifest:
+    """What a static library says about itself."""
+    objects = [member for member in _members(data) if member.startswith(b"\x7fELF")]
+    if not objects:
+        raise ForeignLibrary("aotensor did not build this static library: it has no object file")
+    return Container(objects[0]).manifest()
+
+
+def _members(data: bytes) -> Iterator[bytes]:
+    """Contents of the members of an archive."""
+    at = len(_ARCHIVE)
+    while at < len(data):
+        size = data[at + 48 : at + 58].strip()
+        if not size.isdigit() or at + _MEMBER + int(size) > len(data):
+            raise DamagedLibrary("the static library ends inside a member, or has a broken one")
+        yield data[at + _MEMBER : at + _MEMBER + int(size)]
+        at += _MEMBER + int(size) + int(size) % 2
+
+
+def _check_together(libraries: Sequence[Shipped]) -> None:
+    """Raises: Refusal for two platforms, and for names that two libraries have"""
+    first = libraries[0]
+    for library in libraries:
+        if library.platform != first.platform:
+            raise Refusal(
+                f"{library.path} is for {library.platform}, and {first.path} for {first.platform}",
+                "make a package for each platform",
+            )
+    _no_doubles("library", ((library, library.name) for library in libraries))
+    _no_doubles("function", ((library, spec.name) for library in libraries for spec in library.manifest.functions))
+    _no_doubles("symbol", ((library, name) for library in libraries for name in _own_symbols(library.manifest)))
+
+
+def _own_symbols(manifest: Manifest) -> set[str]:
+    return set(exported_symbols(manifest)) - set(shared_symbols(manifest))
+
+
+def _no_doubles(what: str, names: Iterable[tuple[Shipped, str]]) -> None:
+    seen: dict[str, Shipped] = {}
+    for library, name in names:
+        if name in seen:
+            raise Refusal(
+                f"{seen[name].path} and {library.path} both have the {what} {name}", "make a package for each of them"
+            )
+        seen[name] = library

@@ -1,0 +1,67 @@
+"""Names and versions of packages, and names for what is in them."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Iterable
+from typing import Final
+from unicodedata import normalize
+
+from packaging.utils import InvalidName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from aotensor_cli.options import Refusal
+
+_OURS: Final = frozenset({"aotensor", "aotensor_cli", "aotensor_runtime", "numpy", "scipy"})
+"""What a package imports, or stands beside."""
+
+
+def read_version(text: str) -> Version:
+    """Raises: Refusal for what PEP 440 does not call a version"""
+    try:
+        return Version(text)
+    except InvalidVersion as error:
+        raise Refusal(f"--version {text!r:.60} is no version of PEP 440", "write one such as 1.0 or 2.1rc1") from error
+
+
+def distribution_name(name: str) -> str:
+    """The name as indexes of packages spell it: `My.Model` is `my-model`.   Raises: Refusal"""
+    try:
+        found = canonicalize_name(name, validate=True)
+    except InvalidName as error:
+        raise Refusal(f"{name!r:.60} cannot be the name of a package", "give another one with --name") from error
+    if found.replace("-", "_") in _OURS:
+        raise Refusal(f"the package cannot have the name of {found}", "give another one with --name")
+    return found
+
+
+def module_name(name: str) -> str:
+    """The name that the package is imported by.   Raises: Refusal if there is none, or Python has it already"""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if not found.isidentifier() or keyword.iskeyword(found):
+        raise Refusal(f"{name!r:.60} cannot be imported by that name", "give another one with --name")
+    if found in sys.stdlib_module_names or found in _OURS:
+        raise Refusal(f"the package would hide the module {found} of Python's", "give another one with --name")
+    return found
+
+
+def identifier(name: str, taken: Iterable[str]) -> str:
+    """A Python identifier like `name` that is no keyword and not taken."""
+    found = normalize("NFKC", name)
+    if not found.isidentifier():
+        found = re.sub(r"\W", "_", found)
+        found = found if found.isidentifier() else f"x_{found}"
+    used = set(taken)
+    while keyword.iskeyword(found) or found in used:
+        found += "_"
+    return found
+
+
+def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Distinct identifiers for all of them, in order."""
+    found: list[str] = []
+    for name in names:
+        found.append(identifier(name, [*taken, *found]))
+    return found

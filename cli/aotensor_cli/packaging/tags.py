@@ -1,0 +1,67 @@
+"""Where a library runs, as tags of wheels say it: read from the library, not from the machine that packs it.
+
+glibc   manylinux_2_N: the latest version of a symbol that it imports (PEP 600)
+musl    musllinux_1_2: musl has no versions of symbols (PEP 656)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor_runtime.errors import ForeignLibrary, LibraryError
+
+_MACHINES: Final = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
+"""By e_machine."""
+_OLDEST: Final = {"x86_64": 5, "aarch64": 17, "riscv64": 31}
+"""N of the first manylinux_2_N of a machine: no wheel can say that it runs with an older glibc."""
+_NAMED: Final = (5, 12, 17, 24, 26, 27, 28, 31, 34)
+"""N of the policies that auditwheel has: what needs a symbol of 2.14 is said to need 2.17. Behind the last, all do."""
+_RELATIVE: Final = "GLIBC_ABI_DT_RELR"
+"""Asked for by linkers that pack relative relocations, which glibc 2.36 reads."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """machine: as in `uname -m`. libc: glibc or musl."""
+
+    machine: str
+    libc: str
+
+    def __str__(self) -> str:
+        return f"linux-{'musl-' if self.libc == 'musl' else ''}{self.machine}"
+
+
+def platform_of(machine: int, target: str, needed: Collection[str]) -> Platform:
+    """machine: e_machine of an ELF file. target: its LLVM triple. needed: other libraries that it needs
+
+    Raises: ForeignLibrary for what has no tag.
+    """
+    if machine not in _MACHINES or "linux" not in target:
+        raise ForeignLibrary(f"packages for {target} are not made", hint="Linux on x86-64, AArch64, RISC-V has some")
+    is_glibc = "libc.so.6" in needed or ("musl" not in target and not any("musl" in name for name in needed))
+    return Platform(_MACHINES[machine], "glibc" if is_glibc else "musl")
+
+
+def wheel_tag(platform: Platform, versions: Iterable[str]) -> str:
+    """`manylinux_2_34_x86_64`   versions: of the symbols that the libraries import, such as GLIBC_2.34
+
+    Raises: LibraryError for a glibc that is none.
+    """
+    if platform.libc == "musl":
+        return f"musllinux_1_2_{platform.machine}"
+    needed = max([_minor(version) for version in versions], default=0)
+    oldest = max(needed, _OLDEST[platform.machine])
+    return f"manylinux_2_{next((n for n in _NAMED if n >= oldest), oldest)}_{platform.machine}"
+
+
+def _minor(version: str) -> int:
+    """N of GLIBC_2.N or GLIBC_2.N.x"""
+    if version == _RELATIVE:
+        return 36
+    found = re.fullmatch(r"GLIBC_2\.(\d{1,3})(\.\d+)?", version)
+    if found is None:
+        raise LibraryError(f"it imports symbols of the version {version}, which no glibc has")
+    return int(found[1])
