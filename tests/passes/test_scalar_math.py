@@ -198,4 +198,4 @@ def test_derivatives_of_psi_against_mpmath(order: int, rng: np.random.Generator)
 
 def test_every_function_is_checked() -> None:
     checked = {*CASES, *(f"polygamma_{order}" for order in ORDERS), *SPECIAL_FUNCTIONS, "pow", "arctan2", "far_angle"}
-    assert checked == set(FUNCTIONS)
+    assert checked == {name for name, function in FUNCTIONS.items() if not function.is_apart}

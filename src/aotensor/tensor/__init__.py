@@ -59,6 +59,8 @@ from aotensor.ops.linalg.pinv import pinv
 from aotensor.ops.linalg.qr import qr
 from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
+from aotensor.ops.elementwise.parametric.incomplete_beta import betainc
+from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
 from aotensor.ops.elementwise.polygamma import polygamma
 from aotensor.ops.elementwise.powers import pow, power
 from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
@@ -100,7 +102,7 @@ __all__ = [
     "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
     "advanced_set_subtensor1", "advanced_subtensor1", "all", "alloc", "and_", "any", "arange", "arccos", "arccosh",
     "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor",
-    "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betaln",
+    "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betainc", "betaln",
     "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix", "broadcast_arrays",
     "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil",
     "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress", "concatenate", "constant", "cos",
@@ -110,17 +112,17 @@ __all__ = [
     "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
     "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal",
     "flatnonzero", "flatten", "flip", "floor", "floor_div", "fmatrices", "fmatrix", "frow", "frows", "fscalar",
-    "fscalars", "ftensor3", "ftensor4", "ftensor5", "full", "full_like", "fvector", "fvectors", "gamma", "gammaln",
-    "ge", "grad", "greater", "greater_equal", "gt", "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols",
-    "identity", "identity_like", "ifelse", "imatrices", "imatrix", "inc_subtensor", "inf", "int_div", "inv",
-    "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose", "isfinite", "isinf",
-    "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "kron", "lcol", "lcols",
-    "le", "less", "less_equal", "linalg", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp",
-    "log2", "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
-    "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors", "matmul", "matrices", "matrix",
-    "matrix_dot", "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum",
-    "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "neg", "neq", "newaxis",
-    "nonzero", "nonzero_values", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad",
+    "fscalars", "ftensor3", "ftensor4", "ftensor5", "full", "full_like", "fvector", "fvectors", "gamma", "gammainc",
+    "gammaincc", "gammaln", "ge", "grad", "greater", "greater_equal", "gt", "hessian", "horizontal_stack", "hstack",
+    "hypot", "icol", "icols", "identity", "identity_like", "ifelse", "imatrices", "imatrix", "inc_subtensor", "inf",
+    "int_div", "inv", "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
+    "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "kron",
+    "lcol", "lcols", "le", "less", "less_equal", "linalg", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p",
+    "log1pexp", "log2", "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt",
+    "ltensor3", "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors", "matmul", "matrices",
+    "matrix", "matrix_dot", "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax",
+    "maximum", "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "neg", "neq",
+    "newaxis", "nonzero", "nonzero_values", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad",
     "permute_row_elements", "pi", "pinv", "polygamma", "pow", "power", "prod", "psi", "ptp", "qr", "rad2deg", "random",
     "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan",

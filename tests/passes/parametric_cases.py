@@ -1,0 +1,118 @@
+"""Functions with parameters in mpmath, and where and how closely they are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import mpmath as mp
+import numpy as np
+from scalar_math_harness import Array
+
+Draw: TypeAlias = Callable[[np.random.Generator, int], Sequence[Array]]
+
+# central differences of fourth order: offsets and weights of the derivative of some order, over 12
+_DIFFERENCES: Final = {
+    0: ((0, 12),),
+    1: ((-2, 1), (-1, -8), (1, 8), (2, -1)),
+    2: ((-2, -1), (-1, 16), (0, -30), (1, 16), (2, -1)),
+}
+_STEP: Final = mp.mpf(10) ** -16
+
+
+@dataclass(frozen=True)
+class Parametric:
+    """A function of `exact(*operands)` at points of `draw`.
+
+    bounds: by orders of differentiation in the first operands, how large the relative error over `scale(y)` may be,
+    where y is the result: an exponential of a large number has the errors of that number.
+    """
+
+    exact: Callable[..., Any]
+    draw: Draw
+    bounds: dict[tuple[int, ...], float]
+    scale: Callable[[Any], Any] = lambda y: 1 + abs(mp.log(abs(y)))
+    varying: Callable[..., Any] | None = None
+    """The function up to a constant, where that is small, so that differences keep their digits."""
+
+    def derivative(self, orders: Sequence[int], operands: Sequence[float]) -> Any:
+        """The derivative in mpmath, by differences with many digits."""
+        points = [(mp.mpf(float(x)), _STEP * max(abs(mp.mpf(float(x))), mp.mpf(2) ** -60)) for x in operands]
+        total, size = mp.mpf(0), mp.mpf(1)
+        sums: list[tuple[int, list[Any]]] = [(1, [])]
+        for position, (x, step) in enumerate(points):
+            order = orders[position] if position < len(orders) else 0
+            sums = [(w * weight, [*xs, x + offset * step]) for w, xs in sums for offset, weight in _DIFFERENCES[order]]
+            size *= 12 * step**order
+        for weight, xs in sums:
+            total += weight * (self.varying or self.exact)(*xs)
+        return total / size
+
+
+def _gamma_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    """Shapes from tiny to large, points around them and in the tails, near and far from x = a, equal, whole."""
+    a = np.concatenate(
+        [10 ** rng.uniform(-6, 3, count), rng.uniform(150, 2000, count // 2), [1e-12, 1, 2, 20, 200, 200]]
+    )
+    x = a * np.concatenate(
+        [10 ** rng.uniform(-1.5, 1, count), 1 + 0.1 * rng.normal(size=count // 2), [1e12, 1, 1, 1.1, 0.7, 1.3]]
+    )
+    low = 10 ** rng.uniform(-6, 1, count // 2)
+    return np.concatenate([a, low]), np.concatenate([x, 10 ** rng.uniform(-3, 1.5, count // 2)])
+
+
+def _beta_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    """Around the mean and anywhere; whole numbers, ones, equal parameters."""
+    a, b = 10 ** rng.uniform(-2, 2.7, (2, count))
+    a[::11], b[::13], b[::5] = np.ceil(a[::11]), np.ceil(b[::13]), a[::5]
+    a[::17], b[::19] = 1.0, 1.0
+    x = 1 / (1 + b / a * np.exp(2 * rng.normal(size=count) / np.sqrt(np.minimum(a, b) + 0.3)))
+    x[::7] = rng.uniform(size=len(x[::7]))
+    return a, b, x
+
+
+def _lower(a: Any, x: Any) -> Any:
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def _upper(a: Any, x: Any) -> Any:
+    return mp.gammainc(a, x, mp.inf, regularized=True)
+
+
+def _lower_tail(a: Any, x: Any) -> Any:
+    return _lower(a, x) if x < a * mp.mpf("1.0123") else -_upper(a, x)
+
+
+def _upper_tail(a: Any, x: Any) -> Any:
+    return -_lower_tail(a, x)
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    return mp.exp((a - 1) * mp.log(x) - x) * mp.rgamma(a)
+
+
+def _beta(a: Any, b: Any, x: Any) -> Any:
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+def _beta_tail(a: Any, b: Any, x: Any) -> Any:
+    return _beta(a, b, x) if x * (a + b) < a * mp.mpf("1.0123") else -_beta(b, a, 1 - x)
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x)) / mp.beta(a, b)
+
+
+PARAMETRIC: Final[dict[str, Parametric]] = {
+    "gammainc": Parametric(_lower, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_lower_tail),
+    "gammaincc": Parametric(_upper, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_upper_tail),
+    "gamma_density": Parametric(_gamma_density, _gamma_points, {(): 1e-15, (1,): 1e-13}),
+    "betainc": Parametric(
+        _beta,
+        _beta_points,
+        {(): 4e-14, (1, 0): 4e-13, (0, 1): 4e-13, (2, 0): 1e-10, (1, 1): 1e-11, (0, 2): 1e-11},
+        varying=_beta_tail,
+    ),
+    "beta_density": Parametric(_beta_density, _beta_points, {(): 2e-15, (1, 0): 1e-12, (0, 1): 1e-12}),
+}
