@@ -71,10 +71,36 @@ BETA_EDGES = [
     [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, INF, INF, 2.0, 2.0, 2.0, 2.0, 1.0, 500.0, 1.0, 2.0],
     [0.5, 0.5, 0.5, 1.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.0, 1.0, -0.1, 1.1, 0.5, 0.5, 0.25, 0.5],
 ]
+QUANTILES = [
+    [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, INF, 1.0, 1.0, NAN, 1e-3],
+    [0.5, 0.0, 1.0, 0.0, 1.0, 0.5, 0.5, -0.1, 1.1, 0.5, 0.5],
+]
+BETA_QUANTILES = [
+    [0.0, 1.0, 1.0, 1.0, -1.0, INF, 1.0, 1.0, 1.0, NAN, 0.01],
+    [1.0, 0.0, 1.0, 1.0, 1.0, 1.0, INF, 1.0, 1.0, 1.0, 2.0],
+    [0.5, 0.5, 0.0, 1.0, 0.5, 0.5, 0.5, -0.1, 1.1, 0.5, 0.5],
+]
+POLES = [
+    [0.0, 0.0, -2.0, -2.0, -2.0, -2.0, 1.0, 1.0, 2.5, -0.5, 200.0, -2.0, -2.5, 3.0, 0.0, INF, NAN],
+    [0.0, 1.0, 1.0, 2.0, 3.0, -1.0, -1.0, -2.0, -1.0, 2.0, 3.0, 0.5, 0.5, -3.0, -1.0, 1.0, 1.0],
+]
 LIMITS = "series and continued fractions; the reference has derivatives in parameters by quadrature"
 ROWS = [
     Row("gammainc", [(0.3, 6), (0.2, 6)], SHAPES_AND_POINTS, LIMITS),
     Row("gammaincc", [(0.3, 6), (0.2, 6)], SHAPES_AND_POINTS, LIMITS),
+    Row("gammaincinv", [(0.5, 6), (0.05, 0.95)], QUANTILES, LIMITS),
+    Row("gammainccinv", [(0.5, 6), (0.05, 0.95)], QUANTILES, LIMITS),
+    Row("betaincinv", [(0.5, 6), (0.5, 6), (0.05, 0.95)], BETA_QUANTILES, LIMITS),
+    Row(
+        "owens_t", [(-2, 2), (-3, 3)], [[0, 1, 1, INF, 1, -1, NAN, 1, 30], [1, 0, INF, 1, -2, -3, 1, NAN, 0.5]], LIMITS
+    ),
+    Row("poch", [(0.5, 6), (-0.4, 3)], POLES, LIMITS),
+    Row("log_ndtr", [(-6, 4)], [[-INF, INF, NAN, 0, -1, 1, -40, 40, -1e10, 1e-300]], LIMITS),
+    Row("ndtri", [(0.01, 0.99)], [[0, 1, -0.1, 1.1, NAN, 0.5, 1e-300, 1e-16, 0.9999]], LIMITS),
+    Row("chi2sf", [(0.5, 9), (0.5, 9)], [[0, 1, -1, INF, 3], [1, 0, 1, 2, NAN]], LIMITS),
+    Row("factorial", [(0.1, 9)], [[0, 1, 5, -0.5, 170, 200]], LIMITS),
+    Row("gammal", [(0.5, 6), (0.5, 6)], [[1, 2], [0, INF]], LIMITS),
+    Row("gammau", [(0.5, 6), (0.5, 6)], [[1, 2], [0, INF]], LIMITS),
     Row("betainc", [(0.5, 6), (0.5, 6), (0.1, 0.9)], BETA_EDGES, LIMITS),
 ]
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import mpmath as mp
 import numpy as np
+import scipy.special
 from scalar_math_harness import Array
 
 Draw: TypeAlias = Callable[[np.random.Generator, int], Sequence[Array]]
@@ -33,6 +34,7 @@ class Parametric:
     draw: Draw
     bounds: dict[tuple[int, ...], float]
     scale: Callable[[Any], Any] = lambda y: 1 + abs(mp.log(abs(y)))
+    digits: int = 90
     varying: Callable[..., Any] | None = None
     """The function up to a constant, where that is small, so that differences keep their digits."""
 
@@ -104,6 +106,36 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x)) / mp.beta(a, b)
 
 
+def _quantile_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    """Shapes that are not too small for SciPy to find a start; probabilities in the middle and in both tails."""
+    p = rng.uniform(0, 1, 2 * count)
+    p[::3] = 10 ** rng.uniform(-100, 0, len(p[::3]))
+    return 10 ** rng.uniform(-1.5, 4, 2 * count), p
+
+
+def _beta_quantile_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    a, p = _quantile_points(rng, count)
+    return np.minimum(a, 300), 10 ** rng.uniform(-1, 2, len(p)), np.maximum(p, 1e-12)
+
+
+def _inverse(function: Any, density: Any, start: Any, sign: int) -> Callable[..., Any]:
+    """The last operand for a value of the function: Newton's method with many digits."""
+
+    def exact(*operands: Any) -> Any:
+        *shapes, p = operands
+        x = mp.mpf(float(start(*map(float, operands))))
+        for _ in range(6):
+            x -= sign * (function(*shapes, x) - p) / density(*shapes, x)
+        return x
+
+    return exact
+
+
+def _owens(h: Any, a: Any) -> Any:
+    reach = min(a, 12 / (1 + h))
+    return mp.quad(lambda t: mp.exp(-(h**2) * (1 + t * t) / 2) / (1 + t * t), [0, reach / 2, reach]) / (2 * mp.pi)
+
+
 PARAMETRIC: Final[dict[str, Parametric]] = {
     "gammainc": Parametric(_lower, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_lower_tail),
     "gammaincc": Parametric(_upper, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_upper_tail),
@@ -115,4 +147,21 @@ PARAMETRIC: Final[dict[str, Parametric]] = {
         varying=_beta_tail,
     ),
     "beta_density": Parametric(_beta_density, _beta_points, {(): 2e-15, (1, 0): 1e-12, (0, 1): 1e-12}),
+    "gammaincinv": Parametric(
+        _inverse(_lower, _gamma_density, scipy.special.gammaincinv, 1), _quantile_points, {(): 5e-15}, digits=40
+    ),
+    "gammainccinv": Parametric(
+        _inverse(_upper, _gamma_density, scipy.special.gammainccinv, -1), _quantile_points, {(): 5e-15}, digits=40
+    ),
+    "betaincinv": Parametric(
+        _inverse(_beta, _beta_density, scipy.special.betaincinv, 1), _beta_quantile_points, {(): 5e-15}, digits=40
+    ),
+    "owens_t": Parametric(
+        _owens, lambda rng, count: (rng.uniform(0, 9, count), np.exp(rng.normal(size=count))), {(): 1e-15}, digits=30
+    ),
+    "poch": Parametric(
+        mp.rf,
+        lambda rng, count: (rng.uniform(-5, 300, count), rng.uniform(-4, 60, count)),
+        {(): 2e-14, (1, 0): 2e-13, (0, 1): 5e-14, (1, 1): 1e-12, (2, 0): 1e-11},
+    ),
 }

@@ -33,7 +33,7 @@ def check(name: str, orders: tuple[int, ...], count: int, rng: np.random.Generat
     operands = case.draw(rng, count)
     found = library(name)(member(name, orders), *operands)
     worst, where = 0.0, ""
-    with mp.workdps(90):
+    with mp.workdps(case.digits):
         for y, *xs in zip(found, *operands, strict=True):
             exact = case.derivative(orders, xs) if orders else case.exact(*(mp.mpf(float(x)) for x in xs))
             if abs(exact) < 1e-280:
@@ -60,7 +60,8 @@ def test_errors_against_mpmath_at_many_points(name: str, orders: tuple[int, ...]
 def test_float32_is_float64_rounded(name: str, rng: np.random.Generator) -> None:
     single = [x.astype("float32") for x in PARAMETRIC[name].draw(rng, 200)]
     wide = library(name)(name, *(x.astype("float64") for x in single))
-    np.testing.assert_array_equal(library(name)(name, *single), wide.astype("float32"))
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(library(name)(name, *single), wide.astype("float32"))
 
 
 def test_every_family_is_checked() -> None:

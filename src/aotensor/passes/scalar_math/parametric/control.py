@@ -7,7 +7,7 @@ coefficient of it; a continued fraction is one, of the differences between two a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
@@ -17,6 +17,7 @@ from aotensor.passes.scalar_math.parametric.jet import Jet
 from aotensor.passes.scalar_math.value import Value
 
 Item: TypeAlias = Value | Jet
+T = TypeVar("T", bound=Item)
 
 _NEGLIGIBLE: Final = 2.0**-54
 """A term below that share of its sum is the last."""
@@ -24,10 +25,10 @@ _LONGEST: Final = 1e6
 """Terms after which a sum ends in any case."""
 
 
-def branch(condition: Value, then: Callable[[], Item], otherwise: Callable[[], Item]) -> Item:
+def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
     """then() where the condition holds, else otherwise(): only one of them is computed."""
     outer = condition.builder
-    blocks, items = (Block(), Block()), []
+    blocks, items = (Block(), Block()), list[T]()
     for block, formula in zip(blocks, (then, otherwise), strict=True):
         with outer.inside(block):
             items.append(formula())
@@ -35,7 +36,8 @@ def branch(condition: Value, then: Callable[[], Item], otherwise: Callable[[], I
     kinds = [v.scalar.ssa.type for v in _flat([items[0]])]
     op = scf.IfOp(condition.scalar.ssa, kinds, Region(blocks[0]), Region(blocks[1]))
     outer.builder.insert(op)
-    return _like([items[0]], [Scalar(r, v.dtype) for r, v in zip(op.results, _flat([items[0]]), strict=True)])[0]
+    (found,) = _like([items[0]], [Scalar(r, v.dtype) for r, v in zip(op.results, _flat([items[0]]), strict=True)])
+    return found  # type: ignore[return-value]
 
 
 def repeat(start: Sequence[Item], goes_on: Callable[..., Value], step: Callable[..., Sequence[Item]]) -> Sequence[Item]:

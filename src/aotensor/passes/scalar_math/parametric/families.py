@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.passes.scalar_math.parametric import incomplete_beta, incomplete_gamma
+from aotensor.passes.scalar_math.parametric import incomplete_beta, incomplete_gamma, inverses, owens_t, rising
 from aotensor.passes.scalar_math.value import Value
 
 
@@ -30,6 +30,11 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "gamma_density": Family(incomplete_gamma.gamma_density, 2, 1),
     "betainc": Family(incomplete_beta.betainc, 3, 2),
     "beta_density": Family(incomplete_beta.beta_density, 3, 2),
+    "gammaincinv": Family(inverses.gammaincinv, 2),
+    "gammainccinv": Family(inverses.gammainccinv, 2),
+    "betaincinv": Family(inverses.betaincinv, 3),
+    "owens_t": Family(owens_t.owens_t, 2),
+    "poch": Family(rising.poch, 2, 2),
 }
 
 

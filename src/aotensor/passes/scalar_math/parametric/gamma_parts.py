@@ -47,7 +47,7 @@ def stirling_rest(a: Jet) -> Jet:
         main = (a - 0.5) * a.log() - a
         return (a.compose(taylor) - main - 0.5 * math.log(2.0 * math.pi)).dense()
 
-    return branch(a.value >= _STIRLING_FROM, far, near)  # type: ignore[return-value]
+    return branch(a.value >= _STIRLING_FROM, far, near)
 
 
 def log_gamma_of_successor(a: Jet) -> Jet:

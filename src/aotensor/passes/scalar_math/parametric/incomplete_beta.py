@@ -77,7 +77,7 @@ def _distribution(a: Jet, b: Jet, x: Value) -> Jet:
     """I_x(a, b) inside of the domain."""
     is_swapped = x > (a.value + 1.0) / (a.value + b.value + 2.0)
     is_small = (b.value <= _SMALL) & (b.value < a.value)
-    found = branch(
+    return branch(
         is_swapped,
         lambda: branch(
             is_small,
@@ -86,8 +86,6 @@ def _distribution(a: Jet, b: Jet, x: Value) -> Jet:
         ),
         lambda: _fraction(a, b, x, 1.0 - x).dense(),
     )
-    assert isinstance(found, Jet)
-    return found
 
 
 def density_factor(a: Jet, b: Jet, x: Value, y: Value) -> Jet:

@@ -89,7 +89,7 @@ def _ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
                 lambda: upper(_near_zero(a, x)).dense(),
             ),
         ),
-    )  # type: ignore[return-value]
+    )
 
 
 def density_factor(a: Jet, x: Value) -> Jet:
@@ -104,7 +104,7 @@ def density_factor(a: Jet, x: Value) -> Jet:
         half = (x * -0.5).call("exp")
         return ((a * x.call("log") - log_gamma_of_successor(a)).exp() * half * half).dense()
 
-    return branch(from_stirling, by_stirling, by_logarithms)  # type: ignore[return-value]
+    return branch(from_stirling, by_stirling, by_logarithms)
 
 
 def gamma_density(a: Value, x: Value, order: int = 0) -> Value:
