@@ -84,6 +84,11 @@ POLES = [
     [0.0, 0.0, -2.0, -2.0, -2.0, -2.0, 1.0, 1.0, 2.5, -0.5, 200.0, -2.0, -2.5, 3.0, 0.0, INF, NAN],
     [0.0, 1.0, 1.0, 2.0, 3.0, -1.0, -1.0, -2.0, -1.0, 2.0, 3.0, 0.5, 0.5, -3.0, -1.0, 1.0, 1.0],
 ]
+ORDERS = [
+    [0.0, 1.0, 0.5, -1.0, 0.0, 0.5, 2.0, 3.0, 0.5, -2.0, -0.5, -2.5, -3.0, NAN, 1.0, 100.0, 0.0, 30.0],
+    [0.0, 0.0, 0.0, 0.0, INF, INF, -1.0, -1.0, -1.0, -1.0, 1.0, 1.0, 2.0, 1.0, NAN, 1.0, 300.0, 35.0],
+]
+BESSEL = "series, expansions and recurrences; the reference has derivatives in the order by differences"
 LIMITS = "series and continued fractions; the reference has derivatives in parameters by quadrature"
 ROWS = [
     Row("gammainc", [(0.3, 6), (0.2, 6)], SHAPES_AND_POINTS, LIMITS),

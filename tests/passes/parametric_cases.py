@@ -34,13 +34,15 @@ class Parametric:
     draw: Draw
     bounds: dict[tuple[int, ...], float]
     scale: Callable[[Any], Any] = lambda y: 1 + abs(mp.log(abs(y)))
+    size: Callable[..., Any] = lambda y, *_: abs(y)
+    """What errors are relative to, from the exact result and the operands."""
     digits: int = 90
     varying: Callable[..., Any] | None = None
     """The function up to a constant, where that is small, so that differences keep their digits."""
 
     def derivative(self, orders: Sequence[int], operands: Sequence[float]) -> Any:
         """The derivative in mpmath, by differences with many digits."""
-        points = [(mp.mpf(float(x)), _STEP * max(abs(mp.mpf(float(x))), mp.mpf(2) ** -60)) for x in operands]
+        points = [(mp.mpf(float(x)), _STEP * (abs(mp.mpf(float(x))) or 1)) for x in operands]
         total, size = mp.mpf(0), mp.mpf(1)
         sums: list[tuple[int, list[Any]]] = [(1, [])]
         for position, (x, step) in enumerate(points):
@@ -136,6 +138,34 @@ def _owens(h: Any, a: Any) -> Any:
     return mp.quad(lambda t: mp.exp(-(h**2) * (1 + t * t) / 2) / (1 + t * t), [0, reach / 2, reach]) / (2 * mp.pi)
 
 
+def _bessel_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    """Orders small, large, whole and negative; arguments on both sides of them and where the methods change."""
+    v = np.concatenate(
+        [rng.uniform(0, 3, count), rng.uniform(0, 120, count), rng.uniform(-9, 0, count), rng.uniform(0, 500, count)]
+    )
+    v[::5] = np.round(v[::5])
+    v[np.abs(v) == 0] = 1.0  # of even functions the first derivative there is 0
+    x = np.concatenate(
+        [
+            10 ** rng.uniform(-3, 3, count), rng.uniform(0, 200, count), 10 ** rng.uniform(-1, 2, count),
+            rng.uniform(25, 500, count),
+        ]
+    )  # fmt: skip
+    return v, x
+
+
+def _second_kind_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    """Where mpmath has K_v."""
+    v, x = _bessel_points(rng, count)
+    is_kept = np.abs(v) < 60
+    return v[is_kept], x[is_kept]
+
+
+def _scaled_by(function: Any, sign: int) -> Callable[..., Any]:
+    return lambda v, x: function(v, x) * mp.exp(sign * x)
+
+
+MODIFIED: Final = {(): 1e-14, (1,): 1e-12, (2,): 1e-11}
 PARAMETRIC: Final[dict[str, Parametric]] = {
     "gammainc": Parametric(_lower, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_lower_tail),
     "gammaincc": Parametric(_upper, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_upper_tail),
@@ -164,4 +194,15 @@ PARAMETRIC: Final[dict[str, Parametric]] = {
         lambda rng, count: (rng.uniform(-5, 300, count), rng.uniform(-4, 60, count)),
         {(): 2e-14, (1, 0): 2e-13, (0, 1): 5e-14, (1, 1): 1e-12, (2, 0): 1e-11},
     ),
+    "jv": Parametric(
+        mp.besselj,
+        _bessel_points,
+        {(): 1e-13, (1,): 2e-13, (2,): 1e-12},
+        digits=60,
+        size=lambda y, v, x: max(abs(y), mp.sqrt(2 / (mp.pi * x)) if x > abs(v) else mp.mpf(0)),
+    ),
+    "iv": Parametric(mp.besseli, _bessel_points, MODIFIED, digits=60),
+    "ive": Parametric(_scaled_by(mp.besseli, -1), _bessel_points, MODIFIED, digits=60),
+    "kv": Parametric(mp.besselk, _second_kind_points, MODIFIED, digits=60),
+    "kve": Parametric(_scaled_by(mp.besselk, 1), _second_kind_points, MODIFIED, digits=60),
 }

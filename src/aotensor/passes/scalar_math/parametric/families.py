@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.passes.scalar_math.parametric import incomplete_beta, incomplete_gamma, inverses, owens_t, rising
+from aotensor.passes.scalar_math.parametric import (
+    bessel,
+    incomplete_beta,
+    incomplete_gamma,
+    inverses,
+    modified_bessel,
+    owens_t,
+    rising,
+)
 from aotensor.passes.scalar_math.value import Value
 
 
@@ -35,6 +43,11 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "betaincinv": Family(inverses.betaincinv, 3),
     "owens_t": Family(owens_t.owens_t, 2),
     "poch": Family(rising.poch, 2, 2),
+    "iv": Family(modified_bessel.iv, 2, 1),
+    "ive": Family(modified_bessel.ive, 2, 1),
+    "kv": Family(modified_bessel.kv, 2, 1),
+    "kve": Family(modified_bessel.kve, 2, 1),
+    "jv": Family(bessel.jv, 2, 1),
 }
 
 
