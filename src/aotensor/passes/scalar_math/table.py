@@ -18,6 +18,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.scalar_math import (
+    bessel,
     exponential,
     gamma,
     hyperbolic,
@@ -53,6 +54,7 @@ _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     inverse_trigonometric.arcsin, inverse_trigonometric.arccos, inverse_trigonometric.arctan,
     special.erf, special.erfc, gamma.gammaln, gamma.psi, gamma.tri_gamma,
     *(polygamma.function_of_order(order) for order in polygamma.ORDERS),
+    bessel.i0, bessel.i1, bessel.j0, bessel.j1,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
 )  # fmt: skip
 _TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (power.pow, inverse_trigonometric.arctan2)

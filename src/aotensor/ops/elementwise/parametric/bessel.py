@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import sign
@@ -114,14 +113,11 @@ def kn(n: Any, x: Any) -> Variable:
     return kv(n, x)
 
 
-def _of_whole_order(name: str, doc: str, family: str, order: int, partial: Any) -> Elementwise:
-    def emit(s: ScalarBuilder, x: Any) -> Scalar:
-        return s.special(family, s.constant(float(order), x.dtype), x)
-
-    return elementwise(name, doc, scipy_special(name), emit, (partial,))
+def _of_whole_order(name: str, doc: str, partial: Any) -> Elementwise:
+    return elementwise(name, doc, scipy_special(name), of_orders(name), (partial,))
 
 
-j0 = _of_whole_order("j0", "J₀(x).", "jv", 0, lambda g, x, y: -g * j1(x))
-j1: Elementwise = _of_whole_order("j1", "J₁(x).", "jv", 1, lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x)))
-i0 = _of_whole_order("i0", "I₀(x).", "iv", 0, lambda g, x, y: g * i1(x))
-i1: Elementwise = _of_whole_order("i1", "I₁(x).", "iv", 1, lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))
+j0 = _of_whole_order("j0", "J₀(x).", lambda g, x, y: -g * j1(x))
+j1: Elementwise = _of_whole_order("j1", "J₁(x).", lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x)))
+i0 = _of_whole_order("i0", "I₀(x).", lambda g, x, y: g * i1(x))
+i1: Elementwise = _of_whole_order("i1", "I₁(x).", lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))
