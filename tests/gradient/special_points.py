@@ -84,6 +84,8 @@ ELEMENTS = [
     _one("arctanh(x)", at.arctanh, -1, -inf, inf, -inf, EDGE, mp.atanh, 1),
     _one("erfinv(x)", at.erfinv, 1, inf, inf, inf, EDGE, mp.erfinv, -1),
     _one("erfcinv(x)", at.erfcinv, 0, inf, -inf, inf, EDGE, lambda x: mp.erfinv(1 - x), 1),
+    _one("ndtri(p)", at.ndtri, 0, -inf, inf, -inf, EDGE),
+    _one("log_ndtr(x)", at.log_ndtr, 0, -log(2), (2 / pi) ** 0.5, -2 / pi, exact=lambda x: mp.log(mp.ncdf(x))),
     _one("gammaln(x)", at.gammaln, 1, 0, -EULER, ZETA_2, exact=mp.loggamma),
     _one("gammaln(x)", at.gammaln, 2, 0, 1 - EULER, ZETA_2 - 1, exact=mp.loggamma),
     _one("gammaln(x)", at.gammaln, 0, inf, -inf, inf, EDGE, mp.loggamma, 1),
@@ -138,6 +140,13 @@ PAIRS = [
           exact=lambda a, b, c: a * b * c),
     Point("a/b", at.true_div, [1, 0], inf, [inf, -inf], [[0, -inf], [-inf, inf]], "the limit from the right",
           lambda a, b: a / b, [0, 1]),
+    Point("gammainc(a, x)", at.gammainc, [1, 0], 0, [0, 1], [[0, -inf], [-inf, -1]], EDGE),
+    Point("gammainc(a, x)", at.gammainc, [2, 0], 0, [0, 0], [[0, 0], [0, 1]], EDGE),
+    Point("gammainc(a, x)", at.gammainc, [0.5, 0], 0, [0, inf], [[0, -inf], [-inf, -inf]], EDGE),
+    Point("betainc(a, b, x)", at.betainc, [1, 2, 0], 0, [0, 0, 2], [[0, 0, -inf], [0, 0, 1], [-inf, 1, -2]], EDGE),
+    Point("betainc(a, b, x)", at.betainc, [2, 2, 1], 1, [0, 0, 0], [[0, 0, 0], [0, 0, 0], [0, 0, -6]], EDGE),
+    Point("owens_t(h, a)", at.owens_t, [0, 1], 0.125, [0, 1 / (4 * pi)],
+          [[-1 / (2 * pi), 0], [0, -1 / (4 * pi)]]),
     Point("a % b", at.mod, [4, 2], 0, [1, -2], _zeros(2), "the derivative of the side that begins at the jump"),
 ]  # fmt: skip
 

@@ -70,6 +70,8 @@ TABLE: dict[str, Small] = {
     "erfc": Small(mp.erfc, ["5", "9"], own=64.0),  # SciPy rounds x² before the exponential
     "erfinv": Small(mp.erfinv, ["0"], INSIDE),
     "erfcinv": Small(lambda x: mp.erfinv(1 - x), ["1"], (0.0, 2.0)),
+    "ndtri": Small(lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), ["0.5"], (0.0, 1.0), own=8.0),
+    "log_ndtr": Small(lambda x: mp.log(mp.ncdf(x)), ["-3", "-30", "3"], bound=16.0, own=32.0),
     "gammaln": Small(mp.loggamma, ["1", "2"], ABOVE_0, own=8.0),
     "psi": Small(mp.digamma, [lambda: mp.findroot(mp.digamma, mp.mpf("1.4616"))], ABOVE_0),
 }  # fmt: skip

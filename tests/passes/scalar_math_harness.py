@@ -17,7 +17,7 @@ from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
 from aotensor.ir.context import parse_module
 from aotensor.passes.expand_math import expand_math
-from aotensor.passes.scalar_math.table import FUNCTIONS
+from aotensor.passes.scalar_math.table import FUNCTIONS, function_named
 
 Array = NDArray[Any]
 DTYPES: Final = ("float32", "float64")
@@ -26,7 +26,9 @@ WIDE: Final[dict[str, type]] = {"float32": np.float64, "float64": np.longdouble}
 
 def loop(name: str, dtype: str) -> str:
     """A function `<name>_<dtype>(x0, ..., out)` that applies the scalar function to every element."""
-    kind, operands = f"f{dtype[5:]}", range(FUNCTIONS[name].operands)
+    function = function_named(name)
+    assert function is not None
+    kind, operands = f"f{dtype[5:]}", range(function.operands)
     inputs = "".join(f"%x{k}: memref<?x{kind}>, " for k in operands)
     loads = "\n".join(f"    %a{k} = memref.load %x{k}[%i] : memref<?x{kind}>" for k in operands)
     arguments, kinds = ", ".join(f"%a{k}" for k in operands), ", ".join(kind for _ in operands)
@@ -72,8 +74,9 @@ class Library:
 
 @cache
 def library(cpu: str) -> Library:
-    """All functions that exist in both dtypes, compiled once."""
-    return Library([name for name, function in FUNCTIONS.items() if function.dtypes == DTYPES], cpu)
+    """All functions that exist in both dtypes and are inlined, compiled once."""
+    plain = (name for name, x in FUNCTIONS.items() if x.dtypes == DTYPES and not x.is_apart)
+    return Library(list(plain), cpu)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.outline import APART
+from aotensor.passes.scalar_math.table import APART as LONG
 from aotensor.passes.scalar_math.table import is_vector_symbol
 
 _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
@@ -98,7 +99,7 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         function.linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
     if symbol in RARE_FUNCTIONS:
         mark_rare(function)
-    elif is_vector_symbol(symbol):
+    elif is_vector_symbol(symbol) or (scalar and LONG in op.attributes):
         llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # of bodies that are long without copies
     elif scalar:
         llvm.mark_function(function, "alwaysinline")

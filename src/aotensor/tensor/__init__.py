@@ -59,9 +59,14 @@ from aotensor.ops.linalg.pinv import pinv
 from aotensor.ops.linalg.qr import qr
 from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
+from aotensor.ops.elementwise.parametric.bessel import i0, i1, iv, ive, j0, j1, jv, kn, kv, kve
+from aotensor.ops.elementwise.parametric.composed import chi2sf, factorial, gammal, gammau, owens_t, poch
+from aotensor.ops.elementwise.parametric.incomplete_beta import betainc
+from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
+from aotensor.ops.elementwise.parametric.quantiles import betaincinv, gammainccinv, gammaincinv
 from aotensor.ops.elementwise.polygamma import polygamma
 from aotensor.ops.elementwise.powers import pow, power
-from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma
+from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma, log_ndtr, ndtri
 from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
 from aotensor.ops.reduce.sums import all, any, mean, prod, sum
 from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
@@ -100,29 +105,31 @@ __all__ = [
     "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
     "advanced_set_subtensor1", "advanced_subtensor1", "all", "alloc", "and_", "any", "arange", "arccos", "arccosh",
     "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor",
-    "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betaln",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix", "broadcast_arrays",
-    "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil",
-    "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress", "concatenate", "constant", "cos",
-    "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod", "cumsum", "cvector", "dcol", "dcols",
-    "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle", "dmatrices", "dmatrix", "dot", "drow",
-    "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors", "e", "eigh", "eigvalsh",
-    "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2",
-    "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye", "fcol", "fcols", "fill", "fill_diagonal",
-    "flatnonzero", "flatten", "flip", "floor", "floor_div", "fmatrices", "fmatrix", "frow", "frows", "fscalar",
-    "fscalars", "ftensor3", "ftensor4", "ftensor5", "full", "full_like", "fvector", "fvectors", "gamma", "gammaln",
-    "ge", "grad", "greater", "greater_equal", "gt", "hessian", "horizontal_stack", "hstack", "hypot", "icol", "icols",
-    "identity", "identity_like", "ifelse", "imatrices", "imatrix", "inc_subtensor", "inf", "int_div", "inv",
-    "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose", "isfinite", "isinf",
-    "isnan", "itensor3", "itensor4", "itensor5", "ivector", "ivectors", "jacobian", "join", "kron", "lcol", "lcols",
-    "le", "less", "less_equal", "linalg", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp",
-    "log2", "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
+    "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betainc",
+    "betaincinv", "betaln", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix",
+    "broadcast_arrays", "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast",
+    "cbrt", "ccol", "ceil", "chi2sf", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress",
+    "concatenate", "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod",
+    "cumsum", "cvector", "dcol", "dcols", "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle",
+    "dmatrices", "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5",
+    "dvector", "dvectors", "e", "eigh", "eigvalsh", "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc",
+    "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye",
+    "factorial", "fcol", "fcols", "fill", "fill_diagonal", "flatnonzero", "flatten", "flip", "floor", "floor_div",
+    "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full",
+    "full_like", "fvector", "fvectors", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammal",
+    "gammaln", "gammau", "ge", "grad", "greater", "greater_equal", "gt", "hessian", "horizontal_stack", "hstack",
+    "hypot", "i0", "i1", "icol", "icols", "identity", "identity_like", "ifelse", "imatrices", "imatrix",
+    "inc_subtensor", "inf", "int_div", "inv", "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar",
+    "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "iv", "ive", "ivector",
+    "ivectors", "j0", "j1", "jacobian", "join", "jv", "kn", "kron", "kv", "kve", "lcol", "lcols", "le", "less",
+    "less_equal", "linalg", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr",
+    "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors", "matmul", "matrices", "matrix",
     "matrix_dot", "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum",
-    "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "neg", "neq", "newaxis",
-    "nonzero", "nonzero_values", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "pad",
-    "permute_row_elements", "pi", "pinv", "polygamma", "pow", "power", "prod", "psi", "ptp", "qr", "rad2deg", "random",
-    "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
+    "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "ndtri", "neg", "neq",
+    "newaxis", "nonzero", "nonzero_values", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "owens_t", "pad",
+    "permute_row_elements", "pi", "pinv", "poch", "polygamma", "pow", "power", "prod", "psi", "ptp", "qr", "rad2deg",
+    "random", "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan",
     "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared",
     "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "softmax", "softplus", "solve", "solve_triangular", "sort",

@@ -5,6 +5,7 @@ MLIR integers are signless. Here they are NumPy's signed ones, and an operation 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -17,7 +18,7 @@ import aotensor.ops.elementwise.special  # noqa: F401  (puts sigmoid, softplus, 
 from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.types import f32, f64
-from aotensor.ops.elementwise.base import ELEMENTWISE
+from aotensor.ops.elementwise.base import ELEMENTWISE, MAKERS
 
 Rule: TypeAlias = "Callable[..., Any]"
 
@@ -77,11 +78,14 @@ def _converted(x: Array, kind: np.dtype[Any]) -> Array:
 
 
 def _reference(symbol: str) -> Rule:
-    """The function that `@aot.sigmoid.f64` stands for."""
+    """The function that `@aot.sigmoid.f64` stands for; `@aot.gammainc_1.f64` is a row with a parameter."""
     name = symbol.removeprefix("aot.").rpartition(".")[0]
-    if not symbol.startswith("aot.") or name not in ELEMENTWISE:
-        raise InternalError(f"interpret: there is no scalar function @{symbol}")
-    return ELEMENTWISE[name].row.reference
+    base, *orders = re.sub(r"(_[0-9]+)+$", lambda found: found[0].replace("_", "."), name).split(".")
+    if symbol.startswith("aot.") and name in ELEMENTWISE:
+        return ELEMENTWISE[name].row.reference
+    if symbol.startswith("aot.") and base in MAKERS:
+        return MAKERS[base](*map(int, orders)).row.reference
+    raise InternalError(f"interpret: there is no scalar function @{symbol}")
 
 
 def _unsigned(x: Array) -> Array:

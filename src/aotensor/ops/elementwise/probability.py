@@ -170,3 +170,44 @@ beta = elementwise(
     _emit_beta,
     (lambda g, a, b, y: g * y * (psi(a) - psi(a + b)), lambda g, a, b, y: g * y * (psi(b) - psi(a + b))),
 )
+
+
+# --- normal distribution ---------------------------------------------------------------------------------------------
+
+
+def _emit_log_ndtr(s: ScalarBuilder, x: Any) -> Scalar:
+    """ln(erfcx(−x/√2)/2) − x²/2 below −1, ln(erfc(−x/√2)/2) up to 0, ln(1 − erfc(x/√2)/2) above."""
+    half = s.constant(0.5, x.dtype)
+    z = s.mul(x, s.constant(sqrt(0.5), x.dtype))
+    scaled = s.math("log", s.mul(half, _emit_erfcx(s, s.neg(z))))
+    far = s.sub(scaled, s.mul(half, s.mul(x, x)))
+    middle = s.math("log", s.mul(half, s.special("erfc", s.neg(z))))
+    above = s.math("log1p", s.neg(s.mul(half, s.special("erfc", z))))
+    is_far = s.compare("lt", x, s.constant(-1.0, x.dtype))
+    is_above = s.compare("gt", x, s.constant(0.0, x.dtype))
+    return s.select(is_far, far, s.select(is_above, above, middle))
+
+
+log_ndtr = elementwise(
+    "log_ndtr",
+    "ln Φ(x) of the normal distribution, also far to the left, where Φ underflows.",
+    scipy_special("log_ndtr"),
+    _emit_log_ndtr,
+    (lambda g, x, y: g * (sqrt(2 / pi) / erfcx(x * -sqrt(0.5))),),
+)
+
+
+def _emit_ndtri(s: ScalarBuilder, p: Any) -> Scalar:
+    """±z from |p − ½| and the smaller one of p and 1 − p; the logarithm makes it nan outside."""
+    centred = s.sub(p, s.constant(0.5, p.dtype))
+    tail = s.minimum(p, s.sub(s.constant(1.0, p.dtype), p))
+    return s.math2("copysign", _normal_quantile(s, s.abs(centred), tail), centred)
+
+
+ndtri = elementwise(
+    "ndtri",
+    "The x with Φ(x) = p; ∓inf at 0 and 1, nan outside.",
+    scipy_special("ndtri"),
+    _emit_ndtri,
+    (lambda g, p, y: g * exp(0.5 * y * y) * sqrt(2 * pi),),
+)

@@ -20,6 +20,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.tree import axis_of, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.scalar_math.table import is_apart
 
 UNIT: Final = 5e-11
 """Seconds of a unit."""
@@ -33,6 +34,8 @@ _ELEMENTARY: Final = 8
 """An elementary function, or a loop of numbers."""
 _ELEMENTARY_ALONE: Final = 32
 """The same of one number, which takes as long as a vector."""
+_LONG: Final = 4000
+"""A function of loops and branches, such as the incomplete gamma function: 200 ns."""
 _CHAIN: Final = 4
 """What a sum of numbers waits for the one before."""
 _TYPICAL: Final = 16
@@ -168,7 +171,7 @@ def work_of(op: Operation) -> int:
         case PrefetchOp() | ValueOp() | arith.ConstantOp():
             return 0
         case func.CallOp():
-            return _ELEMENTARY
+            return _LONG if is_apart(op.callee.root_reference.data) else _ELEMENTARY
         case _ if isinstance(op, _ROOTS):
             return _SLOW
         case _ if op.regions or (op.name.startswith("math.") and not isinstance(op, _CHEAP)):

@@ -33,7 +33,7 @@ _TRI_GAMMA: Final = (
 )  # fmt: skip
 # log Γ(2 + s)/s in powers of s for −¾ ≤ s ≤ ½, and ψ(x)/(x − x₀) in powers of x − 3/2 for 1 ≤ x ≤ 2, relative errors
 # 2**-57 and 2**-55; x₀ = 1.4616… in two parts
-_LOG_GAMMA_NEAR_2: Final = (
+LOG_GAMMA_NEAR_2: Final = (
     0.42278433509846713, 0.3224670334241132, -0.06735230105319819, 0.020580808427788703, -0.007385551028663193,
     0.002890510330482064, -0.0011927539122376619, 0.0005096695320648715, -0.00022315474408602818,
     9.945740198894934e-05, -4.4926464931326535e-05, 2.0508175353649692e-05, -9.43727020655551e-06,
@@ -155,7 +155,7 @@ def _log_gamma(x: Value) -> Value:
         is_above = x >= k + 1.5
         product, s = where(is_above, product * (x - float(k)), product), where(is_above, x - (k + 2.0), s)
     s = where(is_low, x, where(is_below, x - 1.0, s))
-    near = s * polynomial(s, _LOG_GAMMA_NEAR_2)
+    near = s * polynomial(s, LOG_GAMMA_NEAR_2)
     factor = where(is_low, x * (x + 1.0), where(is_below, x, product))
     log = split(where(is_far, x, factor)).log()
     inverse = 1.0 / x

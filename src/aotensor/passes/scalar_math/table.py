@@ -9,7 +9,14 @@ from typing import Any, Final
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, SymbolRefAttr, VectorType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    VectorType,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -18,6 +25,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, f64, i64
 from aotensor.passes.scalar_math import (
+    bessel,
     exponential,
     gamma,
     hyperbolic,
@@ -28,16 +36,21 @@ from aotensor.passes.scalar_math import (
     special,
     trigonometric,
 )
+from aotensor.passes.scalar_math.parametric import families
 from aotensor.passes.scalar_math.value import FormulaBuilder, Value
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarFunction:
-    """A function of one or two floats of one dtype, which is one of `dtypes`."""
+    """A function of some floats of one dtype, which is one of `dtypes`.
+
+    is_apart: long, with loops and branches: called and not inlined, in float64 alone, to which float32 goes.
+    """
 
     formula: Callable[..., Value]
     operands: int = 1
     dtypes: tuple[str, ...] = dtypes.FLOATS
+    is_apart: bool = False
 
 
 _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
@@ -48,6 +61,7 @@ _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     inverse_trigonometric.arcsin, inverse_trigonometric.arccos, inverse_trigonometric.arctan,
     special.erf, special.erfc, gamma.gammaln, gamma.psi, gamma.tri_gamma,
     *(polygamma.function_of_order(order) for order in polygamma.ORDERS),
+    bessel.i0, bessel.i1, bessel.j0, bessel.j1,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
 )  # fmt: skip
 _TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (power.pow, inverse_trigonometric.arctan2)
@@ -55,6 +69,7 @@ _TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (power.pow, 
 FUNCTIONS: Final[Mapping[str, ScalarFunction]] = {
     **{formula.__name__: ScalarFunction(formula) for formula in _ONE_OPERAND},
     **{formula.__name__: ScalarFunction(formula, operands=2) for formula in _TWO_OPERANDS},
+    **{name: ScalarFunction(x.formula, x.operands, is_apart=True) for name, x in families.FAMILIES.items()},
     "far_angle": ScalarFunction(trigonometric.far_angle, dtypes=("float64",)),  # called by sin, cos and tan alone
 }
 
@@ -65,6 +80,8 @@ LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
 }
 """Functions to f64 that some machines have instructions for, which `codegen/calls/lanes.py` writes: their operands."""
 
+APART: Final = "aot.apart"
+"""The attribute of a definition that is called and not inlined."""
 _DTYPES: Final = {"f32": "float32", "f64": "float64"}
 
 
@@ -82,20 +99,44 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
         return func.FuncOp.external(symbol, LANE_FUNCTIONS[scalar], [f64])
     prefix, _, rest = symbol.partition(".")
     name, _, suffix = rest.rpartition(".")
-    function, dtype = FUNCTIONS.get(name), _DTYPES.get(suffix)
+    function, dtype = function_named(name), _DTYPES.get(suffix)
     if prefix != "aot" or function is None or dtype not in function.dtypes:
         raise InternalError(f"expand-math: there is no scalar function {symbol}")
     kind = element_type(dtype)
     op = func.FuncOp(symbol, ([kind] * function.operands, [kind]), visibility="private")
     builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)), has_tables)
-    result = function.formula(*(Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args))
+    operands = [Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args]
+    if function.is_apart and dtype != "float64":
+        first, *others = (x.cast("float64") for x in operands)
+        result = first.call(name, *others).cast(dtype)
+    else:
+        result = function.formula(*operands)
+        if function.is_apart:
+            op.attributes[APART] = UnitAttr()
     builder.builder.insert(func.ReturnOp(result.scalar.ssa))
     return op
+
+
+def function_named(name: str) -> ScalarFunction | None:
+    """The function of that name, the member of a family, or `<name>_apart`; None if there is none."""
+    plain = FUNCTIONS.get(name.removesuffix("_apart"))
+    if plain is not None:
+        return plain if name in FUNCTIONS else ScalarFunction(plain.formula, plain.operands, is_apart=True)
+    found = families.member(name)
+    return None if found is None else ScalarFunction(*found, is_apart=True)
+
+
+def is_apart(symbol: str) -> bool:
+    """Is it a function that is called and not inlined?"""
+    function = function_named(_split(symbol)[0].removeprefix("aot.").rpartition(".")[0])
+    return function is not None and function.is_apart
 
 
 @cache
 def is_straight(symbol: str) -> bool:
     """Is a function arithmetic without branches and calls, so that there is one of vectors too?"""
+    if is_apart(symbol):
+        return False
     return all(op.name.startswith(("arith.", "math.", "func.return")) for op in define(symbol).body.block.ops)
 
 

@@ -7,7 +7,8 @@ beside a Value become constants of its dtype. All arithmetic is plain IEEE, exce
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -60,6 +61,8 @@ FORMATS: Final = {
 class FormulaBuilder(ScalarBuilder):
     """Plain IEEE operations for the body of one function; a constant that is used twice is emitted once.
 
+    What is built `inside` a block of a branch or a loop may use all that stands in front of it.
+
     has_tables: whether the machine has `Value.sixteenth_power` and `Value.scaled` (`passes/target.py`).
     """
 
@@ -67,12 +70,28 @@ class FormulaBuilder(ScalarBuilder):
         super().__init__(builder, NO_FAST_MATH)
         self.has_tables = has_tables
         self._constants: dict[tuple[str, bytes | int], Scalar] = {}
+        self._outermost: Block | None = None
 
     def constant(self, value: bool | int | float, dtype: str) -> Scalar:
         key = (dtype, struct.pack("<d", value) if isinstance(value, float) else int(value))
         if key not in self._constants:
-            self._constants[key] = super().constant(value, dtype)
+            if self._outermost is None:
+                self._constants[key] = super().constant(value, dtype)
+            else:  # at the start of the function, where every block sees it
+                here, self.builder = self.builder, Builder(InsertPoint.at_start(self._outermost))
+                self._constants[key] = super().constant(value, dtype)
+                self.builder = here
         return self._constants[key]
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Build at the end of a block that is nested in the current one."""
+        here, outermost = self.builder, self._outermost
+        if outermost is None:
+            self._outermost = here.insertion_point.block
+        self.builder = Builder(InsertPoint.at_end(block))
+        yield
+        self.builder, self._outermost = here, outermost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,24 +122,32 @@ class Value:
     # --- arithmetic; on integers it wraps -------------------------------------------------------------------------
 
     def __add__(self, other: Number) -> Value:
+        if not isinstance(other, Value | float | int):
+            return NotImplemented  # a jet knows what to do
         return Value(self.builder, self.builder.add(self.scalar, self.like(other).scalar))
 
     def __radd__(self, other: float) -> Value:
         return self.like(other) + self
 
     def __sub__(self, other: Number) -> Value:
+        if not isinstance(other, Value | float | int):
+            return NotImplemented  # a jet knows what to do
         return Value(self.builder, self.builder.sub(self.scalar, self.like(other).scalar))
 
     def __rsub__(self, other: float) -> Value:
         return self.like(other) - self
 
     def __mul__(self, other: Number) -> Value:
+        if not isinstance(other, Value | float | int):
+            return NotImplemented  # a jet knows what to do
         return Value(self.builder, self.builder.mul(self.scalar, self.like(other).scalar))
 
     def __rmul__(self, other: float) -> Value:
         return self.like(other) * self
 
     def __truediv__(self, other: Number) -> Value:
+        if not isinstance(other, Value | float | int):
+            return NotImplemented  # a jet knows what to do
         return Value(self.builder, self.builder.div(self.scalar, self.like(other).scalar))
 
     def __rtruediv__(self, other: float) -> Value:
@@ -192,9 +219,9 @@ class Value:
         dropped = form.fraction_bits // 2 + 1
         return (self.bits() & ~((1 << dropped) - 1)).bitcast(self.dtype)
 
-    def call(self, name: str) -> Value:
-        """The scalar function of that name, called and not written out."""
-        return Value(self.builder, self.builder.special(name, self.scalar))
+    def call(self, name: str, *others: Number) -> Value:
+        """The scalar function of that name of this and further operands, called and not written out."""
+        return Value(self.builder, self.builder.special(name, self.scalar, *(self.like(x).scalar for x in others)))
 
     # --- functions that some machines have --------------------------------------------------------------------------
 

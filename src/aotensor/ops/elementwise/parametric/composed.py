@@ -1,0 +1,117 @@
+"""Owen's T, Pochhammer's symbol, and what is composed of functions with parameters."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.graph.coercion import coerced
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
+from aotensor.ops.elementwise.elementary import exp
+from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
+from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
+from aotensor.ops.elementwise.probability import gamma
+from aotensor.ops.elementwise.scipy_reference import scipy_special
+from aotensor.ops.elementwise.special import erf, gammaln
+
+
+def _owens_in_height(g: Variable, h: Variable, a: Variable, y: Variable) -> Variable:
+    return g * (exp(-0.5 * h * h) * erf(a * h * sqrt(0.5)) * (-0.5 / sqrt(2 * pi)))
+
+
+def _owens_in_slope(g: Variable, h: Variable, a: Variable, y: Variable) -> Variable:
+    square = 1 + a * a
+    return g * (exp(-0.5 * (h * h) * square) / (2 * pi * square))
+
+
+owens_t = elementwise(
+    "owens_t",
+    "Owen's T(h, a) = 1/(2π)·∫₀ᵃ e^{−h²(1 + t²)/2}/(1 + t²) dt.",
+    scipy_special("owens_t"),
+    of_orders("owens_t"),
+    (_owens_in_height, _owens_in_slope),
+)
+
+
+# --- Pochhammer's symbol ---------------------------------------------------------------------------------------------
+
+
+def _reference_poch(i: int, j: int) -> Any:
+    """SciPy's, and its derivatives by those of ln Γ, which are nan where Γ has a pole."""
+    if not i and not j:
+        return scipy_special("poch")
+
+    def reference(z: Array, m: Array) -> Array:
+        polygamma, top, steps = scipy_special("polygamma"), z.astype(np.float64), m.astype(np.float64)
+        with np.errstate(all="ignore"):
+            derivatives: dict[tuple[int, ...], Any] = {
+                (k, n): polygamma(k + n - 1, top + steps) - (polygamma(k - 1, top) if not n else 0.0)
+                for k in range(i + 1)
+                for n in range(j + 1)
+                if k + n
+            }
+            found = scipy_special("poch")(top, steps) * derivative_of_exponential((i, j), derivatives)
+        return np.asarray(found, z.dtype)
+
+    return reference
+
+
+def _partials_of_poch(i: int, j: int) -> Any:
+    return (lambda g, z, m, y: g * _poch(i + 1, j)(z, m), lambda g, z, m, y: g * _poch(i, j + 1)(z, m))
+
+
+@cache
+def _poch(i: int, j: int) -> Elementwise:
+    return Elementwise(
+        Row(
+            "poch",
+            "a derivative of Γ(z + m)/Γ(z)",
+            _reference_poch(i, j),
+            of_orders("poch", i, j),
+            _partials_of_poch(i, j),
+            parameters=(("order_z", i), ("order_m", j)),
+        )
+    )
+
+
+MAKERS["poch"] = _poch
+
+poch = elementwise(
+    "poch",
+    "(z)ₘ = Γ(z + m)/Γ(z), a polynomial in z for whole m; ∞ where Γ(z + m) alone has a pole, 0 where Γ(z) has.",
+    scipy_special("poch"),
+    of_orders("poch"),
+    _partials_of_poch(0, 0),
+)
+
+
+# --- composed --------------------------------------------------------------------------------------------------------
+
+
+@coerced
+def factorial(n: Any) -> Variable:
+    """n! = Γ(n + 1); nan for −1, −2, …"""
+    return gamma(n + 1)
+
+
+@coerced
+def chi2sf(x: Any, k: Any) -> Variable:
+    """The probability that a χ² variable of k degrees of freedom is above x: Q(k/2, x/2)."""
+    return gammaincc(k / 2, x / 2)
+
+
+@coerced
+def gammal(k: Any, x: Any) -> Variable:
+    """γ(k, x) = ∫₀ˣ tᵏ⁻¹e⁻ᵗ dt for k > 0."""
+    return gammainc(k, x) * exp(gammaln(k))
+
+
+@coerced
+def gammau(k: Any, x: Any) -> Variable:
+    """Γ(k, x) = ∫ₓ^∞ tᵏ⁻¹e⁻ᵗ dt for k > 0."""
+    return gammaincc(k, x) * exp(gammaln(k))

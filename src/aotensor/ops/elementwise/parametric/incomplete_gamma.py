@@ -1,0 +1,182 @@
+"""The incomplete gamma functions P and Q, the distribution of the gamma law, with derivatives in both operands."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+
+from aotensor.core.types import Array
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
+from aotensor.ops.elementwise.compare import eq, gt, lt, or_, switch
+from aotensor.ops.elementwise.elementary import inside
+from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, integral_from_end, of_orders
+from aotensor.ops.elementwise.scipy_reference import scipy_special
+
+# --- density ---------------------------------------------------------------------------------------------------------
+
+
+def _logarithm_of_density(order: int, a: Array, log_t: Array) -> Any:
+    """∂ᵏ/∂aᵏ of (a − 1)·ln t − t − ln Γ(a), k = 1 … order."""
+    polygamma = scipy_special("polygamma")
+    return {(k,): (log_t if k == 1 else 0.0) - polygamma(k - 1, a) for k in range(1, order + 1)}
+
+
+def _reference_density(order: int) -> Any:
+    def reference(a: Array, x: Array) -> Array:
+        wide, points = a.astype(np.float64), x.astype(np.float64)
+        xlogy, gammaln = scipy_special("xlogy"), scipy_special("gammaln")
+        with np.errstate(all="ignore"):
+            main = np.exp(xlogy(wide - 1, points) - points - gammaln(wide))
+            factor = derivative_of_exponential((order,), _logarithm_of_density(order, wide, np.log(points)))
+            regular = np.where(main == 0, 0.0, main * factor)
+            if order == 1:  # 1/Γ(a) = a + …
+                regular = np.where(wide == 0, np.exp(-points) / points, regular)
+            infinite = (-1.0) ** order * np.inf
+            at_zero = np.where(wide < 1, infinite, np.where(wide == 1, infinite if order else 1.0, 0.0))
+            found = np.where((points == 0) & (wide > 0), at_zero, regular)
+            found = np.where((points > 0) & (np.isinf(points) | np.isinf(wide)), 0.0, found)
+            is_outside = ~((wide >= 0) & (points >= 0)) | ((wide == 0) & (points == 0))
+        return np.where(is_outside, np.nan, found).astype(x.dtype)
+
+    return reference
+
+
+def _density_in_x(order: int, g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
+    """∂/∂x: (a − 1 − x)/x of the density, and what its derivatives in a make of that; at x = 0 the limit."""
+    derivative = y * ((a - 1 - x) / x)
+    if order:
+        derivative = derivative + order / x * _density(order - 1)(a, x)
+        at_zero = switch(gt(a, 2), 0.0, np.nan)
+    else:
+        below_1 = switch(gt(a, 0), -np.inf, np.nan)
+        below_2 = switch(gt(a, 1), np.inf, switch(eq(a, 1), -1.0, below_1))
+        at_zero = switch(gt(a, 2), 0.0, switch(eq(a, 2), 1.0, below_2))
+    derivative = switch(eq(x, 0), at_zero, derivative)
+    return inside(_is_outside(a, x), g, g * derivative)
+
+
+@cache
+def _density(order: int) -> Elementwise:
+    """∂ⁿ/∂aⁿ of xᵃ⁻¹e⁻ˣ/Γ(a)."""
+    return Elementwise(
+        Row(
+            "gamma_density",
+            "xᵃ⁻¹e⁻ˣ/Γ(a), or a derivative of it in a",
+            _reference_density(order),
+            of_orders("gamma_density", order),
+            (
+                lambda g, a, x, y: inside(_is_outside(a, x), g, g * _density(order + 1)(a, x)),
+                lambda g, a, x, y: _density_in_x(order, g, a, x, y),
+            ),
+            parameters=(("order", order),),
+        )
+    )
+
+
+MAKERS["gamma_density"] = lambda order=0: _density(order)
+
+
+def _is_outside(a: Variable, x: Variable) -> Variable:
+    return or_(lt(a, 0), lt(x, 0))
+
+
+# --- distribution ----------------------------------------------------------------------------------------------------
+
+
+def _reference_ratio(name: str, order: int) -> Any:
+    """SciPy's, and its derivatives in a by an integral over the side of x that has no peak in it."""
+    if not order:
+        return scipy_special(name)
+    sign = 1.0 if name == "gammainc" else -1.0
+
+    def reference(a: Array, x: Array) -> Array:
+        shape, points = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
+        is_inside = (shape > 0) & (points > 0) & np.isfinite(shape) & np.isfinite(points)
+        safe, at = np.where(is_inside, shape, 1.0)[..., None], np.where(is_inside, points, 1.0)[..., None]
+        direction = np.where(at < safe, -1.0, 1.0)
+        log_x, log_gamma = np.log(at), scipy_special("gammaln")(safe)
+
+        def integrand(s: Array) -> Any:
+            log_t = log_x + direction * s
+            main = np.exp(safe * log_t - np.exp(log_t) - log_gamma)
+            return main * derivative_of_exponential((order,), _logarithm_of_density(order, safe, log_t))
+
+        with np.errstate(all="ignore"):
+            scale = np.minimum(1 / (np.abs(at - safe) + np.sqrt(safe)), 1 + np.abs(log_x))
+            found = -sign * direction[..., 0] * integral_from_end(integrand, scale[..., 0])
+        is_at_zero = (shape == 0) & (points > 0)
+        limit = -sign * _at_zero(order, np.where(is_at_zero, points, 1.0))
+        found = np.where(is_inside, found, np.where(is_at_zero, limit, 0.0))
+        is_outside = ~((shape >= 0) & (points >= 0)) | ((shape == 0) & (points == 0))
+        is_outside |= np.isinf(shape) & np.isinf(points)
+        return np.asarray(np.where(is_outside, np.nan, found), x.dtype)
+
+    return reference
+
+
+_RECIPROCAL = (1.0, 0.5772156649015329, -0.6558780715202538, -0.04200263503409524, 0.16653861138229148)
+"""1/Γ(a) in powers of a, from a¹ on.   Source: DLMF 5.7.1"""
+
+
+def _at_zero(order: int, x: Array) -> Array:
+    """∂ⁿQ/∂aⁿ at a = 0, where 1/Γ(a) vanishes and the rest of Q is ∫ₓ^∞ tᵃ⁻¹e⁻ᵗ dt."""
+
+    def moment(power: int) -> Array:
+        log_x = np.log(x)[..., None]
+        return integral_from_end(lambda s: (log_x + s) ** power * np.exp(-np.exp(log_x + s)), 1 + np.abs(log_x[..., 0]))
+
+    known = enumerate(_RECIPROCAL[:order], start=1)
+    terms = [comb(order, k) * factorial(k) * c * moment(order - k) for k, c in known]
+    return np.asarray(sum(terms) if order <= len(_RECIPROCAL) else np.full(x.shape, np.nan))
+
+
+def _partials(name: str, order: int) -> Any:
+    sign = 1 if name == "gammainc" else -1
+
+    def in_shape(g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
+        return inside(_is_outside(a, x), g, g * MAKERS[name](order + 1)(a, x))
+
+    def in_argument(g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
+        return inside(_is_outside(a, x), g, sign * g * _density(order)(a, x))
+
+    return in_shape, in_argument
+
+
+def _derivatives(name: str) -> Any:
+    """order ↦ the op of the derivative in a."""
+
+    @cache
+    def of_order(order: int) -> Elementwise:
+        return Elementwise(
+            Row(
+                name,
+                "a derivative in a",
+                _reference_ratio(name, order),
+                of_orders(name, order),
+                _partials(name, order),
+                parameters=(("order", order),),
+            )
+        )
+
+    return of_order
+
+
+def _public(name: str, doc: str) -> Elementwise:
+    MAKERS[name] = _derivatives(name)
+    return elementwise(name, doc, scipy_special(name), of_orders(name, 0), _partials(name, 0))
+
+
+gammainc = _public(
+    "gammainc",
+    "P(a, x) = ∫₀ˣ tᵃ⁻¹e⁻ᵗ dt/Γ(a), regularised; 1 for a = 0 < x, nan for a < 0 or x < 0. Differentiable in both "
+    "to any order.",
+)
+gammaincc = _public(
+    "gammaincc",
+    "Q(a, x) = 1 − P(a, x) without cancellation; 0 for a = 0 < x, nan for a < 0 or x < 0. Differentiable in both "
+    "to any order.",
+)

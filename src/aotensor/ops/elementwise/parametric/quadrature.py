@@ -1,0 +1,61 @@
+"""References of derivatives in parameters, which SciPy does not have: integrals of derivatives of densities.
+
+∂^α of ∫ e^{L(θ, t)} dt is ∫ B_α·e^{L(θ, t)} dt, where B_α is the polynomial in derivatives of L that Faà di Bruno's
+formula has. Where L is concave and falls from the end of the range on, the exp-sinh rule is accurate to rounding.
+Source: Takahasi & Mori (1974), "Double exponential formulas for numerical integration".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from math import comb, pi, prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.types import Array
+
+Index: TypeAlias = tuple[int, ...]
+
+_STEP = 1 / 32
+_NODES = _STEP * np.arange(-128, 129)
+_DISTANCES = np.exp(pi / 2 * np.sinh(_NODES))
+_WEIGHTS = _STEP * (pi / 2) * np.cosh(_NODES) * _DISTANCES
+
+
+def derivative_of_exponential(top: Index, derivatives: Mapping[Index, Any]) -> Any:
+    """e^{−L}·∂^top e^L from the derivatives of L; those that are not given are 0."""
+    found: dict[Index, Any] = {(0,) * len(top): 1.0}
+    for index in list(product(*(range(n + 1) for n in top)))[1:]:
+        axis = next(i for i, n in enumerate(index) if n)
+        below = tuple(n - (i == axis) for i, n in enumerate(index))
+        total: Any = 0.0
+        for inner in product(*(range(n + 1) for n in below)):
+            outer = tuple(n - k + (i == axis) for i, (n, k) in enumerate(zip(below, inner, strict=True)))
+            if outer in derivatives:
+                weight = prod(comb(n, k) for n, k in zip(below, inner, strict=True))
+                total = total + weight * found[inner] * derivatives[outer]
+        found[index] = total
+    return found[top]
+
+
+def of_orders(name: str, *orders: int) -> Callable[..., Scalar]:
+    """The emission of a function, or of its derivative of some orders in its first operands: `gammainc_2`."""
+    member = "_".join([name, *map(str, orders)]) if any(orders) else name
+
+    def emit(s: ScalarBuilder, *operands: Any) -> Scalar:
+        return s.special(member, *operands)
+
+    return emit
+
+
+def integral_from_end(integrand: Callable[[Array], Any], scale: Array) -> Array:
+    """∫₀^∞ integrand(s) ds of functions that fall within some multiples of `scale`.   scale: (…) → (…)
+
+    integrand: (…, nodes) → (…, nodes).
+    """
+    wide = np.asarray(scale)[..., None]
+    values = integrand(wide * _DISTANCES)
+    return np.asarray(np.sum(np.where(np.isfinite(values), values, 0.0) * _WEIGHTS, axis=-1) * wide[..., 0])

@@ -1,0 +1,1 @@
+"""Functions with parameters, computed by loops, with their derivatives in the parameters."""

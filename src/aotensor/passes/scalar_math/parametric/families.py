@@ -1,0 +1,63 @@
+"""Functions with parameters: what is computed by loops, each with its derivatives in the parameters to any order.
+
+`gammainc` is the function and `gammainc_2` its second derivative in the first operand; `betainc_1_1` is the mixed one
+in the first two. Each is a function of its own, made when a program calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.passes.scalar_math.parametric import (
+    bessel,
+    incomplete_beta,
+    incomplete_gamma,
+    inverses,
+    modified_bessel,
+    owens_t,
+    rising,
+)
+from aotensor.passes.scalar_math.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """formula(*operands, *orders), with an order of differentiation for each of the first `parameters` operands."""
+
+    formula: Callable[..., Value]
+    operands: int
+    parameters: int = 0
+
+
+FAMILIES: Final[Mapping[str, Family]] = {
+    "gammainc": Family(incomplete_gamma.gammainc, 2, 1),
+    "gammaincc": Family(incomplete_gamma.gammaincc, 2, 1),
+    "gamma_density": Family(incomplete_gamma.gamma_density, 2, 1),
+    "betainc": Family(incomplete_beta.betainc, 3, 2),
+    "beta_density": Family(incomplete_beta.beta_density, 3, 2),
+    "gammaincinv": Family(inverses.gammaincinv, 2),
+    "gammainccinv": Family(inverses.gammainccinv, 2),
+    "betaincinv": Family(inverses.betaincinv, 3),
+    "owens_t": Family(owens_t.owens_t, 2),
+    "poch": Family(rising.poch, 2, 2),
+    "iv": Family(modified_bessel.iv, 2, 1),
+    "ive": Family(modified_bessel.ive, 2, 1),
+    "kv": Family(modified_bessel.kv, 2, 1),
+    "kve": Family(modified_bessel.kve, 2, 1),
+    "jv": Family(bessel.jv, 2, 1),
+}
+
+
+def member(name: str) -> tuple[Callable[..., Value], int] | None:
+    """The formula of a function or of one of its derivatives, and how many operands it has; None if there is none."""
+    parts = re.fullmatch(r"(?P<base>.*?)(?P<orders>(_[0-9]+)*)", name)
+    family = FAMILIES.get(parts["base"]) if parts is not None else None
+    if parts is None or family is None:
+        return None
+    orders = tuple(map(int, parts["orders"].split("_")[1:]))
+    if orders and len(orders) != family.parameters:
+        return None
+    return lambda *operands: family.formula(*operands, *orders), family.operands

@@ -1,0 +1,119 @@
+"""What densities of the gamma and the beta distribution are made of: parts of ln Γ that do not cancel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from aotensor.passes.scalar_math.gamma import LOG_GAMMA_NEAR_2
+from aotensor.passes.scalar_math.parametric.control import branch
+from aotensor.passes.scalar_math.parametric.jet import Jet
+from aotensor.passes.scalar_math.polygamma import ORDERS
+from aotensor.passes.scalar_math.value import Value, polynomial, where
+
+_STIRLING_FROM: Final = 8.0
+_STIRLING: Final = (
+    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400, 43867 / 244188,
+    -174611 / 125400,
+)  # fmt: skip
+"""B₂ₖ/(2k·(2k − 1)).   Source: DLMF 5.11.1"""
+_ARTANH: Final = tuple(1.0 / (2 * k + 3) for k in range(18))
+
+
+def psi_series(v: Value, order: int) -> Iterable[Value]:
+    """ψ(v), ψ′(v)/2, ψ″(v)/6, …: the derivatives of ln Γ over their factorials, from the first one on."""
+    for k in range(1, order + 1):
+        name = ("psi", "tri_gamma")[k - 1] if k <= 2 else f"polygamma_{k - 1}"
+        yield v.call(f"{name}_apart") * (1.0 / math.factorial(k))
+
+
+LARGEST_ORDER: Final = ORDERS[-1] + 1
+"""Derivatives of ln Γ that there are functions for."""
+
+
+def stirling_rest(a: Jet) -> Jet:
+    """ln Γ(a) − (a − ½)·ln a + a − ½·ln 2π for a > 0: between 1/(12a + 1) and 1/(12a) for large a."""
+
+    def far() -> Jet:
+        inverse = 1.0 / a
+        return (inverse * (inverse * inverse).polynomial(_STIRLING)).dense()
+
+    def near() -> Jet:
+        def taylor(v: Value) -> Iterable[Value]:
+            yield v.call("gammaln_apart")
+            yield from psi_series(v, a.order)
+
+        main = (a - 0.5) * a.log() - a
+        return (a.compose(taylor) - main - 0.5 * math.log(2.0 * math.pi)).dense()
+
+    return branch(a.value >= _STIRLING_FROM, far, near)
+
+
+def log_gamma_of_successor(a: Jet) -> Jet:
+    """ln Γ(1 + a) for a ≥ 0, with a small relative error for small a."""
+
+    def taylor(v: Value) -> Iterable[Value]:
+        small = where(v < 0.5, v, 0.5)
+        near = small * polynomial(small, LOG_GAMMA_NEAR_2) - small.call("log1p")
+        yield where(v < 0.5, near, (v + 1.0).call("gammaln_apart"))
+        yield from psi_series(v + 1.0, a.order)
+
+    return a.compose(taylor)
+
+
+def log1p_less(mu: Jet, ratio: Value) -> Jet:
+    """ln(1 + μ) − μ, with a small relative error for small μ.   ratio: 1 + μ, where μ may be rounded to −1
+
+    For −½ ≤ μ ≤ 1 it is −μs + 2s³·(1/3 + s²/5 + s⁴/7 + …) with s = μ/(2 + μ).
+    """
+
+    def taylor(v: Value) -> Iterable[Value]:
+        is_near = (v >= -0.5) & (v <= 1.0)
+        near = where(is_near, v, 0.0)
+        s = near / (2.0 + near)
+        square = s * s
+        series = 2.0 * (s * square) * polynomial(square, _ARTANH) - near * s
+        yield where(is_near, series, ratio.call("log") - v)
+        if mu.order:
+            inverse = 1.0 / ratio
+            yield -v * inverse
+            power = inverse
+            for k in range(2, mu.order + 1):
+                power = -power * inverse
+                yield power * (1.0 / k)
+
+    return mu.compose(taylor)
+
+
+def log_gamma_growth(a: Jet, b: Jet) -> Jet:
+    """ln Γ(a + b) − ln Γ(a) for a > 0 and 0 < b ≤ 0.1, with a small relative error for small b.
+
+    −ln(1 + b/a) and b·∫₀¹ ψ(a + 1 + s·b) ds by Gauss's rule.
+    """
+    total = a.constant(0.0)
+    for node, weight in zip(*_GAUSS, strict=True):
+        point = a + 1.0 + b * node
+        total = total + point.compose(lambda v: _psi_taylor(v, a.order)) * weight
+    return b * total - (b / a).log1p()
+
+
+_GAUSS: Final = (
+    (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319),
+    (0.11846344252809454, 0.23931433524968326, 0.28444444444444444, 0.23931433524968326, 0.11846344252809454),
+)
+"""Nodes and weights of five points on (0, 1)."""
+
+
+def _psi_taylor(v: Value, order: int) -> Iterable[Value]:
+    """ψ(v), ψ′(v), ψ″(v)/2, …"""
+    for k, term in enumerate(psi_series(v, order + 1), start=1):
+        yield term * float(k)
+
+
+def expm1_taylor(v: Value, order: int) -> Iterable[Value]:
+    """eᵛ − 1 and its derivatives over factorials."""
+    yield v.call("expm1")
+    if order:
+        y = v.call("exp")
+        yield from (y * (1.0 / math.factorial(k)) for k in range(1, order + 1))
