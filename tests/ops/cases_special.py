@@ -36,7 +36,7 @@ class Row:
         return self.wrt or range(len(self.intervals))
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
-        shapes = [(3, 4), (1, 4), (3, 1)]
+        shapes = [(3, 4), (1, 4), (3, 1), (3, 4)]
         return [rng.uniform(*interval, shape) for interval, shape in zip(self.intervals, shapes, strict=False)]
 
     def second(self, *xs: Variable) -> Variable:
@@ -89,6 +89,13 @@ ORDERS = [
     [0.0, 0.0, 0.0, 0.0, INF, INF, -1.0, -1.0, -1.0, -1.0, 1.0, 1.0, 2.0, 1.0, NAN, 1.0, 300.0, 35.0],
 ]
 BESSEL = "series, expansions and recurrences; the reference has derivatives in the order by differences"
+HYPERGEOMETRIC = [
+    [1.0, 1.0, 1.0, -2.0, 1.0, -1.0, -3.0, 1.0, 1.0, NAN, 1.0, 0.5, 2.0, -2.0, 1.5],
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 0.5, 0.5, 1.0, -0.5],
+    [2.0, 3.0, 2.0, 3.0, -1.0, -2.0, -2.0, 0.0, 3.0, 1.0, 2.0, -1.0, 3.5, 3.0, 2.0],
+    [1.0, 1.0, 1.5, 5.0, 0.5, 0.5, 0.5, 0.0, 0.0, 0.5, NAN, -2.0, -1e4, 1.0, 0.9999],
+]
+GAUSS = "series and Taylor steps; the reference has derivatives in parameters by differences"
 LIMITS = "series and continued fractions; the reference has derivatives in parameters by quadrature"
 ROWS = [
     Row("gammainc", [(0.3, 6), (0.2, 6)], SHAPES_AND_POINTS, LIMITS),
@@ -100,6 +107,7 @@ ROWS = [
         "owens_t", [(-2, 2), (-3, 3)], [[0, 1, 1, INF, 1, -1, NAN, 1, 30], [1, 0, INF, 1, -2, -3, 1, NAN, 0.5]], LIMITS
     ),
     Row("poch", [(0.5, 6), (-0.4, 3)], POLES, LIMITS),
+    Row("hyp2f1", [(0.3, 2), (0.3, 2), (1.5, 3), (-0.8, 0.8)], HYPERGEOMETRIC, GAUSS, 1e-6),
     Row("log_ndtr", [(-6, 4)], [[-INF, INF, NAN, 0, -1, 1, -40, 40, -1e10, 1e-300]], LIMITS),
     Row("ndtri", [(0.01, 0.99)], [[0, 1, -0.1, 1.1, NAN, 0.5, 1e-300, 1e-16, 0.9999]], LIMITS),
     Row("chi2sf", [(0.5, 9), (0.5, 9)], [[0, 1, -1, INF, 3], [1, 0, 1, 2, NAN]], LIMITS),

@@ -166,6 +166,18 @@ def _scaled_by(function: Any, sign: int) -> Callable[..., Any]:
 
 
 MODIFIED: Final = {(): 1e-14, (1,): 1e-12, (2,): 1e-11}
+
+
+def _hypergeometric_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    """Whole, equal and resonant parameters too; z inside of the circle, far below it and near 1."""
+    a, b = rng.uniform(-2, 4, (2, 3 * count))
+    c = rng.uniform(0.5, 6, 3 * count)
+    a[::7], b[::9] = np.round(a[::7]), a[::9]
+    c[::5] = np.maximum(a[::5] + b[::5] + np.round(rng.uniform(-1, 3, len(c[::5]))), 0.75)
+    z = [rng.uniform(-1, 1, count), -(10 ** rng.uniform(-1, 4, count)), 1 - 10 ** rng.uniform(-6, 0, count)]
+    return a, b, c, np.concatenate(z)
+
+
 PARAMETRIC: Final[dict[str, Parametric]] = {
     "gammainc": Parametric(_lower, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_lower_tail),
     "gammaincc": Parametric(_upper, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_upper_tail),
@@ -205,4 +217,19 @@ PARAMETRIC: Final[dict[str, Parametric]] = {
     "ive": Parametric(_scaled_by(mp.besseli, -1), _bessel_points, MODIFIED, digits=60),
     "kv": Parametric(mp.besselk, _second_kind_points, MODIFIED, digits=60),
     "kve": Parametric(_scaled_by(mp.besselk, 1), _second_kind_points, MODIFIED, digits=60),
+    "hyp2f1": Parametric(
+        mp.hyp2f1,
+        _hypergeometric_points,
+        {
+            (): 1e-12,
+            (1, 0, 0, 0): 1e-11,
+            (0, 0, 1, 0): 1e-11,
+            (0, 0, 0, 1): 1e-11,
+            (1, 0, 1, 0): 1e-10,
+            (0, 0, 0, 2): 1e-11,
+            (0, 2, 0, 0): 1e-10,
+        },
+        size=lambda y, *_: max(abs(y), mp.mpf(1) / 1000),
+        digits=60,
+    ),
 }

@@ -54,7 +54,7 @@ def test_errors_against_mpmath(name: str, orders: tuple[int, ...], rng: np.rando
 @pytest.mark.again
 @pytest.mark.parametrize(("name", "orders"), MEMBERS)
 def test_errors_against_mpmath_at_many_points(name: str, orders: tuple[int, ...], rng: np.random.Generator) -> None:
-    check(name, orders, 600, rng)
+    check(name, orders, 200, rng)
 
 
 @pytest.mark.parametrize("name", PARAMETRIC)

@@ -61,6 +61,7 @@ from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.elementwise.parametric.bessel import i0, i1, iv, ive, j0, j1, jv, kn, kv, kve
 from aotensor.ops.elementwise.parametric.composed import chi2sf, factorial, gammal, gammau, owens_t, poch
+from aotensor.ops.elementwise.parametric.hypergeometric import hyp2f1
 from aotensor.ops.elementwise.parametric.incomplete_beta import betainc
 from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
 from aotensor.ops.elementwise.parametric.quantiles import betaincinv, gammainccinv, gammaincinv
@@ -118,7 +119,7 @@ __all__ = [
     "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full",
     "full_like", "fvector", "fvectors", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammal",
     "gammaln", "gammau", "ge", "grad", "greater", "greater_equal", "gt", "hessian", "horizontal_stack", "hstack",
-    "hypot", "i0", "i1", "icol", "icols", "identity", "identity_like", "ifelse", "imatrices", "imatrix",
+    "hyp2f1", "hypot", "i0", "i1", "icol", "icols", "identity", "identity_like", "ifelse", "imatrices", "imatrix",
     "inc_subtensor", "inf", "int_div", "inv", "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar",
     "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "iv", "ive", "ivector",
     "ivectors", "j0", "j1", "jacobian", "join", "jv", "kn", "kron", "kv", "kve", "lcol", "lcols", "le", "less",

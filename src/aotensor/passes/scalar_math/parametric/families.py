@@ -13,6 +13,7 @@ from typing import Final
 
 from aotensor.passes.scalar_math.parametric import (
     bessel,
+    hypergeometric,
     incomplete_beta,
     incomplete_gamma,
     inverses,
@@ -48,6 +49,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "kv": Family(modified_bessel.kv, 2, 1),
     "kve": Family(modified_bessel.kve, 2, 1),
     "jv": Family(bessel.jv, 2, 1),
+    "hyp2f1": Family(hypergeometric.hyp2f1, 4, 4),
 }
 
 
