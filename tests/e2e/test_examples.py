@@ -54,6 +54,15 @@ def test_gaussian_process_fits_what_a_line_cannot(run: Runner) -> None:
     assert float(agreement[2]) == pytest.approx(float(agreement[3]), rel=1e-5)
 
 
+def test_lifetimes_finds_the_shape(run: Runner) -> None:
+    text = run(EXAMPLES / "lifetimes.py")
+    fitted = re.search(r"shape ([\d.]+), scale ([\d.]+), loss", text)
+    assert fitted and float(fitted[1]) == pytest.approx(2.5, abs=0.02), text
+    assert float(fitted[2]) == pytest.approx(2.0, abs=0.02)
+    slope = re.search(r"largest derivative there: (\S+)", text)
+    assert slope and float(slope[1]) < 1e-9
+
+
 def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
     text = run(EXAMPLES / "recurrent.py")
     losses = re.search(r"loss before: ([\d.]+), after: ([\d.]+)", text)

@@ -185,18 +185,18 @@ PARAMETRIC: Final[dict[str, Parametric]] = {
     "betainc": Parametric(
         _beta,
         _beta_points,
-        {(): 4e-14, (1, 0): 4e-13, (0, 1): 4e-13, (2, 0): 1e-10, (1, 1): 1e-11, (0, 2): 1e-11},
+        {(): 4e-14, (1, 0): 1e-12, (0, 1): 1e-12, (2, 0): 1e-10, (1, 1): 1e-11, (0, 2): 1e-11},
         varying=_beta_tail,
     ),
     "beta_density": Parametric(_beta_density, _beta_points, {(): 2e-15, (1, 0): 1e-12, (0, 1): 1e-12}),
     "gammaincinv": Parametric(
-        _inverse(_lower, _gamma_density, scipy.special.gammaincinv, 1), _quantile_points, {(): 5e-15}, digits=40
+        _inverse(_lower, _gamma_density, scipy.special.gammaincinv, 1), _quantile_points, {(): 2e-14}, digits=40
     ),
     "gammainccinv": Parametric(
-        _inverse(_upper, _gamma_density, scipy.special.gammainccinv, -1), _quantile_points, {(): 5e-15}, digits=40
+        _inverse(_upper, _gamma_density, scipy.special.gammainccinv, -1), _quantile_points, {(): 2e-14}, digits=40
     ),
     "betaincinv": Parametric(
-        _inverse(_beta, _beta_density, scipy.special.betaincinv, 1), _beta_quantile_points, {(): 5e-15}, digits=40
+        _inverse(_beta, _beta_density, scipy.special.betaincinv, 1), _beta_quantile_points, {(): 2e-14}, digits=40
     ),
     "owens_t": Parametric(
         _owens, lambda rng, count: (rng.uniform(0, 9, count), np.exp(rng.normal(size=count))), {(): 1e-15}, digits=30

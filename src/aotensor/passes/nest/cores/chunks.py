@@ -112,10 +112,11 @@ class Chunks:
         b, target = self.b, self.target
         tensors = [sum.value.result for sum in self.sums if not sum.is_number]
         counts = [elements(b, x) for x in tensors]
-        count = b.imax(reduce(b.iadd, counts), 1)
+        count = reduce(b.iadd, counts)
         whole, pair = b.imul(self._extent(), self.work), self._work_of_pair(counts)
-        two = b.imin(b.iadd(quotient(b, whole, b.imul(count, pair)), 1), 2)
-        return b.imax(b.iadd(quotient(b, whole, b.imul(count, target.sum_work)), 1), two)
+        # What is multiplied may wrap to 0 for extents of which no tensor has memory.
+        two, more = (quotient(b, whole, b.imax(b.imul(count, n), 1)) for n in (pair, target.sum_work))
+        return b.iadd(b.imax(more, b.imin(two, 1)), 1)
 
     def _work_of_pair(self, counts: Sequence[Extent]) -> Extent:
         """Work per element of the sums that pays for a second chunk.   counts: elements of each tensor"""

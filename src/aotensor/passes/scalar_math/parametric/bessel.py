@@ -30,8 +30,8 @@ _LARGEST_ORDER: Final = 1e7
 def jv(v: Value, x: Value, order: int = 0) -> Value:
     """J_v(x), or a derivative in v; for x < 0 of whole orders alone, nan for others, and at ±∞ as SciPy has it.
 
-    Takes about |v| + x²/4 steps below x = 30 and |v| beyond. Bound: 2e-14 of the larger of |J_v| and, for x > v, of
-    √(2/(πx)); below x = v relative, 1e-15·(20 + |ln J_v|). Derivatives: 1e-12 of these.
+    Takes about |v| + x²/4 steps below x = 30 and |v| beyond. Bound: 1e-13 of the larger of |J_v| and, for x > v, of
+    √(2/(πx)), times 1 + |ln|; derivatives 1e-12.
     """
     size, whole = abs(x), is_whole(v)
     is_inside = (size > 0.0) & (size < math.inf) & (abs(v) < _LARGEST_ORDER) & ((x > 0.0) | whole)

@@ -31,8 +31,8 @@ def hyp2f1(
 ) -> Value:
     """F(a, b; c; z), or a derivative; ∞ for z > 1 and for whole c ≤ 0, unless the series ends before.
 
-    Bound for |a|, |b|, |c| ≤ 6: 1e-13 of the larger of the result and the largest term of the series; derivatives 1e-11
-    of that. At z = 1 there are values alone, and beyond it derivatives in z.
+    Bound for |a|, |b|, |c| ≤ 6: 1e-12 of the larger of the result and the largest term of the series; first derivatives
+    1e-11 of that, second ones 1e-10. At z = 1 there are values alone, and beyond it derivatives in z.
     """
     p, q, r = Jet.parameters([a, b, c], (order_a, order_b, order_c))
     factor = p.constant(1.0)

@@ -32,8 +32,8 @@ def betainc(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 0) ->
     """I_x(a, b), or its derivative in a and b of some orders; nan for a < 0, b < 0 and x outside of 0 … 1.
 
     With SciPy the limits: 0 at x = 0 and 1 at x = 1; between, 1 for a = 0 or b = ∞, 0 for b = 0 or a = ∞.
-    Bound: relative error 1e-15·(4 + |ln I|), 4e-14 where b < ½ and I is the complement of a number near 1. Derivatives:
-    1e-13 of the larger of the result and I·(1 − I), so long as they have no zero.
+    Bound: relative error 1e-15·(4 + |ln I|), 4e-14 where b < ½ and I is the complement of a number near 1. First
+    derivatives: 1e-12·(1 + |ln|), second ones 1e-10, while they are not near a zero.
     """
     is_inside = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0) & (a < math.inf) & (b < math.inf)
     p, q = Jet.parameters([where(is_inside, a, 1.0), where(is_inside, b, 1.0)], (order_a, order_b))

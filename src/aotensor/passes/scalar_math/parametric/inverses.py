@@ -25,7 +25,7 @@ _TINY: Final = 1e-300
 def gammaincinv(a: Value, p: Value) -> Value:
     """The x with P(a, x) = p: 0 for p = 0, ∞ for p = 1; nan for a < 0 and p outside of 0 … 1, and for a = 0 or ∞.
 
-    Bound: relative error 1e-15·(4 + (2 + |ln p|)/a), which is what one ulp of p changes.
+    Bound: relative error 1e-15·(4 + (2 + |ln p|)/a), of which the last is what some ulp of p change.
     """
     return _gamma_quantile(a, p, 1.0 - p, p <= 0.5)
 

@@ -25,7 +25,7 @@ from aotensor.passes.scalar_math.value import Value, where
 def iv(v: Value, x: Value, order: int = 0) -> Value:
     """I_v(x), or a derivative in v; for x < 0 of whole orders alone, nan for others.
 
-    Bound: relative error 1e-15·(4 + |ln I_v| + x); derivatives 1e-13 so long as they have no zero.
+    Bound: relative error 1e-14·(1 + |ln I_v|); first derivatives 1e-12·(1 + |ln|), second ones 1e-11.
     """
     return _first_kind(v, x, order, is_scaled=False)
 
@@ -38,7 +38,7 @@ def ive(v: Value, x: Value, order: int = 0) -> Value:
 def kv(v: Value, x: Value, order: int = 0) -> Value:
     """K_v(x), or a derivative in v: ∞ at x = 0, nan below.
 
-    Bound: relative error 1e-15·(4 + |ln K_v|); derivatives 1e-14 of that.
+    Bound: relative error 1e-14·(1 + |ln K_v|); first derivatives 1e-12·(1 + |ln|), second ones 1e-11.
     """
     return _second_kind(v, x, order, is_scaled=False)
 
