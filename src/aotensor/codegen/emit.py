@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_parallel, emit_vector, llvm
-from aotensor.codegen.calls.lanes import define_lane_function, is_lane_function
+from aotensor.codegen.calls.lanes import define_lane_function
 from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.emit_alias import read_only, view_scopes
@@ -33,7 +33,7 @@ from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.outline import APART
 from aotensor.passes.scalar_math.table import APART as LONG
-from aotensor.passes.scalar_math.table import is_vector_symbol
+from aotensor.passes.scalar_math.table import is_lane_function, is_vector_symbol
 
 _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     **emit_arith.HANDLERS,

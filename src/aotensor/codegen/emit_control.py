@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
-from aotensor.codegen.calls.lanes import is_lane_function, mark_lane_call
+from aotensor.codegen.calls.lanes import mark_lane_call
 from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare_call
 from aotensor.codegen.emit_state import Emitter, Handler, register_type
 from aotensor.codegen.llvm import Node, Value
+from aotensor.passes.scalar_math.table import is_lane_function
 
 
 def _call(e: Emitter, op: func.CallOp) -> None:

@@ -14,9 +14,10 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any, Final
 
-from aotensor.codegen.calls.lanes import inline_lane_functions, is_lane_function
+from aotensor.codegen.calls.lanes import inline_lane_functions
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.errors import GraphValueError, InternalError, UnsupportedError
+from aotensor.passes.scalar_math.table import is_lane_function
 from aotensor.passes.target import Target
 
 # Intel CPUs from Ice Lake on. LLVM prefers 256 bits there; an exp-like polynomial then took 1.4 times as long on 1e6

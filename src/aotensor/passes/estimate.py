@@ -34,6 +34,7 @@ from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
 from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS
 from aotensor.passes.outline import OUTLINED
+from aotensor.passes.scalar_math.table import is_lane_function
 
 Shape: TypeAlias = Sequence[int | str | None]
 
@@ -202,6 +203,8 @@ class _Counter:
             return self._product(op)
         if name.startswith(LAPACK_PREFIX):
             return self._linear_algebra(name, op)
+        if is_lane_function(name):
+            return self._counted(op)
         function = self.functions.get(name)
         if function is None or function.is_declaration:
             self.is_exact = False
@@ -342,6 +345,8 @@ _DYNAMIC: Final = frozenset({-(2**63)})
 def _flops(op: Operation) -> int:
     """Floating point operations of one operation that is neither loop nor call; comparisons and casts count nothing."""
     dialect, _, name = op.name.partition(".")
+    if isinstance(op, func.CallOp):
+        return _lanes(op.results[0].type)  # of an instruction
     if dialect not in ("arith", "math", "vector") or not op.results:
         return 0
     lanes = _lanes(op.results[0].type)

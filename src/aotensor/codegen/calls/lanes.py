@@ -15,7 +15,7 @@ from typing import Any, Final
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.rare import LANES, PURE, variants_attribute
 from aotensor.codegen.llvm import Builder, Function, Module, ModuleRef, Type, Value
-from aotensor.passes.scalar_math.table import vector_symbol
+from aotensor.passes.scalar_math.table import is_lane_function, vector_symbol
 
 _NATIVE: Final = 8  # lanes of float64 in a register
 _CURRENT_ROUNDING: Final = 4
@@ -58,11 +58,6 @@ _TABLES: Final = {"aot.sixteenth_power.f64": _SIXTEENTHS, "aot.rest_of_sixteenth
 _SYMBOLS: Final = {
     symbol: scalar for scalar in _FORMULAS for symbol in (scalar, *(vector_symbol(scalar, count) for count in LANES))
 }
-
-
-def is_lane_function(symbol: str) -> bool:
-    """Is it one of these, of a number or of a vector?"""
-    return symbol in _SYMBOLS
 
 
 def define_lane_function(module: Module, symbol: str) -> Function:

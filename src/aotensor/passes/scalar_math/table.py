@@ -80,6 +80,12 @@ LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
 }
 """Functions to f64 that some machines have instructions for, which `codegen/calls/lanes.py` writes: their operands."""
 
+
+def is_lane_function(symbol: str) -> bool:
+    """Is it one of these, of a number or of a vector?"""
+    return _split(symbol)[0] in LANE_FUNCTIONS
+
+
 APART: Final = "aot.apart"
 """The attribute of a definition that is called and not inlined."""
 _DTYPES: Final = {"f32": "float32", "f64": "float64"}

@@ -61,6 +61,11 @@ class Order:
         taken: set[SSAValue] = set()
         for x, steps in list(self.steps.items()):
             if isinstance(x.owner, ValueOp):
+                if x.owner.folded is not None:
+                    raise Unreadable(
+                        "sweeps follow each other over tiles and keep their last rows only; without that pass, "
+                        "--disable-pass tile-sweeps, there are schedules"
+                    )
                 if x.owner.over is not None and root_of(x.owner.over) in taken:
                     raise Unreadable("two values lie over the same one")
                 if x.owner.over is not None:
