@@ -101,7 +101,8 @@ class Machine:
     def facts(self) -> Target:
         """What passes on loops ask of the machine."""
         bits = self.vector_bits
-        return Target(has_masks=bits == 512, has_tables=bits == 512, register_bits=bits, blas_work=_BLAS_WORK[bits])
+        has_tables = bits == 512 and _has_assembler(self.triple)
+        return Target(has_masks=bits == 512, has_tables=has_tables, register_bits=bits, blas_work=_BLAS_WORK[bits])
 
     def data_layout(self) -> str:
         """LLVM's data layout string of the target."""
@@ -205,6 +206,12 @@ def _initialise() -> None:
     """Register LLVM's targets, once."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
+    binding.initialize_native_asmparser()
+
+
+def _has_assembler(triple: str) -> bool:
+    """Can a function be written in assembly? LLVM's parser is there for the architecture that it runs on."""
+    return triple.partition("-")[0] == str(binding.get_default_triple()).partition("-")[0]
 
 
 @cache

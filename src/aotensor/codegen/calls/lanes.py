@@ -15,7 +15,7 @@ from typing import Any, Final
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.rare import LANES, PURE, variants_attribute
 from aotensor.codegen.llvm import Builder, Function, Module, ModuleRef, Type, Value
-from aotensor.passes.scalar_math.table import is_lane_function, vector_symbol
+from aotensor.passes.scalar_math.table import is_lane_function, split_symbol, vector_symbol
 
 _NATIVE: Final = 8  # lanes of float64 in a register
 _CURRENT_ROUNDING: Final = 4
@@ -30,13 +30,18 @@ _RESTS: Final = (
 
 
 def _read(table: Sequence[float]) -> Callable[[Builder, list[Value]], Value]:
-    """Elements of a table of 16 by the low four bits of the lanes: the instruction looks at no other bits."""
+    """Elements of a table of 16 by the low four bits of the lanes: the instruction looks at no other bits.
+
+    Written as assembly: where few lanes of the intrinsic's result are read, LLVM's code generator takes others of its
+    positions for these (LLVM 22; `tests/codegen/test_lanes.py` has programs).
+    """
 
     def elements(b: Builder, operands: list[Value]) -> Value:
-        (bits,) = operands
         kind = llvm.vector(llvm.f64, _NATIVE)
+        bits = b.bitcast(operands[0], kind)
         low, high = (llvm.constant(kind, table[start : start + _NATIVE]) for start in (0, _NATIVE))
-        return llvm.intrinsic(b, "x86.avx512.vpermi2var.pd.512", [low, bits, high], overloads=[])
+        signature = llvm.ir.FunctionType(kind, [kind] * 3)
+        return b.asm(signature, "vpermi2pd $3, $2, $0", "=v,0,v,v", [bits, low, high], side_effect=False)
 
     return elements
 
@@ -55,18 +60,17 @@ _FORMULAS: Final[Mapping[str, tuple[list[Type], Callable[[Builder, list[Value]],
     "aot.scaled.f64": ([llvm.f64, llvm.f64], _scaled),
 }
 _TABLES: Final = {"aot.sixteenth_power.f64": _SIXTEENTHS, "aot.rest_of_sixteenth_power.f64": _RESTS}
-_SYMBOLS: Final = {
-    symbol: scalar for scalar in _FORMULAS for symbol in (scalar, *(vector_symbol(scalar, count) for count in LANES))
-}
 
 
 def define_lane_function(module: Module, symbol: str) -> Function:
-    """That of some name, which is defined with all its variants."""
-    scalar = _SYMBOLS[symbol]
+    """That of some name, which is defined with all variants that LLVM may call."""
+    scalar, lanes = split_symbol(symbol)
     if scalar not in module.globals:
         _define_scalar(module, scalar)
         for count in LANES:
             _define_variant(module, scalar, count)
+    if lanes is not None and symbol not in module.globals:
+        _define_variant(module, scalar, lanes)
     return module.globals[symbol]
 
 
@@ -133,10 +137,17 @@ def _define_variant(module: Module, symbol: str, count: int) -> None:
         formula(b, [_lanes(b, x, range(start, start + _NATIVE)) for x in function.args])
         for start in range(0, count, _NATIVE)
     ]
-    result = parts[0]
-    for part in parts[1:]:
-        result = _lanes(b, result, range(2 * _NATIVE), part)
-    b.ret(_lanes(b, result, range(count)))
+    while len(parts) > 1:
+        pairs = zip(parts[::2], [*parts[1::2], parts[-1]], strict=False)
+        parts = [_joined(b, x, y) for x, y in pairs]
+    b.ret(_lanes(b, parts[0], range(count)))
+
+
+def _joined(b: Builder, x: Value, y: Value) -> Value:
+    """The lanes of two vectors of one type."""
+    count = llvm.count_of(x.type)
+    assert count is not None
+    return _lanes(b, x, range(2 * count), y)
 
 
 def _lanes(b: Builder, x: Value, chosen: range, other: Value | None = None) -> Value:

@@ -83,7 +83,7 @@ LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
 
 def is_lane_function(symbol: str) -> bool:
     """Is it one of these, of a number or of a vector?"""
-    return _split(symbol)[0] in LANE_FUNCTIONS
+    return split_symbol(symbol)[0] in LANE_FUNCTIONS
 
 
 APART: Final = "aot.apart"
@@ -98,7 +98,7 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
 
     Raises: InternalError if there is no such function.
     """
-    scalar, lanes = _split(symbol)
+    scalar, lanes = split_symbol(symbol)
     if lanes is not None:
         return _widened(define(scalar, has_tables), symbol, lanes)
     if has_tables and scalar in LANE_FUNCTIONS:
@@ -134,7 +134,7 @@ def function_named(name: str) -> ScalarFunction | None:
 
 def is_apart(symbol: str) -> bool:
     """Is it a function that is called and not inlined?"""
-    function = function_named(_split(symbol)[0].removeprefix("aot.").rpartition(".")[0])
+    function = function_named(split_symbol(symbol)[0].removeprefix("aot.").rpartition(".")[0])
     return function is not None and function.is_apart
 
 
@@ -153,10 +153,10 @@ def vector_symbol(symbol: str, lanes: int) -> str:
 
 def is_vector_symbol(symbol: str) -> bool:
     """Is it the name of a function of vectors?"""
-    return _split(symbol)[1] is not None
+    return split_symbol(symbol)[1] is not None
 
 
-def _split(symbol: str) -> tuple[str, int | None]:
+def split_symbol(symbol: str) -> tuple[str, int | None]:
     """The function of scalars, and the lanes if it is one of vectors."""
     scalar, _, count = symbol.rpartition(".x")
     return (scalar, int(count)) if scalar and count.isdigit() else (symbol, None)
