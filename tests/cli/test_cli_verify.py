@@ -64,7 +64,7 @@ def test_wrong_gradient_fails_with_1_and_a_noisy_one_does_not(call: Call, tmp_pa
 
 
 def test_tolerance_of_nothing_fails_with_1(call: Call, model: Path) -> None:
-    answer = call("verify", f"{model}:logistic", "--rtol", "0", "--no-gradients", "--samples", "6", "--json")
+    answer = call("verify", f"{model}:logistic", "--rtol", "0", "--no-gradients", "--samples", "60", "--json")
     tree = json.loads(answer.out)
     assert answer.code == 1
     assert tree["ok"] is False

@@ -24,7 +24,11 @@ def test_exponentials_of_short_rows(columns: int) -> None:
         "softplus": at.softplus(x),
     }
     f = aot.function([x], outputs, name="f")
-    alone = [aot.function([x], {key: value}, name=key) for key, value in outputs.items()] if columns in (2, 3) else []
+    alone = (
+        [aot.function([x], {key: value}, name=f"f_{key}") for key, value in outputs.items()]
+        if columns in (2, 3)
+        else []
+    )
     for rows in (0, 1, 2, 3, 4, 5, 7, 8, 9, 17):
         values = np.random.default_rng(rows).normal(scale=10, size=(rows, columns))
         for g in (f, *alone):

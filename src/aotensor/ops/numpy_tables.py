@@ -77,6 +77,7 @@ from aotensor.ops.elementwise.elementary import (
     tan,
     tanh,
 )
+from aotensor.ops.elementwise.parametric.bessel import i0
 from aotensor.ops.elementwise.powers import pow
 from aotensor.ops.elementwise.special import logaddexp
 from aotensor.ops.linalg.determinant import det, slogdet
@@ -172,7 +173,7 @@ FUNCTIONS: Final[Table] = {
     "concatenate": numpy_concatenate, "copy": identity, "count_nonzero": numpy_count_nonzero, "cumprod": cumprod,
     "cumsum": cumsum, "diag": diag, "diagonal": diagonal, "diff": diff, "dot": dot, "einsum": einsum, "empty": empty,
     "empty_like": empty_like, "expand_dims": expand_dims, "eye": eye, "flatnonzero": flatnonzero, "flip": flip,
-    "full": full, "full_like": full_like, "hstack": hstack, "identity": identity_matrix, "inner": numpy_inner,
+    "full": full, "full_like": full_like, "hstack": hstack, "i0": i0, "identity": identity_matrix, "inner": numpy_inner,
     "isclose": isclose, "kron": kron, "matrix_transpose": matrix_transpose, "max": max, "mean": mean, "median": median,
     "min": min, "moveaxis": moveaxis, "nonzero": nonzero, "ones": ones, "ones_like": ones_like, "outer": outer,
     "pad": pad, "prod": prod, "ptp": ptp, "ravel": ravel, "ravel_multi_index": ravel_multi_index, "real": identity,

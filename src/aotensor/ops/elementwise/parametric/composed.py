@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.elementary import exp
 from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
@@ -96,13 +96,13 @@ poch = elementwise(
 @coerced
 def factorial(n: Any) -> Variable:
     """n! = Γ(n + 1); nan for −1, −2, …"""
-    return gamma(n + 1)
+    return gamma(as_tensor(n) + 1)
 
 
 @coerced
 def chi2sf(x: Any, k: Any) -> Variable:
     """The probability that a χ² variable of k degrees of freedom is above x: Q(k/2, x/2)."""
-    return gammaincc(k / 2, x / 2)
+    return gammaincc(as_tensor(k) / 2, as_tensor(x) / 2)
 
 
 @coerced
