@@ -155,6 +155,14 @@ class Browser:
             "new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 160))"
         )
 
+    def wait_for(self, selector: str) -> None:
+        """Wait until there is such an element, five seconds at most: a busy machine paints late."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.run(
+            "new Promise((done) => { const end = Date.now() + 5000;"
+            f"const look = () => {found} || Date.now() > end ? done(true) : setTimeout(look, 20); look(); }})"
+        )
+
     def run(self, expression: str) -> Any:
         """The value of an expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)

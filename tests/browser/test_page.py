@@ -99,6 +99,7 @@ def test_and_the_other_way_round(browser: Browser) -> None:
     )
     browser.settle()
     browser.click("#pane-b .l.linked")
+    browser.wait_for("#pane-source .l.picked")
     key = browser.run("state.key")
     assert browser.run("panes[1].view.lines.keys[panes[1].view.cursor]") == key
     (line,) = texts(browser, "#pane-source .l.picked")
