@@ -93,17 +93,20 @@ def test_a_line_lights_up_everywhere(browser: Browser) -> None:
 
 def test_and_the_other_way_round(browser: Browser) -> None:
     browser.choose("#pane-b .tools > select", "loops")
-    browser.run(
+    browser.wait_for("#pane-b .l.linked")
+    first = browser.run(
         "(() => { const v = panes[1].view, first = v.lines.keys.findIndex((k, n) => n > 300 && k);"
-        "v.element.scrollTop = 18 * first; })()"
+        "v.element.scrollTop = 18 * (first - 3); return first; })()"
     )
+    line = f'#pane-b .l[data-n="{first}"]'  # lines above the ones in sight are painted, too: clicking these scrolls
+    browser.wait_for(line)
     browser.settle()
-    browser.click("#pane-b .l.linked")
+    browser.click(line)
     browser.wait_for("#pane-source .l.picked")
     key = browser.run("state.key")
     assert browser.run("panes[1].view.lines.keys[panes[1].view.cursor]") == key
-    (line,) = texts(browser, "#pane-source .l.picked")
-    assert line.startswith(key.split(":")[1])
+    (source,) = texts(browser, "#pane-source .l.picked")
+    assert source.startswith(key.split(":")[1])
     assert is_in_sight(browser, "#pane-source .l.picked")
     assert texts(browser, "#pane-a .node.picked") != []
 
