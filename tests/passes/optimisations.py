@@ -305,6 +305,22 @@ NEST_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
+        "a second part of a sum pays where a third does not",
+        replaced(f"{NEST}.cores.chunks:Chunks._work_of_pair", lambda self, counts: self.target.sum_work),
+        scattered,
+        "nest",
+        has(r"arith\.constant 160 : index"),
+        cores=True,
+    ),
+    Row(
+        "parts of sums at positions are added by several cores",
+        replaced(f"{NEST}.cores.chunks:Chunks._on_cores", lambda self, added, *_: added),
+        scattered,
+        "nest",
+        has(r" cores \{", 3),
+        cores=True,
+    ),
+    Row(
         "chunks of sparse rows are equal by entries",
         replaced(f"{NEST}.cores.chunks:_indptr_of", nothing),
         sparse_times_dense,

@@ -269,25 +269,21 @@ class LoopBuilder(IndexBuilder):
 
     def row(self, buffer: SSAValue, number: Extent, extents: Sequence[Extent]) -> SSAValue:
         """buffer[number], of these extents: a view of contiguous memory."""
-        choice = buffer.owner
-        if isinstance(choice, arith.SelectOp):
-            sides = [self.row(x, number, extents) for x in (choice.lhs, choice.rhs)]
-            return self.choose(Scalar(choice.cond, "bool"), *sides)
-        root, offset = origin(buffer)
-        step: Extent = 1
-        for n in extents:
-            step = self.imul(step, n)
-        return self._view(root, self.iadd(offset, self.imul(self.index(number), step)), extents, is_row=True)
+        return self._from_row(buffer, number, extents, extents)
 
     def part(self, buffer: SSAValue, start: Extent, extents: Sequence[Extent]) -> SSAValue:
         """buffer[start : start + extents[0]], with these extents: a view of contiguous memory."""
+        return self._from_row(buffer, start, extents[1:], extents)
+
+    def _from_row(self, buffer: SSAValue, start: Extent, row: Sequence[Extent], extents: Sequence[Extent]) -> SSAValue:
+        """A view from a row on.   row: its extents; extents: those of the view"""
         choice = buffer.owner
         if isinstance(choice, arith.SelectOp):
-            sides = [self.part(x, start, extents) for x in (choice.lhs, choice.rhs)]
+            sides = [self._from_row(x, start, row, extents) for x in (choice.lhs, choice.rhs)]
             return self.choose(Scalar(choice.cond, "bool"), *sides)
         root, offset = origin(buffer)
         step: Extent = 1
-        for n in extents[1:]:
+        for n in row:
             step = self.imul(step, n)
         return self._view(root, self.iadd(offset, self.imul(self.index(start), step)), extents, is_row=True)
 

@@ -105,7 +105,7 @@ class Chunks:
         return rows_of_chunk(b, self._extent(), self.work, target.chunk_work, most, self._group())
 
     def _chunks_of_sums(self) -> Extent:
-        """How many chunks pay, every one of which but the first fills, keeps and adds tensors of its own.
+        """How many chunks pay, every one of which but the first fills and adds tensors of its own.
 
         Two cost one core a few percent where they halve the time of two; more than two cost it next to nothing.
         """
