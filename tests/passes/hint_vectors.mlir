@@ -142,3 +142,37 @@ func.func @neighbours.kernel(%x: memref<?x?xf64>, %y: memref<?x?xf64>, %n: index
   } {parallel_accesses}
   func.return
 }
+
+// A short loop that adds at positions which it reads stays rolled; one that adds at its own, or is not short, is LLVM's.
+// CHECK-LABEL: func.func @positions.kernel
+// CHECK: memref.store %{{.*}}, %y[%p]
+// CHECK: } {{{.*}}nounroll
+// CHECK-NOT: nounroll
+// CHECK: func.return
+func.func @positions.kernel(%x: memref<?xf64>, %at: memref<?xi32>, %y: memref<?xf64>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %k = %c0 to %n step %c1 {
+    %i = memref.load %at[%k] : memref<?xi32>
+    %p = arith.index_cast %i : i32 to index
+    %a = memref.load %x[%k] : memref<?xf64>
+    %b = memref.load %y[%p] : memref<?xf64>
+    %s = arith.addf %a, %b : f64
+    memref.store %s, %y[%p] : memref<?xf64>
+  } {short}
+  scf.for %k = %c0 to %n step %c1 {
+    %a = memref.load %x[%k] : memref<?xf64>
+    %b = memref.load %y[%k] : memref<?xf64>
+    %s = arith.addf %a, %b : f64
+    memref.store %s, %y[%k] : memref<?xf64>
+  } {short}
+  scf.for %k = %c0 to %n step %c1 {
+    %i = memref.load %at[%k] : memref<?xi32>
+    %p = arith.index_cast %i : i32 to index
+    %a = memref.load %x[%k] : memref<?xf64>
+    %b = memref.load %y[%p] : memref<?xf64>
+    %s = arith.addf %a, %b : f64
+    memref.store %s, %y[%p] : memref<?xf64>
+  }
+  func.return
+}

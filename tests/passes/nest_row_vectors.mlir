@@ -5,7 +5,7 @@
 // CHECK: %[[V6:[0-9]+]] = nest.value[%[[V2:[0-9]+]]] output 0 : tensor<?xf64>
 // CHECK-NEXT: nest.for %[[V7:[0-9]+]] in %[[V2]] rows 8 {
 // CHECK-NEXT: %[[V8:[0-9]+]] = nest.value init %[[V5:[0-9]+]] : f64 : tensor<f64>
-// CHECK-NEXT: nest.entries %[[V9:[0-9]+]] of %[[V7]] in %A_indptr : tensor<?xi32> terms 1024 {
+// CHECK-NEXT: nest.entries %[[V9:[0-9]+]] of %[[V7]] in %A_indptr : tensor<?xi32> terms 128 {
 // CHECK-NEXT: %[[V10:[0-9]+]] = nest.value : tensor<f64>
 // CHECK-NEXT: nest.do(%[[V11:[0-9]+]] = %A_indices[%[[V9]]] : tensor<?xi32>) -> (%[[V12:[0-9]+]] = %[[V10]][] : tensor<f64>) {
 // CHECK-NEXT: %[[V13:[0-9]+]] = arith.extsi %[[V11]] : i32 to i64

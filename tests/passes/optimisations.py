@@ -241,7 +241,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
         replaced(f"{NEST}.row_vectors:_most_terms", one),
         of_sparse(lambda A, D, v, E, s, B: A @ v),
         "nest",
-        has(" terms 1024 "),
+        has(" terms 128 "),
     ),
     Row(
         "long bodies go by vectors",

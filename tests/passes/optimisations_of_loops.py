@@ -50,6 +50,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         "loops",
         has("short, masked"),
     ),
+    Row(
+        "sums at positions that few entries name go one by one",
+        replaced("aotensor.passes.hint_vectors:_adds_at_positions", never),
+        of_sparse(lambda A, D, v, E, s, B: A.T @ v),
+        "loops",
+        has("nounroll"),
+    ),
     # --- LLVM -------------------------------------------------------------------------------------------------------
     Row(
         "buffers do not overlap",

@@ -84,7 +84,7 @@ class Target:
     chunk_group: int = 64
     row_group: int = 8
     line_elements: int = 1 << 19
-    row_terms: int = 1024
+    row_terms: int = 128
 
     def lanes(self, bits: int) -> int:
         """Elements of a vector."""
