@@ -17,9 +17,10 @@ from case_rows import LogSumExpGradient, Softmax
 from case_stencil import Stencil
 from contenders import Model
 from sparse_cases.bundle import BundleAdjustment
+from sparse_cases.equations import Solution, TriangularSolution
 from sparse_cases.graph import GraphConvolution
 from sparse_cases.logistic import SparseLogistic
-from sparse_cases.matrices import Csr, banded, poisson, power_law, random
+from sparse_cases.matrices import Csr, banded, poisson, power_law, random, random_rows
 from sparse_cases.products import DenseProduct, SparseProduct
 from sparse_cases.sampled import Sampled, SampledGradient
 
@@ -73,6 +74,11 @@ def _poisson(scale: float) -> Csr:
     return poisson(_extent(300, scale, axes=2))
 
 
+def _few(scale: float) -> Csr:
+    n = _extent(3000, scale)
+    return random_rows(n, n, min(4, n))
+
+
 def _power_law(scale: float) -> Csr:
     return power_law(_extent(100_000, scale))
 
@@ -105,5 +111,10 @@ SPARSE_CASES: dict[str, Case] = {
     "sddmm": Case(lambda s: Sampled(_extent(5000, s), _extent(250_000, s))),
     "sddmm-gradient": Case(lambda s: SampledGradient(_extent(5000, s), _extent(250_000, s))),
     "graph-convolution": Case(lambda s: GraphConvolution(_extent(50_000, s), _extent(1_000_000, s))),
+    "solve-poisson": Case(lambda s: Solution("Poisson", _poisson(s))),
+    "solve-poisson-small": Case(lambda s: Solution("Poisson", _poisson(s / 9))),
+    "solve-random": Case(lambda s: Solution("random", _few(s)), has_sizes=False),
+    "solve-banded": Case(lambda s: Solution("banded", _banded(s))),
+    "solve-triangle": Case(lambda s: TriangularSolution("Poisson", _poisson(s))),
     "bundle-adjustment": Case(lambda s: BundleAdjustment(_extent(5000, s))),
 }

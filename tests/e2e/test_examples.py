@@ -54,6 +54,16 @@ def test_gaussian_process_fits_what_a_line_cannot(run: Runner) -> None:
     assert float(agreement[2]) == pytest.approx(float(agreement[3]), rel=1e-5)
 
 
+def test_implicit_diffusion_finds_the_conductivity(run: Runner) -> None:
+    text = run(EXAMPLES / "implicit_diffusion.py")
+    heat = re.search(r"heat in the plate ([\d.]+), at the end ([\d.]+)", text)
+    assert heat and float(heat[1]) == pytest.approx(float(heat[2]), rel=1e-12), text
+    misfit = re.search(r"misfit (\S+) -> (\S+)", text)
+    assert misfit and float(misfit[2]) < 0.02 * float(misfit[1])
+    derivative = re.search(r"derivative (\S+), by difference (\S+)", text)
+    assert derivative and float(derivative[1]) == pytest.approx(float(derivative[2]), rel=1e-4)
+
+
 def test_lifetimes_finds_the_shape(run: Runner) -> None:
     text = run(EXAMPLES / "lifetimes.py")
     fitted = re.search(r"shape ([\d.]+), scale ([\d.]+), loss", text)

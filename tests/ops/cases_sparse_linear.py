@@ -27,6 +27,15 @@ SOLVED: dict[str, Any] = {
 }
 
 
+EXACT: dict[str, Any] = {
+    **SOLVED,
+    "reason": "sums in another order",
+    "dense": GENERAL,
+    "mask": GENERAL != 0,
+    "keeps_places": True,
+}
+
+
 def symmetric(**options: Any) -> Program:
     """A⁻¹·b by conjugate gradients for A = H + Hᵀ, which stays symmetric when data change."""
     return lambda H, b, *x0: sp.cg(sp.add(H, H.T), b, *x0, tol=1e-13, **options)
@@ -34,6 +43,20 @@ def symmetric(**options: Any) -> Program:
 
 def general(A: Variable, b: Variable) -> Variable:
     return sp.solve(A, b, "bicgstab", tol=1e-13)
+
+
+def direct(A: Variable, b: Variable) -> Variable:
+    return sp.spsolve(A, b)
+
+
+def triangle(**options: Any) -> Program:
+    """A triangle of a matrix, whose other entries are not read."""
+    return lambda A, b: sp.solve_triangular(A, b, **options)
+
+
+def _unit(a: np.ndarray) -> np.ndarray:
+    """With ones on the diagonal."""
+    return a - np.diag(np.diag(a)) + np.eye(len(a))
 
 
 def _derivative(program: Program) -> Program:
@@ -59,6 +82,22 @@ def _all(program: Program, dense: Any, full: Any, name: str) -> list[Case]:
 CASES: list[Case] = [
     *_all(symmetric(), HALF, POSITIVE, "cg"),
     *_all(general, GENERAL, GENERAL, "bicgstab"),
+    *_all(direct, GENERAL, GENERAL, "direct"),
+    *_all(triangle(lower=True), GENERAL, np.tril(GENERAL), "triangle-lower"),
+    *both(
+        "triangle-upper-unit",
+        triangle(unit_diagonal=True),
+        COLUMNS,
+        expected=np.linalg.solve(_unit(np.triu(GENERAL)), COLUMNS),
+        **EXACT,
+    ),
+    *both(
+        "triangle-transposed",
+        triangle(trans="T"),
+        COLUMN,
+        expected=np.linalg.solve(np.triu(GENERAL).T, COLUMN),
+        **EXACT,
+    ),
     on_data(
         "cg-plain", symmetric(preconditioner=None), COLUMN, dense=HALF, mask=HALF != 0, keeps_places=True, **SOLVED
     ),

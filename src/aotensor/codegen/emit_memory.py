@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen import llvm
@@ -24,7 +24,8 @@ from aotensor.codegen.emit_state import (
 )
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
-from aotensor.ir.upstream import PrefetchOp
+from aotensor.ir.upstream import PrefetchOp, ReallocOp
+from aotensor.passes.direct.lower import GROWS
 from aotensor.passes.emit.kept import NOT_FREED
 
 NO_MEMORY: Final = -1
@@ -106,9 +107,37 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
         start = e.builder.call(aligned, [llvm.constant(llvm.i64, alignment), padded])
     if e.function.function_type.return_type == llvm.i32:
         _return_without_memory(e, start, size)
-    if NOT_FREED not in op.attributes:
+    number = op.attributes.get(GROWS)
+    if isinstance(number, IntegerAttr):
+        e.growing[number.value.data] = slot = _slot(e)
+        e.builder.store(start, slot)
+    elif NOT_FREED not in op.attributes:
         e.on_heap[op.memref] = start
     e.set(op.memref, e.make_buffer(kind, start, sizes))
+
+
+def _slot(e: Emitter) -> Value:
+    """Memory on the stack for the address of a buffer: none at first."""
+    current = e.builder.block
+    e.builder.position_at_start(e.entry)
+    slot = llvm.opaque(e.builder.alloca(llvm.pointer))
+    e.builder.store(llvm.ir.Constant(llvm.pointer, None), slot)
+    e.builder.position_at_end(current)
+    return slot
+
+
+def _realloc(e: Emitter, op: ReallocOp) -> None:
+    """A buffer moves to where there is room for it; the address of the old one is kept until then."""
+    kind, source, number = _type(op.result), e.buffer(op.source), op.attributes[GROWS]
+    assert isinstance(number, IntegerAttr)
+    count = e.extent(op.size)
+    size = _checked_product(e, [count, element_bytes(kind)])
+    realloc = llvm.function(e.module, "realloc", llvm.pointer, [llvm.pointer, llvm.i64])
+    start = e.builder.call(realloc, [source.pointer, size])
+    if e.function.function_type.return_type == llvm.i32:
+        _return_without_memory(e, start, size)
+    e.builder.store(start, e.growing[number.value.data])
+    e.set(op.result, e.make_buffer(kind, start, [count]))
 
 
 def _pointer_as_index(e: Emitter, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
@@ -137,12 +166,16 @@ def _return_without_memory(e: Emitter, start: Value, size: Value) -> None:
     e.builder.position_at_end(failed)
     for other in e.on_heap.values():
         _free(e, other)
+    for slot in e.growing.values():
+        _free(e, e.builder.load(slot, typ=llvm.pointer))
     e.builder.ret(llvm.constant(llvm.i32, NO_MEMORY))
     e.builder.position_at_end(present)
 
 
 def _dealloc(e: Emitter, op: memref.DeallocOp) -> None:
     e.on_heap.pop(op.memref, None)
+    if isinstance(number := op.attributes.get(GROWS), IntegerAttr):
+        e.growing.pop(number.value.data)
     _free(e, e.buffer(op.memref).base)
 
 
@@ -285,6 +318,7 @@ HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     memref.DimOp: _dim,
     memref.CopyOp: _copy,
     memref.AllocOp: _alloc,
+    ReallocOp: _realloc,
     memref.ExtractAlignedPointerAsIndexOp: _pointer_as_index,
     memref.DeallocOp: _dealloc,
     memref.AllocaOp: _alloca,

@@ -176,6 +176,8 @@ class Emitter:
         self.scopes = scopes
         self.access_groups: list[Node] = []
         self.on_heap: dict[SSAValue, Value] = {}
+        self.growing: dict[int, Value] = {}
+        """Where on the stack the addresses are of buffers that may move, by their numbers."""
         self._handlers = handlers
         self._values: dict[SSAValue, Value | Buffer] = {}
 

@@ -23,7 +23,7 @@ from aotensor.codegen.header import header_text
 from aotensor.codegen.link import archive, link
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, matrix_parts, product_parts
+from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, kernel_parts, matrix_parts, product_parts
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -160,7 +160,7 @@ def build_library(
     products = product_parts(module, threads, facts)
     matrices = matrix_parts(module, threads)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
-    parts = core_part(blueprint.prefix, is_parallel), *matrices, *products
+    parts = core_part(blueprint.prefix, is_parallel), *matrices, *products, *kernel_parts(module)
     return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info)
 
 

@@ -4,6 +4,7 @@
     core      the fixed functions behind every entry, entries of Python and SciPy, threads one object per machine
     matrices  the fixed functions for sparse matrices, where functions have such      one object per machine
     products  @aot_gemm.f32, @aot_gemm.f64, where kernels call them                   one object per machine and dtype
+    kernels   @aot_direct.*, the steps of direct sparse solutions, where called       one object per machine and dtypes
 
 What a part contains follows from its name, the machine and the compiler, so an object that was kept equals a new one.
 """
@@ -25,6 +26,7 @@ from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, Constants
 from aotensor.codegen.entry.threads import define_parallel, has_threads
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
+from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
 from aotensor.passes.target import Target
@@ -92,6 +94,20 @@ def _product_part(symbol: str, threads: bool, facts: Target | None) -> Part:
 
     told = f"{facts} " if facts is not None else ""
     return Part(f"product {'with threads ' if threads else ''}{told}{symbol}", make)
+
+
+def kernel_parts(module: Module) -> list[Part]:
+    """One part for every kernel of direct sparse solutions that a module declares."""
+    return [_kernel_part(name) for name in declared_kernels(f.name for f in module.functions if f.is_declaration)]
+
+
+def _kernel_part(symbol: str) -> Part:
+    def make(machine: Machine) -> Module:
+        module = emit_module(kernel_module(symbol), machine)
+        module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
+        return module
+
+    return Part(f"kernel {symbol}", make)
 
 
 def empty_module(machine: Machine) -> Module:

@@ -177,6 +177,15 @@ class TensorBuilder(Protocol):
         """y[k, …] = Σ x[p, …] over the p with indices[p] = k; the caller knows that all lie in 0 … extent − 1."""
         ...
 
+    def direct(
+        self, kind: str, operands: Sequence[Tensor], results: Sequence[tuple[str, Sequence[Extent | None]]]
+    ) -> tuple[Tensor, ...]:
+        """A step of the direct solution of sparse equations: a kind that `ir.interpreter.direct` knows.
+
+        results: their dtypes and extents. Results with extents None, which only the step knows, come last.
+        """
+        ...
+
     def pattern(
         self,
         kind: str,

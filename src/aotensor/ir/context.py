@@ -16,7 +16,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.dialect import AOT
 from aotensor.ir.nest.dialect import NEST
 from aotensor.ir.text import CALL, OWN, text_of
-from aotensor.ir.upstream import SCF, GatherOp, PrefetchOp, RemfOp
+from aotensor.ir.upstream import SCF, GatherOp, PrefetchOp, ReallocOp, RemfOp
 
 # dialects of MLIR that the forms of `ir.forms` allow; xDSL imports each at its first mention in a text
 _UPSTREAM: Final = ("builtin", "func", "arith", "math", "linalg", "tensor", "memref", "vector")
@@ -38,6 +38,7 @@ def make_context() -> Context:
     context.register_dialect(NEST.name, lambda: NEST)
     context.load_op(RemfOp)
     context.load_op(PrefetchOp)
+    context.load_op(ReallocOp)
     context.load_op(GatherOp)
     return context
 

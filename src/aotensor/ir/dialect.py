@@ -54,7 +54,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 
 DYNAMIC = -(2**63)
 
@@ -381,6 +381,7 @@ AOT = Dialect(
         ExpandSlicesOp,
         SumAtOp,
         PatternOp,
+        DirectOp,
     ],
     [],
 )

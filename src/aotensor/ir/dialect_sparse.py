@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IndexType, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    AttrSizedResultSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
@@ -138,3 +139,42 @@ class PatternOp(IRDLOperation):
         shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
         if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes):
             raise VerifyException("one size is needed for each dynamic dim of the results")
+
+
+@irdl_op_definition
+class DirectOp(IRDLOperation):
+    """A step of the direct solution of sparse equations, by `kind`; `ir.interpreter.direct` says what each kind means.
+
+    The dynamic dims of the results have, in order, the extents `sizes`, then `counts`: those that only the step knows.
+    """
+
+    name = "aot.direct"
+    arguments = var_operand_def(TensorType)
+    sizes = var_operand_def(IndexType)
+    tensors = var_result_def(TensorType)
+    counts = var_result_def(IndexType)
+    kind = prop_def(StringAttr)
+    irdl_options = (
+        AttrSizedOperandSegments(as_property=True),
+        AttrSizedResultSegments(as_property=True),
+        ParsePropInAttrDict(),
+    )
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$kind $arguments `[` $sizes `]` attr-dict `:` type($arguments) `->` type($tensors) `count` type($counts)"
+    )
+
+    def __init__(
+        self, kind: str, arguments: Sequence[SSAValue], sizes: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> None:
+        dynamic = sum(x.get_shape().count(DYNAMIC) for x in result_types if isinstance(x, TensorType))
+        super().__init__(
+            operands=[list(arguments), list(sizes)],
+            result_types=[list(result_types), [IndexType()] * (dynamic - len(sizes))],
+            properties={"kind": StringAttr(kind)},
+        )
+
+    def verify_(self) -> None:
+        shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
+        if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes) + len(self.counts):
+            raise VerifyException("one size or count is needed for each dynamic dim of the results")

@@ -14,7 +14,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, aligned, dynamic, static
 from aotensor.ir.location import Locations, locate_behind
 from aotensor.ir.scalar_builder import Scalar
@@ -207,6 +207,21 @@ class LibraryBuilder(ABC):
         )  # fmt: skip
         self.insert_op(op)
         return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))
+
+    def direct(
+        self, kind: str, operands: Sequence[Tensor], results: Sequence[tuple[str, Sequence[Extent | None]]]
+    ) -> tuple[Tensor, ...]:
+        known = [[n for n in shape if n is not None] for _, shape in results]
+        self.fit(known)
+        types = [tensor_type(dtype, [n if isinstance(n, int) else None for n in shape]) for dtype, shape in results]
+        op = DirectOp(kind, [x.ssa for x in operands], dynamic(n for shape in known for n in shape), types)
+        self.insert_op(op)
+        counts = iter(op.counts)
+        found = []
+        for x, (dtype, shape) in zip(op.tensors, results, strict=True):
+            extents = tuple(Scalar(next(counts), dtypes.INDEX) if n is None else n for n in shape)
+            found.append(Tensor(x, dtype, extents))
+        return tuple(found)
 
     def lapack(
         self,

@@ -84,6 +84,20 @@ class PrefetchOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ReallocOp(IRDLOperation):
+    """The elements of a buffer in one of another size, which takes its place."""
+
+    name = "memref.realloc"
+    source = operand_def(MemRefType)
+    size = operand_def(IndexType)
+    result = result_def(MemRefType)
+    assembly_format = "$source `(` $size `)` attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(self, source: SSAValue, size: SSAValue) -> None:
+        super().__init__(operands=[source, size], result_types=[source.type])
+
+
+@irdl_op_definition
 class GatherOp(IRDLOperation):
     """result[l] = base[indices, the last + index_vec[l]] where mask[l], else otherwise[l]; what is off is not read."""
 

@@ -42,6 +42,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes, i8, index
 from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.direct.lower import GROWS
 from aotensor.passes.emit.kept import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
 from aotensor.passes.remarks import applied, missed
@@ -86,7 +87,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     workspace = block.args[-3]
     inputs = block.args[: len(_names_of_dims(kernel))]
     _make_serial(kernel, inputs)
-    allocs = [op for op in kernel.walk() if isinstance(op, memref.AllocOp)]
+    allocs = [op for op in kernel.walk() if isinstance(op, memref.AllocOp) and GROWS not in op.attributes]
     buffers = [op for op in allocs if follows_from_dims(op.dynamic_sizes, inputs)]
     positions, ends = _program_order(kernel)
     homes = {op: _parallel_loop(op) for op in buffers}
@@ -368,9 +369,17 @@ def _names_of_dims(kernel: func.FuncOp) -> list[list[str]]:
 
 def _free_the_rest(function: func.FuncOp) -> None:
     for op in list(function.walk()):
-        if isinstance(op, memref.AllocOp) and NOT_FREED not in op.attributes:
-            block = op.parent
-            assert block is not None and block.last_op is not None
+        grows = op.attributes.get(GROWS)
+        if isinstance(op, memref.AllocOp) and NOT_FREED not in op.attributes and grows is None:
             free = memref.DeallocOp.get(op.memref)
-            free.location = op.location
-            block.insert_op_before(free, block.last_op)
+        elif (
+            isinstance(op, memref.ReinterpretCastOp) and grows is not None
+        ):  # in the end, it lies where it was moved last
+            free = memref.DeallocOp.get(op.source)
+            free.attributes[GROWS] = grows
+        else:
+            continue
+        block = op.parent
+        assert block is not None and block.last_op is not None
+        free.location = op.location
+        block.insert_op_before(free, block.last_op)

@@ -57,7 +57,9 @@ from aotensor.sparse.index.rows import SparseGradRows, sparse_grad
 from aotensor.sparse.index.windows import (
     Submatrix as GetItem2d, Submatrix as GetItemList, ScatterMatrix as GetItemListGrad,
 )
-from aotensor.sparse.linear.solve import SparseSolve, cg, solve
+from aotensor.sparse.linear.direct import DirectSolve
+from aotensor.sparse.linear.solve import SparseSolve, cg, solve, spsolve
+from aotensor.sparse.linear.triangular import SparseTriangularSolve, solve_triangular, spsolve_triangular
 from aotensor.sparse.op import (
     as_sparse, as_sparse_or_tensor, as_sparse_or_tensor as as_sparse_or_tensor_variable, as_sparse as
     as_sparse_variable, as_sparse_or_tensor as as_symbolic,
@@ -82,14 +84,16 @@ from typing import Any
 
 __all__ = [
     "AddSD", "AddSS", "AddSSData", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast",
-    "ColScaleCSC", "ConstructSparseFromList", "DenseFromSparse", "Diag", "DivSD", "Dot", "EliminateZeros",
+    "ColScaleCSC", "ConstructSparseFromList", "DenseFromSparse", "Diag", "DirectSolve", "DivSD", "Dot",
+    "EliminateZeros",
     "EnsureSortedIndices", "EqualSD", "EqualSS", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList",
     "GetItemListGrad", "GetItemScalar", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS",
     "HStack", "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Multinomial",
     "Neg", "NotEqualSD", "NotEqualSS", "Poisson", "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum",
     "SparseBlockDiagonal", "SparseConstant", "SparseConstantSignature", "SparseDenseMultiply",
     "SparseDenseVectorMultiply", "SparseFromDense", "SparseGradRows", "SparseSolve", "SparseSparseMultiply",
-    "SparseTensorSharedVariable", "SparseTensorType", "SparseVariable", "SquareDiagonal", "Stack",
+    "SparseTensorSharedVariable", "SparseTensorType", "SparseTriangularSolve", "SparseVariable",
+    "SquareDiagonal", "Stack",
     "StructuredAddSV", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR", "StructuredElemwise",
     "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d", "add_s_s", "add_s_s_data",
     "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse", "as_sparse_or_tensor",
@@ -106,9 +110,11 @@ __all__ = [
     "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s", "mul_s_v",
     "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg", "remove0",
     "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "sgn", "shared", "sign", "sin", "sinh", "solve",
+    "solve_triangular",
     "sp_ones_like", "sp_sum", "sp_zeros_like", "sparse_constructor", "sparse_counterpart", "sparse_div",
     "sparse_formats", "sparse_grad", "sparse_max", "sparse_mean", "sparse_min", "sparse_power",
-    "sparse_random_inputs", "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add",
+    "sparse_random_inputs", "spsolve", "spsolve_triangular",
+    "sqr", "sqrt", "square", "square_diagonal", "structured_abs", "structured_add",
     "structured_add_s_v", "structured_arcsin", "structured_arcsinh", "structured_arctan", "structured_arctanh",
     "structured_ceil", "structured_conjugate", "structured_deg2rad", "structured_dot", "structured_dot_grad",
     "structured_elemwise", "structured_exp", "structured_expm1", "structured_floor", "structured_log",

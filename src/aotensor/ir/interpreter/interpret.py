@@ -35,10 +35,11 @@ from aotensor.errors import (
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.interpreter import nest
 from aotensor.ir.interpreter.compressed import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
+from aotensor.ir.interpreter.direct import interpret_direct
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
 from aotensor.ir.interpreter.lapack import interpret_lapack
 from aotensor.ir.interpreter.patterns import interpret_pattern
@@ -170,6 +171,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [interpret_compressed(op, *operands)]
         case PatternOp():
             return interpret_pattern(op, operands)
+        case DirectOp():
+            return interpret_direct(op, operands[: len(op.arguments)])
         case NonzeroOp():
             return _nonzero(*operands)
         case LapackOp():

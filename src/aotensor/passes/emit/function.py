@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, ModuleOp, TensorType
@@ -11,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.dialect_sparse import DirectOp, PatternOp
 from aotensor.ir.extents import follow_from_arguments
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
@@ -19,6 +20,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
 from aotensor.ir.nest.tree import is_register, is_written
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.direct.lower import lower_direct
 from aotensor.passes.emit.buffers import dim_names, returned_values
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
@@ -38,7 +40,7 @@ from aotensor.passes.target import Target
 class Outside:
     """What all functions of one kernel share: the module, the functions that it calls, where errors are written.
 
-    context: the `aotensor_context` of the call, for library kernels. target: facts of the machine.
+    context: the `aotensor_context` of the call, for library kernels. target: facts of the machine. numbers: new ones.
     """
 
     module: ModuleOp
@@ -46,6 +48,7 @@ class Outside:
     detail: SSAValue
     context: SSAValue
     target: Target
+    numbers: Iterator[int] = field(default_factory=count)
 
 
 class FunctionEmitter:
@@ -310,6 +313,8 @@ class FunctionEmitter:
                 lower_scatter(self.b, self, op, self.outside.target)
             case PatternOp():
                 lower_pattern(self.b, self, op, self.outside.target)
+            case DirectOp():
+                lower_direct(self.b, self, op, self.module, self.outside.numbers)
             case CumulateOp():
                 lower_cumulate(self.b, self, op, self.outside.target)
             case NonzeroOp():

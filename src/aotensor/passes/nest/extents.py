@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import depends_on_arguments_only
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
@@ -83,6 +83,9 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
             case LapackOp() | PatternOp():
                 sizes = iter(op.sizes)
+                self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
+            case DirectOp():
+                sizes = iter((*op.sizes, *op.counts))
                 self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
             case NonzeroOp():
                 self._shapes.update((x, (op.count,)) for x in op.positions)

@@ -1,0 +1,56 @@
+"""The NumPy meaning of `aot.direct`, kind by kind. What each gives is also what the op of the graph gives:
+
+order               (indices, indptr, those of the transposed pattern) → an order of elimination, and whether it is that
+                                                        of a pattern with a full diagonal (1 or 0)
+lu                  (data, indices, indptr, order, …)   → factors, in the layout of `sparse.direct.lu`; of rows, lower,
+                                                        segments and upper as much as they need
+lu_solve            (factors, b)                        → x with A·x = b
+lu_solve_transposed (factors, b)                        → x with Aᵀ·x = b
+triangle_by_…       (data, indices, indptr, b)          → x, and the first slice with a zero on the diagonal, plus 1;
+                                                        by rows or columns, forward or backward, with unit: ones there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+
+from aotensor.core.types import Array
+from aotensor.errors import InternalError
+from aotensor.ir.dialect_sparse import DirectOp
+from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.sparse.direct.kernels import run_kernel
+from aotensor.sparse.direct.ops import EliminationOrder, LuSolve, factors_of
+from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
+
+
+def interpret_direct(op: DirectOp, arguments: Sequence[Array]) -> list[Array]:
+    """The results of one operation, then the extents of those that only it knows."""
+    match op.kind.data:
+        case "order":
+            found = EliminationOrder().reference(*arguments)
+        case "lu":
+            found = factors_of(*arguments)
+        case "lu_solve" | "lu_solve_transposed":
+            found = (LuSolve(op.kind.data == "lu_solve_transposed").reference(*arguments),)
+        case kind if kind.startswith("triangle_by_"):
+            found = _triangle(kind.split("_")[2:], *arguments)
+        case kind:
+            raise InternalError(f"interpret: aot.direct {kind} is not known")
+    types = [x.type for x in op.tensors]
+    arrays = [
+        np.asarray(x, numpy_dtype(t.element_type))
+        for x, t in zip(found, types, strict=True)
+        if isinstance(t, TensorType)
+    ]
+    counts = len(op.counts)
+    return [*arrays, *(np.asarray(x.shape[0]) for x in arrays[len(arrays) - counts :])]
+
+
+def _triangle(words: Sequence[str], data: Array, indices: Array, indptr: Array, b: Array) -> tuple[Array, ...]:
+    kernel = solve_by_rows if words[0] == "rows" else solve_by_columns
+    sign, x = 1 if words[1] == "forward" else -1, b.flatten()
+    place = run_kernel(kernel, len(b), int(np.prod(b.shape[1:])), sign, len(words) - 2, indptr, indices, data, x)
+    return x.reshape(b.shape), np.array([place])

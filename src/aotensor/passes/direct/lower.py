@@ -1,0 +1,211 @@
+"""Loops of `aot.direct`: memory for a step, and calls of its kernels.
+
+Factors are as large as elimination makes them: columns are factorised while there is room, then the memory grows.
+
+    %f = aot.direct "lu" %data …   →   %rows, %lower, … = scf.while (%k, %room, %rows0, %lower0, …) {
+                                         %next = func.call @aot_direct.factor_columns.f64…(%k, …)
+                                         %rows2 = memref.realloc %rows1(%room2) … }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.dialects.memref import AllocOp
+from xdsl.ir import SSAValue
+
+from aotensor.errors import InternalError
+from aotensor.ir.dialect_sparse import DirectOp
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_type
+from aotensor.ir.upstream import ReallocOp
+from aotensor.passes.direct.translate import call_kernel
+from aotensor.passes.emit.buffers import Buffers
+from aotensor.sparse.direct import lu, lu_solve, ordering, triangle
+from aotensor.sparse.direct.ops import LU_MARKS, TOLERANCE
+
+GROWS: Final = "grows"
+"""Attribute of an allocation, of what moves it to a larger one, and of the view of it that is the result: its
+number."""
+
+
+class DirectEmitter(Buffers, Protocol):
+    """A function that binds values itself: what an operation alone knows, and where that lies."""
+
+    buffers: dict[SSAValue, SSAValue]
+
+    def bind(self, x: SSAValue, value: Scalar) -> None: ...
+
+
+def lower_direct(
+    b: LoopBuilder, function: DirectEmitter, op: DirectOp, module: ModuleOp, numbers: Iterator[int]
+) -> None:
+    """One operation, by its kind.   numbers: for buffers that grow, each another one"""
+    step = _Step(b, function, op, module)
+    match op.kind.data:
+        case "order":
+            step.order()
+        case "lu":
+            step.lu(numbers)
+        case "lu_solve":
+            step.lu_solve(is_transposed=False)
+        case "lu_solve_transposed":
+            step.lu_solve(is_transposed=True)
+        case kind if kind.startswith("triangle_by_"):
+            step.triangle(*kind.split("_")[2:])
+        case kind:
+            raise InternalError(f"emit: aot.direct {kind} is not known")
+
+
+class _Step:
+    """One operation while its loops are built."""
+
+    def __init__(self, b: LoopBuilder, function: DirectEmitter, op: DirectOp, module: ModuleOp) -> None:
+        self.b, self.function, self.op, self.module = b, function, op, module
+        kinds = [x.type.element_type for x in op.arguments]  # type: ignore[attr-defined]
+        self.dtype = "float32" if element_type("float32") in kinds else "float64"
+
+    def call(self, kernel: object, *arguments: Scalar | SSAValue) -> Scalar:
+        """Call a kernel; 0 stands for what it does not give."""
+        found = call_kernel(self.b, self.module, kernel, arguments, self.dtype)  # type: ignore[arg-type]
+        return found if found is not None else self.b.index(0)
+
+    def vector(self, x: SSAValue) -> SSAValue:
+        """An operand as a buffer of one axis: what is a row of another buffer is copied."""
+        home, shape = self.function.buffer(x), self.function.shape(x)
+        own = self.b.own_buffer(home, shape)
+        self.b.copy(home, own, shape)
+        return self.flat(own, shape)
+
+    def flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
+        size: Extent = 1
+        for n in shape:
+            size = self.b.imul(size, n)
+        return self.b.reinterpret(buffer, [self.b.index(size)])
+
+    def work(self, dtype: str, size: Extent) -> SSAValue:
+        """Memory for this step alone."""
+        return self.b.allocate(element_type(dtype), [self.b.index(size)])
+
+    def result(self, number: int) -> tuple[SSAValue, SSAValue]:
+        """The buffer of a result, and one of one axis to write to, which is another one if that is a row."""
+        x = self.op.tensors[number]
+        home, shape = self.function.buffer(x), self.function.shape(x)
+        own = self.b.own_buffer(home, shape)
+        return own, self.flat(own, shape)
+
+    def finish(self, number: int, own: SSAValue) -> None:
+        """Copy what was written for a result to where it lies."""
+        x = self.op.tensors[number]
+        self.b.copy(own, self.function.buffer(x), self.function.shape(x))
+
+    # --- steps ---------------------------------------------------------------------------------------------------
+
+    def order(self) -> None:
+        b = self.b
+        indices, indptr, columns, rows = (self.vector(x) for x in self.op.arguments)
+        n = b.index(b.isub(self.function.shape(self.op.arguments[1])[0], 1))
+        dense = self.call(ordering.longest_sparse, n)
+        is_full = self.call(ordering.has_diagonal, n, indptr, indices)
+        graph = n, indptr, indices, rows, columns, is_full, dense
+        room = self.call(ordering.graph_room, *graph)
+        size = self.call(ordering.size_of_lists, n, room)
+        lists, spare = (self.work("int64", size) for _ in range(2))
+        above = b.iadd(n, 1)
+        start, length, *work = (self.work("int64", above) for _ in range(11))
+        used = self.call(ordering.neighbours, *graph, start, length, lists, work[0])
+        own, order = self.result(0)
+        self.call(ordering.minimum_degree, n, dense, size, used, start, length, lists, spare, *work, order)
+        self.finish(0, own)
+        own, flag = self.result(1)
+        b.store(b.cast(is_full, "int64"), flag, [0])
+        self.finish(1, own)
+
+    def lu(self, numbers: Iterator[int]) -> None:
+        b = self.b
+        data, indices, indptr, order, flag = (self.vector(x) for x in self.op.arguments)
+        (n,) = (b.index(x) for x in self.function.shape(self.op.arguments[3]))
+        is_full = b.compare("ne", b.fetch(flag, [0], "int64"), b.constant(0, "int64"))
+        tolerance = b.select(is_full, b.constant(TOLERANCE, self.dtype), b.constant(1.0, self.dtype))
+        (position, table, info), owns = self._known(3)
+        x, part, sums = (self.work(self.dtype, n) for _ in range(3))
+        marks = [self.work("int64", b.iadd(n, 1)) for _ in range(LU_MARKS)]
+        self.call(lu.begin_factors, n, position, table, info, x, *marks[:2])
+        nnz = b.index(self.function.shape(self.op.arguments[0])[0])
+        room = b.add(b.mul(nnz, b.index(8)), b.add(b.mul(n, b.index(4)), b.index(4)))
+        tags = [IntegerAttr(next(numbers), i64) for _ in self.op.tensors[3:]]
+        grown = [self._growing(t, room, tag) for t, tag in zip(self.op.tensors[3:], tags, strict=True)]
+
+        def goes_on(state: list[Scalar]) -> Scalar:
+            has_pivots = b.compare("eq", b.fetch(info, [0], "int64"), b.constant(0, "int64"))
+            return b.and_(b.compare("lt", state[0], n), has_pivots)
+
+        def columns(state: list[Scalar]) -> list[Scalar]:
+            k, room, *memory = state
+            buffers = [m.ssa for m in memory]
+            known = n, tolerance, room, indptr, indices, data, order, position, table
+            done = self.call(lu.factor_columns, k, *known, *buffers, info, x, part, sums, *marks)
+            larger = b.select(b.compare("lt", done, n), b.add(room, room), room)
+            moved = [self._moved(m, larger, tag) for m, tag in zip(buffers, tags, strict=True)]
+            return [done, larger, *(Scalar(m, "raw") for m in moved)]
+
+        state = [b.index(0), room, *(Scalar(m, "raw") for m in grown)]
+        _, _, *memory = b.loop_while(state, goes_on, columns)
+        self.call(lu.name_rows, n, position, table, memory[0].ssa, info)
+        for number, (found, tensor) in enumerate(zip(memory, self.op.tensors[3:], strict=True)):
+            count = b.cast(b.fetch(info, [2 + number], "int64"), "index")
+            self.function.bind(self.op.counts[number], count)
+            view = b.reinterpret(found.ssa, [count])
+            view.owner.attributes[GROWS] = tags[number]  # type: ignore[union-attr]
+            self.function.buffers[tensor] = view
+        for number, own in enumerate(owns):
+            self.finish(number, own)
+
+    def lu_solve(self, is_transposed: bool) -> None:
+        b = self.b
+        right, *factors = (self.vector(x) for x in self.op.arguments)
+        shape = self.function.shape(self.op.arguments[0])
+        n, many = b.index(shape[0]), b.index(shape[1] if len(shape) > 1 else 1)
+        order, position, table, info, *values = factors
+        own, x = self.result(0)
+        y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
+        flag = b.index(int(is_transposed))
+        self.call(lu_solve.solve_factored, n, many, flag, order, position, table, info, *values, right, y, sums, x)
+        self.finish(0, own)
+
+    def triangle(self, slices: str, direction: str, *unit: str) -> None:
+        b = self.b
+        data, indices, indptr, right = (self.vector(x) for x in self.op.arguments)
+        shape = self.function.shape(self.op.arguments[3])
+        n, many = b.index(shape[0]), b.index(shape[1] if len(shape) > 1 else 1)
+        (own, x), (home, failure) = self.result(0), self.result(1)
+        b.copy(right, x, [b.iadd(b.imul(n, many), 0)])
+        kernel = triangle.solve_by_rows if slices == "rows" else triangle.solve_by_columns
+        sign = b.index(1 if direction == "forward" else -1)
+        place = self.call(kernel, n, many, sign, b.index(len(unit)), indptr, indices, data, x)
+        b.store(b.cast(place, "int64"), failure, [0])
+        self.finish(0, own)
+        self.finish(1, home)
+
+    def _known(self, count: int) -> tuple[list[SSAValue], list[SSAValue]]:
+        """Buffers of the first results, and where these lie meanwhile."""
+        pairs = [self.result(number) for number in range(count)]
+        return [flat for _, flat in pairs], [own for own, _ in pairs]
+
+    def _growing(self, tensor: SSAValue, room: Scalar, tag: IntegerAttr) -> SSAValue:
+        """Memory for a result whose size is not known."""
+        buffer = self.b.allocate(tensor.type.element_type, [room])  # type: ignore[attr-defined]
+        assert isinstance(buffer.owner, AllocOp)
+        buffer.owner.attributes[GROWS] = tag
+        return buffer
+
+    def _moved(self, buffer: SSAValue, room: Scalar, tag: IntegerAttr) -> SSAValue:
+        op = ReallocOp(buffer, room.ssa)
+        op.attributes[GROWS] = tag
+        self.b.builder.insert(op)
+        assert isinstance(op.result.type, MemRefType)
+        return op.result

@@ -1,0 +1,1 @@
+"""Direct solution of sparse equations: orderings, factors, triangles, as kernels in Python that is also compiled."""

@@ -1,0 +1,200 @@
+"""The steps of a direct solution as ops on vectors: an order of elimination, factors, solutions with factors.
+
+An order follows from the pattern alone, so that of a pattern that is constant is found when the function is compiled.
+Factors of one matrix are found once, however many equations with it or its transpose there are: equal ops are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphLinAlgError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import check_steering
+from aotensor.ops.gradient_control import grad_not_implemented
+from aotensor.ops.linear import LinearOp
+from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
+from aotensor.ops.shape.extents import extent_of, product
+from aotensor.ops.shape.reshape import reshape
+from aotensor.sparse.direct import lu, lu_solve, ordering
+from aotensor.sparse.direct.kernels import run_kernel
+from aotensor.sparse.patterns import IndexOp, OtherFormat, PatternRule
+
+TOLERANCE: Final = 0.1
+"""A diagonal element is the pivot if it is not smaller than this, relative to the largest element that could be."""
+PARTS_OF_TABLE: Final = 6
+LENGTH_OF_INFO: Final = 6
+
+
+@dataclass(frozen=True)
+class EliminationOrder(PatternRule):
+    """(indices, indptr, and those of the transposed pattern) → (order, is_full), both int64.   (n,), (1,)
+
+    order: of the columns, such that factors stay sparse: by minimum degree in the graph of A + Aᵀ if all diagonal
+    elements are stored, when is_full is 1, else of Aᵀ·A, whose factors hold those of A whichever rows are pivots.
+    """
+
+    name: ClassVar[str] = "elimination_order"
+
+    def infer_type(
+        self, indices: TensorType, indptr: TensorType, columns: TensorType, rows: TensorType
+    ) -> tuple[TensorType, ...]:
+        self.index_dtype(indices, indptr, columns, rows)
+        (slices,) = indptr.shape
+        return TensorType("int64", (slices - 1 if isinstance(slices, int) else None,)), TensorType("int64", (1,))
+
+    def reference(self, indices: Array, indptr: Array, columns: Array, rows: Array) -> tuple[Array, ...]:
+        n = len(indptr) - 1
+        is_full = run_kernel(ordering.has_diagonal, n, indptr, indices)
+        dense = ordering.longest_sparse(n)
+        graph = n, indptr, indices, rows, columns, is_full, dense
+        room = run_kernel(ordering.graph_room, *graph)
+        lists, spare = (np.zeros(ordering.size_of_lists(n, room), np.int64) for _ in range(2))
+        start, length, *work = (np.zeros(n + 1, np.int64) for _ in range(11))
+        order = np.zeros(n, np.int64)
+        used = run_kernel(ordering.neighbours, *graph, start, length, lists, work[0])
+        run_kernel(ordering.minimum_degree, n, dense, len(lists), used, start, length, lists, spare, *work, order)
+        return order, np.array([is_full])
+
+    def lower(
+        self, b: TensorBuilder, indices: Tensor, indptr: Tensor, columns: Tensor, rows: Tensor
+    ) -> tuple[Tensor, ...]:
+        n = b.scalars.isub(indptr.extents[0], 1)
+        return b.direct("order", [indices, indptr, columns, rows], [("int64", (n,)), ("int64", (1,))])
+
+
+def elimination_order(indices: Array, indptr: Array) -> tuple[Array, ...]:
+    """The outputs of EliminationOrder for a pattern that is known."""
+    _, columns, rows = OtherFormat().reference(indices, indptr, np.asarray(len(indptr) - 1))
+    return EliminationOrder().reference(indices, indptr, columns, rows)
+
+
+@dataclass(frozen=True)
+class LuFactors(IndexOp):
+    """(data, indices, indptr, order, is_full) → factors of the matrix in compressed columns, as `sparse.direct.lu`
+    says.
+
+    (position (n,), table (6·n + 6,), info (6,), all int64; rows, segments in the dtype of indices; lower, upper as
+    data). slice: what the user calls a column of it, "column", or "row" of what is its transpose. The factors are
+    steps to a solution, which has the derivatives (`DirectSolve`); they have none.
+
+    Raises: GraphLinAlgError at run time for a matrix that is singular.
+    """
+
+    name: ClassVar[str] = "lu_factors"
+    slice: str = "column"
+
+    @property
+    def message(self) -> str:
+        return f"the matrix is singular: elimination finds no pivot in {self.slice} {{found}}"
+
+    def infer_type(
+        self, data: TensorType, indices: TensorType, indptr: TensorType, order: TensorType, is_full: TensorType
+    ) -> tuple[TensorType, ...]:
+        self.index_dtype(indices, indptr)
+        (n,) = order.shape
+        table = PARTS_OF_TABLE * (n + 1) if isinstance(n, int) else None
+        known = [TensorType("int64", (extent,)) for extent in (n, table, LENGTH_OF_INFO)]
+        return *known, *(TensorType(x.dtype, (None,)) for x in (indices, data, indices, data))
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        found = factors_of(*inputs)
+        info = found[2]
+        if info[0]:
+            raise GraphLinAlgError(self.message.format(found=info[0] - 1))
+        return found
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=0)
+        return node.outputs
+
+    def lower(
+        self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, order: Tensor, is_full: Tensor
+    ) -> tuple[Tensor, ...]:
+        (n,), v = order.extents, b.scalars
+        table = v.imul(v.iadd(n, 1), PARTS_OF_TABLE)
+        known: list[tuple[str, tuple[Extent | None]]] = [("int64", (x,)) for x in (n, table, LENGTH_OF_INFO)]
+        own: list[tuple[str, tuple[Extent | None]]] = [(x.dtype, (None,)) for x in (indices, data, indices, data)]
+        found = b.direct("lu", [data, indices, indptr, order, is_full], [*known, *own])
+        place = v.cast(v.load(found[2], 0), dtypes.INDEX)
+        b.check(v.compare("eq", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+        return found
+
+
+def factors_of(data: Array, indices: Array, indptr: Array, order: Array, is_full: Array) -> tuple[Array, ...]:
+    """The outputs of LuFactors; info[0] is the column without a pivot, plus 1, if there is one."""
+    n = len(order)
+    room = 8 * len(data) + 4 * n + 4
+    position, table, info, *marks = (np.zeros(size, np.int64) for size in (n, 6 * n + 6, 6, *[n + 1] * LU_MARKS))
+    x, part, sums = (np.zeros(n, data.dtype) for _ in range(3))
+    grown = [np.zeros(room, dtype) for dtype in (np.int64, data.dtype, np.int64, data.dtype)]
+    run_kernel(lu.begin_factors, n, position, table, info, x, *marks[:2])
+    tolerance = TOLERANCE if is_full[0] else 1.0
+    k = 0
+    while k < n and not info[0]:
+        known = n, tolerance, room, indptr, indices, data, order, position, table
+        k = run_kernel(lu.factor_columns, k, *known, *grown, info, x, part, sums, *marks)
+        room *= 2
+        grown = [np.resize(v, room) for v in grown]
+    if not info[0]:
+        run_kernel(lu.name_rows, n, position, table, grown[0], info)
+    return position, table, info, *(v[:count] for v, count in zip(grown, info[2:], strict=True))
+
+
+LU_MARKS: Final = 10
+"""The workspaces of `lu.factor_columns` that hold n integers each."""
+
+
+@dataclass(frozen=True)
+class LuSolve(LinearOp):
+    """(b, order, and the outputs of LuFactors) → x with A·x = b, or Aᵀ·x = b.   b, x: (n,) or (n, k)"""
+
+    name: ClassVar[str] = "sparse_lu_solve"
+    is_transposed: bool
+
+    def infer_type(self, b: TensorType, *factors: TensorType) -> TensorType:
+        return b
+
+    def reference(self, b: Array, order: Array, *factors: Array) -> Array:
+        n, many, x = len(b), int(np.prod(b.shape[1:])), np.zeros(b.size, b.dtype)
+        position, table, info, *values = factors
+        work = np.zeros(b.size, b.dtype), np.zeros(n, b.dtype)
+        flags = n, many, int(self.is_transposed)
+        run_kernel(lu_solve.solve_factored, *flags, order, position, table, info, *values, b.ravel(), *work, x)
+        return x.reshape(b.shape)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        adjoint = replace(self, is_transposed=not self.is_transposed)
+        return adjoint(cotangent, *inputs[1:])  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        b, *factors = inputs
+        return [solved_as_columns(lambda columns: self(columns, *factors), b)]
+
+    def lower(self, b: TensorBuilder, right: Tensor, *factors: Tensor) -> Tensor:
+        kind = "lu_solve_transposed" if self.is_transposed else "lu_solve"
+        (x,) = b.direct(kind, [right, *factors], [(right.dtype, right.extents)])
+        return x
+
+
+def solved_as_columns(solve: Callable[..., Variable], *sides: Variable) -> Variable:
+    """What `solve` makes of right-hand sides of one matrix, (samples, n) or (samples, n, k), as columns of one."""
+    if sides[0].ndim == 2:
+        return matrix_transpose(solve(*map(matrix_transpose, sides)))
+    samples, n, width = (extent_of(sides[0], axis) for axis in range(3))
+    columns = (reshape(dimshuffle(b, [1, 0, 2]), [n, product([samples, width])]) for b in sides)
+    return dimshuffle(reshape(solve(*columns), [n, samples, width]), [1, 0, 2])

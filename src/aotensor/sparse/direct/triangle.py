@@ -1,0 +1,86 @@
+"""Solutions with one triangle of a compressed matrix, whose entries may be in any order and repeated.
+
+`sign` is 1 where slices are solved with from the first one on, −1 from the last one on: an entry says something of
+slice j if its index i has sign·(i − j) > 0 in the form by columns, < 0 in the form by rows. x holds the right-hand
+side, n rows of `many`, and becomes the solution. Each gives the first slice without a diagonal, plus 1, or 0.
+"""
+
+from __future__ import annotations
+
+from aotensor.sparse.direct.kernels import Index, Indices, Reals
+
+
+def solve_by_columns(
+    n: Index, many: Index, sign: Index, unit: Index, indptr: Indices, indices: Indices, data: Reals, x: Reals
+) -> Index:
+    """Slice j is column j: once x[j] is known, it is subtracted from all others that it stands in."""
+    failure = 0
+    for k in range(n):
+        j = k
+        if sign < 0:
+            j = n - 1 - k
+        if unit == 0:
+            diagonal = 0.0
+            for p in range(indptr[j], indptr[j + 1]):
+                if indices[p] == j:
+                    diagonal = diagonal + data[p]
+            if diagonal == 0.0:
+                if failure == 0:
+                    failure = j + 1
+            else:
+                for e in range(many):
+                    x[j * many + e] = x[j * many + e] / diagonal
+        if many == 1:
+            value = x[j]
+            for p in range(indptr[j], indptr[j + 1]):
+                i = indices[p]
+                if sign * (i - j) > 0:
+                    x[i] = x[i] - data[p] * value
+        else:
+            for p in range(indptr[j], indptr[j + 1]):
+                i = indices[p]
+                if sign * (i - j) > 0:
+                    factor = data[p]
+                    for e in range(many):
+                        x[i * many + e] = x[i * many + e] - factor * x[j * many + e]
+    return failure
+
+
+def solve_by_rows(
+    n: Index, many: Index, sign: Index, unit: Index, indptr: Indices, indices: Indices, data: Reals, x: Reals
+) -> Index:
+    """Slice j is row j: all that x[j] depends on is known."""
+    failure = 0
+    for k in range(n):
+        j = k
+        if sign < 0:
+            j = n - 1 - k
+        diagonal = 0.0
+        if many == 1:
+            value = x[j]
+            for p in range(indptr[j], indptr[j + 1]):
+                i = indices[p]
+                if i == j:
+                    diagonal = diagonal + data[p]
+                else:
+                    if sign * (i - j) < 0:
+                        value = value - data[p] * x[i]
+            x[j] = value
+        else:
+            for p in range(indptr[j], indptr[j + 1]):
+                i = indices[p]
+                factor = data[p]
+                if i == j:
+                    diagonal = diagonal + factor
+                else:
+                    if sign * (i - j) < 0:
+                        for e in range(many):
+                            x[j * many + e] = x[j * many + e] - factor * x[i * many + e]
+        if unit == 0:
+            if diagonal == 0.0:
+                if failure == 0:
+                    failure = j + 1
+            else:
+                for e in range(many):
+                    x[j * many + e] = x[j * many + e] / diagonal
+    return failure

@@ -1,0 +1,146 @@
+"""What all solutions of sparse equations share: the derivatives of the solution, whatever steps have led to it.
+
+A·dx = db − dA·x,    b̄ = A⁻ᵀ·x̄,    Ā = −b̄·xᵀ at the stored entries of A
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.batching import check_steering, repeated
+from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.elementwise.compare import cast, eq, switch
+from aotensor.ops.elementwise.elementary import sqrt
+from aotensor.ops.linalg.matrices import both_floating
+from aotensor.ops.ranges import arange
+from aotensor.ops.reduce.sums import sum as sum_of
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import extent_of, product
+from aotensor.ops.shape.fitting import fitting
+from aotensor.ops.shape.join import join
+from aotensor.ops.shape.reshape import reshape
+from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.csm import parts_of
+from aotensor.sparse.direct.ops import solved_as_columns
+from aotensor.sparse.op import Parts, as_sparse
+from aotensor.sparse.product.dots import times
+
+
+class Solve(Op):
+    """(data, indices, indptr, b, …) → x with A·x = b, and the derivatives of the exact solution.   b: (n,) or (n, k)
+
+    shares_steps: all equations of a call end their steps at the same time.
+    """
+
+    shares_steps: ClassVar[bool] = False
+
+    @abstractmethod
+    def matrix(self, inputs: Sequence[Variable]) -> Parts:
+        """A"""
+
+    @abstractmethod
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        """The solution for another right-hand side, or for the transposed matrix."""
+
+    def read(self, inputs: Sequence[Variable], data: Variable) -> Variable:
+        """Values at the entries that the op reads, 0 at others."""
+        return data
+
+    def check_types(self, data: TensorType, *sides: TensorType) -> None:
+        """Raises: GraphTypeError unless right-hand sides are alike, and of the dtype of data."""
+        b, *_ = sides
+        if b.rank not in (1, 2) or any((x.dtype, x.rank) != (data.dtype, b.rank) for x in sides):
+            raise GraphTypeError(f"{self.name}: b is a vector or a matrix in the dtype of A, and x0 is like it")
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (ct,), p = outputs, cotangents, self.matrix(inputs)
+        for_b = self.again(inputs, ct, is_transposed=True)
+        entries = mul(at_rows(p, for_b), at_columns(p, x))
+        for_data = -(entries if x.ndim == 1 else sum_of(entries, axis=1))
+        return [
+            self.read(inputs, for_data),
+            disconnected(),
+            disconnected(),
+            for_b,
+            *(disconnected() for _ in inputs[4:]),
+        ]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (of_data, _, _, of_b, *_) = outputs, tangents
+        terms = [] if is_disconnected(of_b) else [of_b]
+        if not is_disconnected(of_data):
+            terms.append(-times(replace(self.matrix(inputs), data=self.read(inputs, of_data)), x))
+        if not terms:
+            return [disconnected()]
+        return [self.again(inputs, sum_terms(terms, add))]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False], [False], [True], *([False] for _ in node.inputs[4:])]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        """Right-hand sides of one matrix are columns; matrices that differ are the blocks of one on the diagonal."""
+        check_steering(self, [False, *is_batched[1:3]])
+        data, indices, indptr, *sides = inputs
+        example = inputs[list(is_batched).index(True)]
+        sides = [x if on else repeated(x, example) for x, on in zip(sides, is_batched[3:], strict=True)]
+        if is_batched[0]:
+            return [self._blocks(data, indices, indptr, *sides)]
+        return [solved_as_columns(lambda *columns: self(data, indices, indptr, *columns), *sides)]
+
+    def _blocks(self, data: Variable, indices: Variable, indptr: Variable, *sides: Variable) -> Variable:
+        """All matrices as one. Where blocks share their steps, right-hand sides are brought to one length before."""
+        b = sides[0]
+        samples, n, rest = extent_of(b, 0), extent_of(b, 1), [extent_of(b, axis) for axis in range(2, b.ndim)]
+        number = dimshuffle(cast(arange(samples), "int64"), [0, None])
+        columns = cast(indices, "int64") + number * as_tensor(n)
+        starts = cast(indptr[:-1], "int64") + number * as_tensor(extent_of(data, 1))
+        flat = [reshape(x, [product([samples, extent_of(x, 1)])]) for x in (data, columns, starts)]
+        end = cast(as_tensor(product([samples, extent_of(data, 1)])), "int64")
+        height = _length(b) if self.shares_steps else None
+        scaled = [x if height is None else x / height for x in sides]
+        flat_sides = [reshape(x, [product([samples, n]), *rest]) for x in scaled]
+        found = self(*flat[:2], join(0, flat[2], dimshuffle(end, [None])), *flat_sides)
+        together = reshape(found, [samples, n, *rest])
+        return together if height is None else mul(height, together)
+
+
+def square(format: str, inputs: Sequence[Variable]) -> Parts:
+    """The matrix of some equations, whose extents are those of b."""
+    data, indices, indptr, b, *_ = inputs
+    n, dim = extent_of(b, 0), b.tensor_type.shape[0]
+    return Parts(format, data, indices, indptr, n, n, (dim, dim), is_canonical=False)
+
+
+def _length(b: Variable) -> Variable:
+    """|b| along axis 1, 1 for zeros.   (s, n, …) → (s, 1, …)"""
+    square = sum_of(b * b, axis=1, keepdims=True)
+    return sqrt(switch(eq(square, 0), constant(1, dtype=b.dtype), square))
+
+
+def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
+    """A square matrix in parts, then its data and b in their common floating dtype.
+
+    Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.
+    """
+    matrix = as_sparse(A)
+    rows, columns = matrix.sparse_type.shape
+    if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
+        raise GraphValueError(f"{name}: the matrix is not square, {rows} by {columns}", lines=[matrix.describe()])
+    p, right = parts_of(matrix), as_tensor(b)
+    if right.ndim not in (1, 2):
+        raise GraphTypeError(f"{name}: b is a vector or a matrix", lines=[right.describe()])
+    data, right = both_floating(p.data, right)
+    for extent, dim in ((p.rows, p.dims[0]), (p.columns, p.dims[1])):
+        right = fitting(right, 0, extent, dim, f"{name}: extents of the matrix and of b")
+    return p, data, right
