@@ -49,6 +49,11 @@ def direct(A: Variable, b: Variable) -> Variable:
     return sp.spsolve(A, b)
 
 
+def cholesky(H: Variable, b: Variable) -> Variable:
+    """By factors of H + Hᵀ, which stays symmetric when data change."""
+    return sp.solve(sp.add(H, H.T), b, "cholesky")
+
+
 def triangle(**options: Any) -> Program:
     """A triangle of a matrix, whose other entries are not read."""
     return lambda A, b: sp.solve_triangular(A, b, **options)
@@ -83,6 +88,7 @@ CASES: list[Case] = [
     *_all(symmetric(), HALF, POSITIVE, "cg"),
     *_all(general, GENERAL, GENERAL, "bicgstab"),
     *_all(direct, GENERAL, GENERAL, "direct"),
+    *_all(cholesky, HALF, POSITIVE, "cholesky"),
     *_all(triangle(lower=True), GENERAL, np.tril(GENERAL), "triangle-lower"),
     *both(
         "triangle-upper-unit",

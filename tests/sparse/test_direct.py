@@ -176,6 +176,49 @@ SINGULAR: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def symmetric() -> Any:
+    """Solution by Cholesky factors, and the gradient of the sum of cubes with respect to b and A."""
+    A, b = sp.csr_matrix("A"), at.dmatrix("b")
+    x = sp.solve(A, b, "cholesky")
+    return aot.function([A, b], [x, *aot.grad((x**3).sum(), [b, A])], name="symmetric")
+
+
+FULL = RNG.normal(size=(19, 19))
+POSITIVE: dict[str, Any] = {
+    "none": ss.csr_matrix((0, 0)),
+    "one": ss.csr_matrix([[2.0]]),
+    "poisson": poisson(9),
+    "full": ss.csr_matrix(FULL @ FULL.T + np.eye(19)),
+    "arrow": (arrow(50) + arrow(50).T).tocsr(),
+    "grows": (lambda half: (half @ half.T + ss.identity(300)).tocsr())(ss.random(300, 300, 0.008, random_state=2)),
+}
+
+
+@pytest.mark.shows("sparse/15-solve-cholesky")
+@pytest.mark.parametrize("name", POSITIVE)
+def test_symmetric_matrices(symmetric: Any, name: str) -> None:
+    matrix = POSITIVE[name].sorted_indices()
+    for columns in (1, 3):
+        b = RNG.normal(size=(matrix.shape[0], columns))
+        x, for_b, for_a = symmetric(matrix, b)
+        np.testing.assert_allclose(matrix @ x, b, rtol=0, atol=1e-9 * max(1.0, np.abs(x).max(initial=0)))
+        scale = max(1.0, np.abs(for_b).max(initial=0))
+        np.testing.assert_allclose(matrix @ for_b, 3 * x**2, rtol=0, atol=1e-9 * scale)
+        entries = matrix.tocoo()
+        dense = -np.einsum("ik,jk->ij", for_b, x)
+        np.testing.assert_allclose(for_a.data, dense[entries.row, entries.col], rtol=1e-7, atol=1e-9 * scale)
+
+
+@pytest.mark.shows("sparse/15-solve-cholesky")
+def test_an_indefinite_matrix_is_an_error(symmetric: Any) -> None:
+    shifted, swap = poisson(5) - 2 * ss.identity(25), ss.csr_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    for matrix in (shifted.tocsr(), swap):
+        for run in (symmetric, symmetric.reference):
+            with pytest.raises(np.linalg.LinAlgError, match=r"not positive definite: .* no positive pivot in row \d"):
+                run(matrix, np.ones((matrix.shape[0], 1)))
+
+
 @pytest.mark.shows("sparse/15-solve-singular")
 @pytest.mark.parametrize("name", SINGULAR)
 def test_a_singular_matrix_is_an_error(solvers: dict[str, Any], name: str) -> None:
@@ -208,9 +251,9 @@ def test_a_zero_on_the_diagonal_of_a_triangle(lower: bool) -> None:
 
 def test_refused() -> None:
     A, b = sp.csr_matrix("A"), at.dvector("b")
-    with pytest.raises(GraphValueError, match="are for methods that iterate, not for direct"):
+    with pytest.raises(GraphValueError, match="are for methods that iterate, not for factors"):
         sp.solve(A, b, "direct", maxiter=3)
-    with pytest.raises(GraphValueError, match="are for methods that iterate, not for direct"):
+    with pytest.raises(GraphValueError, match="are for methods that iterate, not for factors"):
         sp.solve(A, b, "direct", x0=b)
     with pytest.raises(GraphValueError, match="the matrix is not square, 2 by 3"):
         sp.spsolve(sp.csr_matrix("R", shape=(2, 3)), b)

@@ -161,7 +161,7 @@ def test_extents_that_differ() -> None:
 
 def test_refused() -> None:
     A, b = sp.csr_matrix("A"), at.dvector("b")
-    with pytest.raises(GraphValueError, match="method is one of 'direct', 'cg', 'bicgstab', not 'qr'"):
+    with pytest.raises(GraphValueError, match="method is one of 'direct', 'cholesky', 'cg', 'bicgstab', not 'qr'"):
         sp.solve(A, b, "qr")
     with pytest.raises(GraphValueError, match=r"preconditioner is one of .*, not 'ilu'"):
         sp.solve(A, b, preconditioner="ilu")

@@ -6,6 +6,8 @@ lu                  (data, indices, indptr, order, …)   → factors, in the la
                                                         segments and upper as much as they need
 lu_solve            (factors, b)                        → x with A·x = b
 lu_solve_transposed (factors, b)                        → x with Aᵀ·x = b
+cholesky            (data, indices, indptr, order)      → factors, in the layout of `sparse.direct.cholesky`
+cholesky_solve      (b, order, factors)                 → x with A·x = b
 triangle_by_…       (data, indices, indptr, b)          → x, and the first slice with a zero on the diagonal, plus 1;
                                                         by rows or columns, forward or backward, with unit: ones there
 """
@@ -22,7 +24,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.dialect_sparse import DirectOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
 from aotensor.sparse.direct.kernels import run_kernel
-from aotensor.sparse.direct.ops import EliminationOrder, LuSolve, factors_of
+from aotensor.sparse.direct.ops import CholeskySolve, EliminationOrder, LuSolve, factors_of, symmetric_factors_of
 from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
 
 
@@ -33,6 +35,10 @@ def interpret_direct(op: DirectOp, arguments: Sequence[Array]) -> list[Array]:
             found = EliminationOrder().reference(*arguments)
         case "lu":
             found = factors_of(*arguments)
+        case "cholesky":
+            found = symmetric_factors_of(*arguments)
+        case "cholesky_solve":
+            found = (CholeskySolve().reference(*arguments),)
         case "lu_solve" | "lu_solve_transposed":
             found = (LuSolve(op.kind.data == "lu_solve_transposed").reference(*arguments),)
         case kind if kind.startswith("triangle_by_"):

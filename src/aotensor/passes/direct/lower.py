@@ -9,11 +9,10 @@ Factors are as large as elimination makes them: columns are factorised while the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
-from xdsl.dialects.memref import AllocOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import SSAValue
 
 from aotensor.errors import InternalError
@@ -25,7 +24,7 @@ from aotensor.ir.types import element_type
 from aotensor.ir.upstream import ReallocOp
 from aotensor.passes.direct.translate import call_kernel
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.sparse.direct import lu, lu_solve, ordering, triangle
+from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, triangle
 from aotensor.sparse.direct.ops import LU_MARKS, TOLERANCE
 
 GROWS: Final = "grows"
@@ -51,6 +50,10 @@ def lower_direct(
             step.order()
         case "lu":
             step.lu(numbers)
+        case "cholesky":
+            step.cholesky(numbers)
+        case "cholesky_solve":
+            step.cholesky_solve()
         case "lu_solve":
             step.lu_solve(is_transposed=False)
         case "lu_solve_transposed":
@@ -137,39 +140,56 @@ class _Step:
         self.call(lu.begin_factors, n, position, table, info, x, *marks[:2])
         nnz = b.index(self.function.shape(self.op.arguments[0])[0])
         room = b.add(b.mul(nnz, b.index(8)), b.add(b.mul(n, b.index(4)), b.index(4)))
-        tags = [IntegerAttr(next(numbers), i64) for _ in self.op.tensors[3:]]
-        grown = [self._growing(t, room, tag) for t, tag in zip(self.op.tensors[3:], tags, strict=True)]
 
-        def goes_on(state: list[Scalar]) -> Scalar:
-            has_pivots = b.compare("eq", b.fetch(info, [0], "int64"), b.constant(0, "int64"))
-            return b.and_(b.compare("lt", state[0], n), has_pivots)
-
-        def columns(state: list[Scalar]) -> list[Scalar]:
-            k, room, *memory = state
-            buffers = [m.ssa for m in memory]
+        def columns(k: Scalar, room: Scalar, memory: Sequence[SSAValue]) -> Scalar:
             known = n, tolerance, room, indptr, indices, data, order, position, table
-            done = self.call(lu.factor_columns, k, *known, *buffers, info, x, part, sums, *marks)
-            larger = b.select(b.compare("lt", done, n), b.add(room, room), room)
-            moved = [self._moved(m, larger, tag) for m, tag in zip(buffers, tags, strict=True)]
-            return [done, larger, *(Scalar(m, "raw") for m in moved)]
+            return self.call(lu.factor_columns, k, *known, *memory, info, x, part, sums, *marks)
 
-        state = [b.index(0), room, *(Scalar(m, "raw") for m in grown)]
-        _, _, *memory = b.loop_while(state, goes_on, columns)
-        self.call(lu.name_rows, n, position, table, memory[0].ssa, info)
-        for number, (found, tensor) in enumerate(zip(memory, self.op.tensors[3:], strict=True)):
-            count = b.cast(b.fetch(info, [2 + number], "int64"), "index")
-            self.function.bind(self.op.counts[number], count)
-            view = b.reinterpret(found.ssa, [count])
-            view.owner.attributes[GROWS] = tags[number]  # type: ignore[union-attr]
-            self.function.buffers[tensor] = view
+        memory = self._grown(self.op.tensors[3:], n, room, columns, numbers, info)
+        self.call(lu.name_rows, n, position, table, memory[0], info)
+        for number, found in enumerate(memory):
+            self._give(number, 3 + number, found, b.cast(b.fetch(info, [2 + number], "int64"), "index"))
         for number, own in enumerate(owns):
             self.finish(number, own)
+
+    def cholesky(self, numbers: Iterator[int]) -> None:
+        b = self.b
+        data, indices, indptr, order = (self.vector(x) for x in self.op.arguments)
+        (n,) = (b.index(x) for x in self.function.shape(self.op.arguments[3]))
+        (table, info), owns = self._known(2)
+        position, *marks = (self.work("int64", b.iadd(n, 1)) for _ in range(9))
+        self.call(cholesky.begin_patterns, n, order, position, table, info, *marks[:2])
+        nnz = b.index(self.function.shape(self.op.arguments[0])[0])
+        room = b.add(b.mul(nnz, b.index(2)), b.add(b.mul(n, b.index(2)), b.index(4)))
+
+        def patterns(k: Scalar, room: Scalar, memory: Sequence[SSAValue]) -> Scalar:
+            known = n, room, indptr, indices, order, position, table
+            return self.call(cholesky.find_patterns, k, *known, *memory, info, *marks[:5])
+
+        (rows,) = self._grown([self.op.tensors[2]], n, room, patterns, numbers, info)
+        places, values = (b.cast(b.fetch(info, [k], "int64"), "index") for k in (2, 3))
+        self.call(cholesky.sort_rows, n, table, rows, info, marks[0], self.work("int64", places))
+        lower, known = self.work(self.dtype, values), (n, indptr, indices, data, order, position, table, rows)
+        node_of, *rest = marks[3], *marks[:3], marks[4], self.work(self.dtype, n)
+        self.call(cholesky.factor_nodes, *known, lower, info, node_of, *rest)
+        self._give(0, 2, rows, places)
+        self._give(1, 3, lower, values)
+        for number, own in enumerate(owns):
+            self.finish(number, own)
+
+    def cholesky_solve(self) -> None:
+        b = self.b
+        right, *factors = (self.vector(x) for x in self.op.arguments)
+        n, many = self._extents(0)
+        own, x = self.result(0)
+        y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
+        self.call(lu_solve.solve_symmetric, n, many, *factors, right, y, sums, x)
+        self.finish(0, own)
 
     def lu_solve(self, is_transposed: bool) -> None:
         b = self.b
         right, *factors = (self.vector(x) for x in self.op.arguments)
-        shape = self.function.shape(self.op.arguments[0])
-        n, many = b.index(shape[0]), b.index(shape[1] if len(shape) > 1 else 1)
+        n, many = self._extents(0)
         order, position, table, info, *values = factors
         own, x = self.result(0)
         y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
@@ -180,8 +200,7 @@ class _Step:
     def triangle(self, slices: str, direction: str, *unit: str) -> None:
         b = self.b
         data, indices, indptr, right = (self.vector(x) for x in self.op.arguments)
-        shape = self.function.shape(self.op.arguments[3])
-        n, many = b.index(shape[0]), b.index(shape[1] if len(shape) > 1 else 1)
+        n, many = self._extents(3)
         (own, x), (home, failure) = self.result(0), self.result(1)
         b.copy(right, x, [b.iadd(b.imul(n, many), 0)])
         kernel = triangle.solve_by_rows if slices == "rows" else triangle.solve_by_columns
@@ -196,16 +215,57 @@ class _Step:
         pairs = [self.result(number) for number in range(count)]
         return [flat for _, flat in pairs], [own for own, _ in pairs]
 
-    def _growing(self, tensor: SSAValue, room: Scalar, tag: IntegerAttr) -> SSAValue:
-        """Memory for a result whose size is not known."""
-        buffer = self.b.allocate(tensor.type.element_type, [room])  # type: ignore[attr-defined]
-        assert isinstance(buffer.owner, AllocOp)
-        buffer.owner.attributes[GROWS] = tag
-        return buffer
+    def _extents(self, number: int) -> tuple[Scalar, Scalar]:
+        """Rows and columns of a right-hand side."""
+        shape = self.function.shape(self.op.arguments[number])
+        return self.b.index(shape[0]), self.b.index(shape[1] if len(shape) > 1 else 1)
 
-    def _moved(self, buffer: SSAValue, room: Scalar, tag: IntegerAttr) -> SSAValue:
-        op = ReallocOp(buffer, room.ssa)
-        op.attributes[GROWS] = tag
-        self.b.builder.insert(op)
-        assert isinstance(op.result.type, MemRefType)
-        return op.result
+    def _grown(
+        self,
+        tensors: Sequence[SSAValue],
+        n: Scalar,
+        room: Scalar,
+        columns: Callable[[Scalar, Scalar, Sequence[SSAValue]], Scalar],
+        numbers: Iterator[int],
+        info: SSAValue,
+    ) -> list[SSAValue]:
+        """Memory for results, filled by `columns`, which gives the first column that has found no room in it.
+
+        It ends behind the last column, or where info says that there is no pivot.
+        """
+        b = self.b
+        tags = [IntegerAttr(next(numbers), i64) for _ in tensors]
+        memory = []
+        for tensor, tag in zip(tensors, tags, strict=True):
+            buffer = b.allocate(tensor.type.element_type, [room])  # type: ignore[attr-defined]
+            buffer.owner.attributes[GROWS] = tag  # type: ignore[union-attr]
+            memory.append(buffer)
+
+        def goes_on(state: list[Scalar]) -> Scalar:
+            has_pivots = b.compare("eq", b.fetch(info, [0], "int64"), b.constant(0, "int64"))
+            return b.and_(b.compare("lt", state[0], n), has_pivots)
+
+        def step(state: list[Scalar]) -> list[Scalar]:
+            k, room, *rest = state
+            buffers = [x.ssa for x in rest]
+            done = columns(k, room, buffers)
+            larger = b.select(b.compare("lt", done, n), b.add(room, room), room)
+            moved = []
+            for buffer, tag in zip(buffers, tags, strict=True):
+                op = ReallocOp(buffer, larger.ssa)
+                op.attributes[GROWS] = tag
+                moved.append(b.emit(op, "raw"))
+            return [done, larger, *moved]
+
+        _, _, *found = b.loop_while([b.index(0), room, *(Scalar(x, "raw") for x in memory)], goes_on, step)
+        views = []
+        for x, tag in zip(found, tags, strict=True):
+            view = b.reinterpret(x.ssa, [b.index(b.extent_of(x.ssa, 0))])
+            view.owner.attributes[GROWS] = tag  # type: ignore[union-attr]
+            views.append(view)
+        return views
+
+    def _give(self, number: int, result: int, buffer: SSAValue, count: Scalar) -> None:
+        """Say how large a result has become, and that it is the first elements of a buffer."""
+        self.function.bind(self.op.counts[number], count)
+        self.function.buffers[self.op.tensors[result]] = self.b.reinterpret(buffer, [count])

@@ -29,7 +29,7 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, index
 from aotensor.passes.outline import APART
-from aotensor.sparse.direct import kernels, lu, lu_solve, ordering, triangle
+from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, triangle
 
 PREFIX: Final = "aot_direct."
 
@@ -37,22 +37,9 @@ Kernel: TypeAlias = "Callable[..., Any]"
 
 KERNELS: Final = {
     x.__name__: x
-    for x in (
-        *(
-            ordering.graph_room,
-            ordering.has_diagonal,
-            ordering.longest_sparse,
-            ordering.size_of_lists,
-            ordering.neighbours,
-            ordering.minimum_degree,
-        ),
-        *(lu.begin_factors, lu.factor_columns, lu.name_rows),
-        *(lu_solve.gather, lu_solve.scatter, lu_solve.solve_factored, lu_solve.solve_lower, lu_solve.solve_upper),
-        *(lu_solve.solve_lower_transposed, lu_solve.solve_upper_transposed),
-        *(lu_solve.solve_lower_several, lu_solve.solve_upper_several),
-        *(lu_solve.solve_lower_transposed_several, lu_solve.solve_upper_transposed_several),
-        *(triangle.solve_by_columns, triangle.solve_by_rows),
-    )
+    for module in (cholesky, lu, lu_solve, ordering, triangle)
+    for x in vars(module).values()
+    if inspect.isfunction(x) and x.__module__ == module.__name__
 }
 """The kernels by name."""
 

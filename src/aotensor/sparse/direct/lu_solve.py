@@ -282,3 +282,36 @@ def solve_factored(
             solve_upper_transposed_several(n, many, table, lower, segments, upper, info, y)
             solve_lower_transposed_several(n, many, table, rows, lower, info, y)
         gather(n, many, position, y, x)
+
+
+def solve_symmetric(
+    n: Index,
+    many: Index,
+    order: Indices,
+    table: Indices,
+    info: Indices,
+    rows: Indices,
+    lower: Reals,
+    b: Reals,
+    y: Reals,
+    sums: Reals,
+    x: Reals,
+) -> None:
+    """A·x = b with the factors L·D·Lᵀ of `sparse.direct.cholesky`.   b, x: n rows of `many`; y: as long; sums: n"""
+    m = n + 1
+    gather(n, many, order, b, y)
+    if many == 1:
+        solve_lower(n, table, rows, lower, info, y, sums)
+    else:
+        solve_lower_several(n, many, table, rows, lower, info, y)
+    for t in range(info[1]):
+        start = table[t]
+        for c in range(table[t + 1] - start):
+            pivot = lower[table[3 * m + t] + c * (table[2 * m + t] + 1)]
+            for e in range(many):
+                y[(start + c) * many + e] = y[(start + c) * many + e] / pivot
+    if many == 1:
+        solve_lower_transposed(n, table, rows, lower, info, y, sums)
+    else:
+        solve_lower_transposed_several(n, many, table, rows, lower, info, y)
+    scatter(n, many, order, y, x)

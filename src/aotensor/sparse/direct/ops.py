@@ -24,7 +24,7 @@ from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
 from aotensor.ops.shape.extents import extent_of, product
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.direct import lu, lu_solve, ordering
+from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering
 from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.patterns import IndexOp, OtherFormat, PatternRule
 
@@ -188,6 +188,104 @@ class LuSolve(LinearOp):
     def lower(self, b: TensorBuilder, right: Tensor, *factors: Tensor) -> Tensor:
         kind = "lu_solve_transposed" if self.is_transposed else "lu_solve"
         (x,) = b.direct(kind, [right, *factors], [(right.dtype, right.extents)])
+        return x
+
+
+@dataclass(frozen=True)
+class CholeskyFactors(IndexOp):
+    """(data, indices, indptr, order) → factors of a symmetric matrix, as `sparse.direct.cholesky` says.
+
+    (table (4·n + 4,), info (4,), both int64; rows in the dtype of indices; lower as data). They have no derivatives, as
+    those of LuFactors.
+
+    Raises: GraphLinAlgError at run time for a matrix that is not positive definite.
+    """
+
+    name: ClassVar[str] = "cholesky_factors"
+    slice: str = "column"
+
+    @property
+    def message(self) -> str:
+        return f"the matrix is not positive definite: elimination finds no positive pivot in {self.slice} {{found}}"
+
+    def infer_type(
+        self, data: TensorType, indices: TensorType, indptr: TensorType, order: TensorType
+    ) -> tuple[TensorType, ...]:
+        self.index_dtype(indices, indptr)
+        (n,) = order.shape
+        table = TensorType("int64", (4 * (n + 1) if isinstance(n, int) else None,))
+        return table, TensorType("int64", (4,)), *(TensorType(x.dtype, (None,)) for x in (indices, data))
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        found = symmetric_factors_of(*inputs)
+        if found[1][0]:
+            raise GraphLinAlgError(self.message.format(found=found[1][0] - 1))
+        return found
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=0)
+        return node.outputs
+
+    def lower(
+        self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, order: Tensor
+    ) -> tuple[Tensor, ...]:
+        (n,), v = order.extents, b.scalars
+        known: list[tuple[str, tuple[Extent | None]]] = [("int64", (v.imul(v.iadd(n, 1), 4),)), ("int64", (4,))]
+        own: list[tuple[str, tuple[Extent | None]]] = [(x.dtype, (None,)) for x in (indices, data)]
+        found = b.direct("cholesky", [data, indices, indptr, order], [*known, *own])
+        place = v.cast(v.load(found[1], 0), dtypes.INDEX)
+        b.check(v.compare("eq", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+        return found
+
+
+def symmetric_factors_of(data: Array, indices: Array, indptr: Array, order: Array) -> tuple[Array, ...]:
+    """The outputs of CholeskyFactors; info[0] is the column without a positive pivot, plus 1, if there is one."""
+    n = len(order)
+    table, info, position, *marks = (np.zeros(size, np.int64) for size in (4 * n + 4, 4, *[n + 1] * 9))
+    rows = np.zeros(2 * len(data) + 2 * n + 4, np.int64)
+    run_kernel(cholesky.begin_patterns, n, order, position, table, info, *marks[:2])
+    k = 0
+    while k < n:
+        known = n, len(rows), indptr, indices, order, position, table
+        k = run_kernel(cholesky.find_patterns, k, *known, rows, info, *marks[:5])
+        rows = np.resize(rows, 2 * len(rows))
+    run_kernel(cholesky.sort_rows, n, table, rows, info, marks[0], np.zeros(info[2], np.int64))
+    lower, pattern = np.zeros(info[3], data.dtype), (n, indptr, indices, data, order, position, table, rows)
+    node_of, *rest = marks[3], *marks[:3], marks[4], np.zeros(n, data.dtype)
+    run_kernel(cholesky.factor_nodes, *pattern, lower, info, node_of, *rest)
+    return table, info, rows[: info[2]], lower
+
+
+@dataclass(frozen=True)
+class CholeskySolve(LinearOp):
+    """(b, order, and the outputs of CholeskyFactors) → x with A·x = b for a symmetric A.   b, x: (n,) or (n, k)"""
+
+    name: ClassVar[str] = "sparse_cholesky_solve"
+
+    def infer_type(self, b: TensorType, *factors: TensorType) -> TensorType:
+        return b
+
+    def reference(self, b: Array, *factors: Array) -> Array:
+        n, many, x = len(b), int(np.prod(b.shape[1:])), np.zeros(b.size, b.dtype)
+        work = np.zeros(b.size, b.dtype), np.zeros(n, b.dtype)
+        run_kernel(lu_solve.solve_symmetric, n, many, *factors, b.ravel(), *work, x)
+        return x.reshape(b.shape)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return self(cotangent, *inputs[1:])  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        b, *factors = inputs
+        return [solved_as_columns(lambda columns: self(columns, *factors), b)]
+
+    def lower(self, b: TensorBuilder, right: Tensor, *factors: Tensor) -> Tensor:
+        (x,) = b.direct("cholesky_solve", [right, *factors], [(right.dtype, right.extents)])
         return x
 
 

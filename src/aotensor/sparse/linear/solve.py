@@ -21,6 +21,7 @@ from aotensor.sparse.linear.iterations import Equations, conjugate_gradients, st
 from aotensor.sparse.op import OTHER, Parts
 
 METHODS: Final = {"cg": conjugate_gradients, "bicgstab": stabilized_biconjugate_gradients}
+DIRECT: Final = ("direct", "cholesky")
 PRECONDITIONERS: Final = ("jacobi", None)
 TOLERANCE: Final = 1e-10
 
@@ -80,6 +81,7 @@ def solve(
     """x with A·x = b.   A: sparse (n, n), b: (n,) or (n, k) → as b, in their common floating dtype
 
     method: "direct" by L·U factors of A with partial pivoting, in an order that keeps them sparse (also as `spsolve`);
+    "cholesky" by L·D·Lᵀ factors of a symmetric positive definite A, of each pair of whose entries one is read;
     "cg" for a symmetric positive definite A, "bicgstab" for any other one: these need products with A alone.
     Of iterations, tol: of |b − A·x| relative to |b|, for every column; not below 100 roundings of the dtype.
     maxiter: how many steps there may be, 10·n by default. x0: where to begin, zeros by default.
@@ -88,22 +90,22 @@ def solve(
     Derivatives are those of the solution, by equations with A or Aᵀ that are solved in the same way, and not by the
     steps: with respect to A at its stored entries, with respect to x0 none.
 
-    Raises: LinAlgError at run time for a singular matrix, with the place of the pivot, or where the iteration has not
-    come to a solution: b − A·x is looked at in the end. GraphTypeError for a dense A or another rank of b;
-    GraphValueError if A is not square, extents differ (at run time where they are not known), or an option is unknown
-    or not for the method.
+    Raises: LinAlgError at run time for a matrix that is singular, or not positive definite, with the place of the
+    pivot, or where the iteration has not come to a solution: b − A·x is looked at in the end. GraphTypeError for a
+    dense A or another rank of b; GraphValueError if A is not square, extents differ (at run time where they are not
+    known), or an option is unknown or not for the method.
     """
-    one_of("solve: method", method, ("direct", *METHODS))
+    one_of("solve: method", method, (*DIRECT, *METHODS))
     one_of("solve: preconditioner", preconditioner, PRECONDITIONERS)
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
         raise GraphValueError(f"solve: maxiter is a number of steps, not {maxiter!r}")
     p, data, right = equations("solve", A, b)
-    if method == "direct":
+    if method in DIRECT:
         if x0 is not None or maxiter is not None or tol != TOLERANCE or preconditioner != "jacobi":
             raise GraphValueError(
-                "solve: x0, tol, maxiter and preconditioner are for methods that iterate, not for direct"
+                "solve: x0, tol, maxiter and preconditioner are for methods that iterate, not for factors"
             )
-        return DirectSolve(p.format)(data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
+        return DirectSolve(p.format, method == "cholesky")(data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
     start = zeros_like(right) if x0 is None else _start(x0, right)
     op = SparseSolve(p.format, method, float(tol), maxiter, preconditioner)
     return op(data, p.indices, p.indptr, right, start)  # type: ignore[no-any-return]
