@@ -19,7 +19,7 @@ from xdsl.parser import Parser
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
-from aotensor.ir.upstream import GatherOp
+from aotensor.ir.upstream import GatherOp, ReallocOp
 
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
 DIALECTS = (builtin.Builtin, func.Func, scf.Scf, arith.Arith, math.Math, memref.MemRef, vector.Vector)
@@ -39,6 +39,7 @@ def parse(text: str) -> ModuleOp:
     for dialect in DIALECTS:
         context.load_dialect(dialect)
     context.load_op(GatherOp)
+    context.load_op(ReallocOp)
     module = Parser(context, text).parse_module()
     module.verify()
     PARSED[text] = os.environ.get("PYTEST_CURRENT_TEST", "")

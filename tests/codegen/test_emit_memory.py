@@ -350,3 +350,44 @@ func.func @f(%x: memref<4xKIND>, %a: KIND) -> KIND {{
         ).f
         x = np.array([5, 3, 6, 4]).astype("float64" if each == "f64" else "int32")
         assert f(x, 7) == REDUCTIONS[kind](np.append(x, x.dtype.type(7)) if accumulate else x)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_buffer_that_grows(level: int) -> None:
+    """out[i] = i, by way of a buffer that doubles until it has room for all; −1 where there is no memory for it."""
+    f = Compiled(
+        """
+func.func @f(%n: index, %size: index, %out: memref<?xf64>) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = memref.alloc(%c1) {grows = 0 : i64} : memref<?xf64>
+  %k, %room, %all = scf.while (%i = %c0, %r = %c1, %b = %one)
+      : (index, index, memref<?xf64>) -> (index, index, memref<?xf64>) {
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %i, %r, %b : index, index, memref<?xf64>
+  } do {
+  ^bb0(%i: index, %r: index, %b: memref<?xf64>):
+    %is_full = arith.cmpi sge, %i, %r : index
+    %step = arith.muli %r, %size : index
+    %larger = arith.select %is_full, %step, %r : index
+    %moved = memref.realloc %b(%larger) {grows = 0 : i64} : memref<?xf64> to memref<?xf64>
+    %whole = arith.index_cast %i : index to i64
+    %value = arith.sitofp %whole : i64 to f64
+    memref.store %value, %moved[%i] : memref<?xf64>
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next, %larger, %moved : index, index, memref<?xf64>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %value = memref.load %all[%i] : memref<?xf64>
+    memref.store %value, %out[%i] : memref<?xf64>
+  }
+  memref.dealloc %all {grows = 0 : i64} : memref<?xf64>
+  %status = arith.constant 0 : i32
+  func.return %status : i32
+}""",
+        level,
+    ).f
+    out = np.zeros(100)
+    assert f(100, 2, out) == 0
+    np.testing.assert_array_equal(out, np.arange(100.0))
+    assert f(100, 2**60, out) == -1
