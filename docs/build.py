@@ -1,19 +1,24 @@
-"""Makes the pages under docs/cli from the help texts, and those under docs/surface: `python docs/build.py`.
+"""Makes the pages under docs/cli from the help texts, those under docs/surface, and the table of docs/targets.md.
+
+    python docs/build.py
 
 Tests keep them equal.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 import click
 import surface_pages
 
+from aotensor.codegen.targets.support import table
 from aotensor_cli.main import COMMANDS, group
 
 CLI: Final = Path(__file__).parent / "cli"
+TARGETS: Final = Path(__file__).parent / "targets.md"
 _WIDTH: Final = 100
 
 
@@ -42,6 +47,10 @@ def main() -> None:
         path.write_text(text, encoding="utf-8")
     for path, text in surface_pages.pages().items():
         path.write_text(text, encoding="utf-8")
+    begin, end = "<!-- made by docs/build.py -->\n", "<!-- end -->"
+    text = TARGETS.read_text(encoding="utf-8")
+    made = re.sub(f"{begin}.*?{end}", lambda _: begin + table() + end, text, flags=re.DOTALL)
+    TARGETS.write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,13 +6,14 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from aotensor.codegen.files import made_folder, write_file, write_files
+from aotensor.codegen.targets.systems import system_of
 from aotensor.driver.build import FORMS, TEXTS, Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.derivatives import with_gradients, with_hessian_products
@@ -115,13 +116,13 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     build = Build([*functions, *derived], _library_name(flags["name"]), _options(flags))
     build.short = flags["short"]
     build.seconds["load the model"] = time.perf_counter() - start
-    wanted = list(dict.fromkeys(forms)) or ["lib", "header"]
     is_quiet = flags["quiet"]
     with (
         progress(f"compiling {build.name}", is_quiet=is_quiet) as build.begin,
         without_remarks(),
         naming_options(flags),
     ):
+        wanted = list(dict.fromkeys(forms)) or build.usual_forms
         contents = {form: build.content(form) for form in wanted}
     printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
     kept = {form: x for form, x in contents.items() if form not in printed}
@@ -134,6 +135,7 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     else:
         show("".join(contents[form].decode() for form in printed), nl=False)
         if not flags["quiet"]:
+            _say_where_it_runs(build, flags["cpu"], kept)
             show("".join(f"{path}\n" for path in written), nl=False)
     if flags["verbose"]:
         for source in sources:
@@ -143,6 +145,19 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
         talk(f"target {build.lowered.machine.triple}, {build.lowered.machine.cpu}")
     if flags["time_passes"] or flags["verbose"]:
         show_table(("step", "seconds", "operations"), _step_rows(build), err=True)
+
+
+def _say_where_it_runs(build: Build, cpu: str | None, forms: Collection[str]) -> None:
+    """Code for the CPU of this machine is what one wants here, and a surprise elsewhere; so are loops on one core."""
+    machine = build.lowered.machine
+    if not {"lib", "static", "obj"} & set(forms):
+        return
+    system = system_of(machine.triple)
+    if build.options.threads and not system.has_threads:
+        talk(f"note: loops run on one core: there are no threads of ours on {system.name}")
+    if machine.is_host(cpu):
+        others = "--cpu v2,v3,v4 chooses at run time, " if machine.triple.startswith("x86_64") else ""
+        talk(f"note: for CPUs that have all that this {machine.cpu} has; {others}--cpu generic runs anywhere")
 
 
 def _options(flags: dict[str, Any]) -> Options:

@@ -13,7 +13,6 @@ from typing import Final
 
 import click
 
-from aotensor.codegen.link import find_linkers
 from aotensor.driver.folder import store
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
@@ -24,7 +23,6 @@ from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.blas import blas_table
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
-_TARGETS: Final = ("x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "wasm32-unknown-unknown")
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,8 @@ def _findings() -> Iterator[Finding]:
     yield from map(_package, _PACKAGES)
     yield from _runtime(installed("aotensor"), installed("aotensor-runtime"))
     yield _guarded("LLVM", _llvm)
-    yield _guarded("targets", _targets)
-    yield _linker()
+    yield _guarded("linker", _linker)
+    yield from _targets()
     yield _tool("C compiler", ("cc", "clang"), "checks headers in verify", "install gcc or clang")
     yield _guarded("BLAS", _blas)
     yield _fast_calls()
@@ -108,20 +106,21 @@ def _llvm() -> Finding:
     return Finding("LLVM", "ok", f"{version} for {machine.triple}, {machine.cpu}, {machine.vector_bits}-bit vectors")
 
 
-def _targets() -> Finding:
-    machines = import_module("aotensor.codegen.machine").Machine
-    known = []
-    for triple in _TARGETS:
-        try:
-            machines.parse(triple)
-        except Exception:  # whatever the reason, this target is not to be had
-            continue
-        known.append(triple)
-    return Finding("targets", "ok" if known else "missing", ", ".join(known) or "none")
+def _targets() -> Iterator[Finding]:
+    """What compiles, links and runs libraries for each target."""
+    try:
+        targets = import_module("aotensor.codegen.targets.support")
+    except (ImportError, OSError, RuntimeError):
+        return  # LLVM does not load, as another finding says
+    for triple in targets.TARGETS:
+        found = targets.support(triple)
+        is_whole = found.is_compiled and found.linkers and found.runner
+        yield Finding(f"target {triple}", "ok" if is_whole else "optional", found.text, found.hint)
 
 
 def _linker() -> Finding:
-    linkers = find_linkers(f"{platform.machine()}-unknown-linux-gnu")
+    triple = import_module("aotensor.codegen.machine").Machine.host().triple
+    linkers = import_module("aotensor.codegen.targets.linker").find_linkers(triple)
     if not linkers:
         hint = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
         return Finding("linker", "missing", "none of cc, clang, ld.lld, ld, ziglang", hint)

@@ -108,8 +108,15 @@ def pass_options(command: _Command) -> _Command:
 def machine_options(command: _Command) -> _Command:
     """`--target`, `--cpu`, `--features`, `-O`, `--fp`: what code is made for and how."""
     options = (
-        click.option("--target", metavar="TRIPLE", help="LLVM triple, such as aarch64-linux-gnu."),
-        click.option("--cpu", metavar="host|generic|NAME", help="CPU to make code for. Default: host."),
+        click.option(
+            "--target", metavar="TRIPLE",
+            help="Triple such as aarch64-linux-gnu or wasm32-wasi; `aotensor doctor` lists them. By default this one.",
+        ),
+        click.option(
+            "--cpu", metavar="host|generic|NAME|LEVELS",
+            help="CPU to make code for. Default: host, for CPUs that have all that this one has. v2,v3,v4: "
+            "code for these levels of x86-64, chosen at run time.",
+        ),
         click.option("--features", metavar="+a,-b", help="CPU features on top of those of the CPU."),
         click.option(
             "-O", "opt_level", metavar="0..3", type=click.IntRange(0, 3), default=3, help="Level of optimisation."

@@ -144,7 +144,8 @@ class Context(ctypes.Structure):
     )
 
 
-SMALLEST_CONTEXT: Final = Context.parallel_for.offset
+END_OF_SMALLEST_CONTEXT: Final = "parallel_for"
+SMALLEST_CONTEXT: Final = getattr(Context, END_OF_SMALLEST_CONTEXT).offset
 """Bytes of the first aotensor_context: what came later may be absent."""
 MAX_THREADS: Final = 64
 """Threads that run one loop, at most."""

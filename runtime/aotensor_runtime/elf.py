@@ -29,6 +29,12 @@ _MAX_NAME: Final = 256
 """Bytes of a section's name that are read; ours are shorter."""
 _OURS: Final = ".aotensor."
 
+_STARTS: Final = {
+    b"MZ": "a file for Windows", b"\0asm": "a WebAssembly module", b"\xcf\xfa\xed\xfe": "a file for macOS",
+    b"\xca\xfe\xba\xbe": "a file for macOS",
+}  # fmt: skip
+"""What a file is by its first bytes."""
+
 RELOCATABLE: Final = 1
 SHARED: Final = 3
 
@@ -54,7 +60,8 @@ class ElfFile:
         if data[:8] == b"!<arch>\n":
             raise ForeignLibrary("a static library", hint="link it into a program; what is loaded is lib<name>.so")
         if data[:4] != b"\x7fELF":
-            raise ForeignLibrary("not an ELF file")
+            kind = next((kind for start, kind in _STARTS.items() if data.startswith(start)), "")
+            raise ForeignLibrary(f"{kind}, not an ELF file" if kind else "not an ELF file")
         if len(data) < _HEADER.size:
             raise DamagedLibrary("the file ends inside its ELF header")
         ident, self.kind, self.machine, _, _, ph, sh, _, _, ph_size, ph_count, sh_size, sh_count, names = (

@@ -22,9 +22,9 @@ from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.container import Container
-from aotensor_runtime.errors import ArgumentTypeError, DamagedLibrary, LibraryError, LibraryNotFound
+from aotensor_runtime.errors import ArgumentTypeError, DamagedLibrary, ForeignLibrary, LibraryError, LibraryNotFound
 from aotensor_runtime.invoke import CALLBACKS, Entries
-from aotensor_runtime.machine import check_architecture, check_features
+from aotensor_runtime.machine import check_architecture, check_features, check_libc, fitting
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
 from aotensor_runtime.mapping import map_library
 from aotensor_runtime.sparse.values import Compressed, Value
@@ -86,6 +86,7 @@ class Library:
         try:
             container = read(data)
             self.manifest: Manifest = container.manifest()
+            check_libc(self.manifest)
             check_features(self.manifest, container.elf.machine)
             digest = container.recorded_checksum()
             self._handle = map_library(data, digest, f"lib{self.manifest.name}.so", path)
@@ -194,7 +195,10 @@ def read(data: bytes) -> Container:
 
     Raises: ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine.
     """
-    container = Container(data)
+    try:
+        container = Container(data)
+    except ForeignLibrary as error:
+        raise ForeignLibrary(error.diagnostic.title, hint=error.diagnostic.hint or fitting()) from error
     check_architecture(container.elf)
     container.check()
     return container

@@ -12,6 +12,11 @@ from aotensor_runtime.elf import MACHINES, SHARED, ElfFile
 from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
 from aotensor_runtime.manifest import Manifest
 
+_NAMES: Final = {
+    "x86_64": "x86-64", "amd64": "x86-64", "aarch64": "AArch64", "arm64": "AArch64", "riscv64": "RISC-V",
+}  # fmt: skip
+_TRIPLES: Final = {"x86-64": "x86_64", "AArch64": "aarch64", "RISC-V": "riscv64"}
+_SYSTEMS: Final = {"darwin": "macOS", "win32": "Windows"}
 _THIS: Final = {"x86_64": 62, "amd64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
 
 _X86: Final = {
@@ -54,16 +59,47 @@ _LEVELS: Final = {
 }
 
 
+def machine_name() -> str:
+    """Of the processor: x86-64, AArch64, RISC-V, or what the system calls it."""
+    return _NAMES.get(platform.machine().lower(), platform.machine())
+
+
+def c_library() -> str:
+    """Of this process on Linux: glibc or musl."""
+    return "glibc" if platform.libc_ver()[0] == "glibc" else "musl"
+
+
+def this_machine() -> str:
+    """`Linux on x86-64 with glibc`"""
+    if sys.platform.startswith("linux"):
+        return f"Linux on {machine_name()} with {c_library()}"
+    return f"{_SYSTEMS.get(sys.platform, sys.platform)} on {machine_name()}"
+
+
+def fitting() -> str:
+    """A hint: what this machine is, and how to compile for it."""
+    libc = "gnu" if c_library() == "glibc" else "musl"
+    name = _TRIPLES.get(machine_name())
+    how = f"; for it: --target {name}-linux-{libc}" if name and sys.platform.startswith("linux") else ""
+    return f"this machine is {this_machine()}{how}"
+
+
 def check_architecture(elf: ElfFile) -> None:
     """Raises: UnsupportedMachine for another architecture; ForeignLibrary for another kind of file or system."""
     if elf.kind != SHARED:
         raise ForeignLibrary("an ELF file, but not a shared library", hint="link the object file first")
     if not sys.platform.startswith("linux"):
-        raise ForeignLibrary(f"an ELF library, which {sys.platform} cannot load")
+        raise ForeignLibrary(f"a library for Linux, which {sys.platform} cannot load", hint=fitting())
     this = _THIS.get(platform.machine().lower())
     if this is not None and elf.machine != this:
         name = MACHINES.get(elf.machine, f"machine {elf.machine}")
-        raise UnsupportedMachine(f"the library is for {name}, this machine is {MACHINES[this]}")
+        raise UnsupportedMachine(f"the library is for {name}, this machine is {MACHINES[this]}", hint=fitting())
+
+
+def check_libc(manifest: Manifest) -> None:
+    """Raises: UnsupportedMachine for a library that needs musl where this process has glibc"""
+    if "musl" in manifest.target and c_library() == "glibc":
+        raise UnsupportedMachine("the library is for Linux with musl, this process has glibc", hint=fitting())
 
 
 def check_features(manifest: Manifest, machine: int) -> None:
@@ -80,7 +116,7 @@ def check_features(manifest: Manifest, machine: int) -> None:
     if missing:
         raise UnsupportedMachine(
             f"the library needs CPU features that this machine lacks: {', '.join(missing)}",
-            hint="compile it with --cpu generic, or for this machine",
+            hint="compile it with --cpu generic, for this machine, or on x86-64 with --cpu v2,v3,v4",
         )
 
 

@@ -58,7 +58,7 @@ class Manifest:
     target, cpu, features: as LLVM writes them. fp: strict, contract or fast. prefix: before every exported symbol.
     sections: names of the extra sections that travel along, such as IR texts and test vectors. pipeline: the
     compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
-    digest, where it was not the compiler's own schedule.
+    digest, where it was not the compiler's own schedule. levels: of CPUs above `cpu` that have code of their own.
     """
 
     name: str
@@ -74,13 +74,15 @@ class Manifest:
     sections: tuple[str, ...] = ()
     pipeline: str = ""
     schedule: str = ""
+    levels: tuple[str, ...] = ()
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
         """One line of ASCII; the same manifest gives the same text."""
         tree = asdict(self)
-        if not self.schedule:  # so that runtimes that do not know of it read all other libraries
-            del tree["schedule"]
+        for name in ("schedule", "levels"):  # so that runtimes that do not know of them read all other libraries
+            if not tree[name]:
+                del tree[name]
         return json.dumps(tree, separators=(",", ":"), sort_keys=True)
 
     @staticmethod
@@ -100,6 +102,11 @@ class Manifest:
             validate(spec)
         _distinct("manifest", "function", [spec.name for spec in manifest.functions])
         return manifest
+
+    @property
+    def processors(self) -> str:
+        """The CPU that it was compiled for, or the levels among which calls choose."""
+        return " or ".join((self.cpu, *self.levels))
 
     def function(self, name: str) -> FunctionSpec:
         """Raises: KeyError if there is none of that name."""
@@ -324,9 +331,10 @@ def _function(node: Node) -> FunctionSpec:
 
 def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
-    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, pipeline, schedule, schema = (
-        node.fields(*names, "pipeline", "schedule", "schema", optional={"schedule": ""})
+    name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, *rest = node.fields(
+        *names, "pipeline", "schedule", "levels", "schema", optional={"schedule": "", "levels": []}
     )
+    pipeline, schedule, levels, schema = rest
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
@@ -344,5 +352,6 @@ def _manifest(node: Node) -> Manifest:
         sections=sections.items(Node.name),
         pipeline=pipeline.text(),
         schedule=schedule.text(),
+        levels=levels.items(Node.name),
         schema=SCHEMA,
     )

@@ -362,8 +362,8 @@ def test_other_targets_get_objects(triple: str) -> None:
 
 def test_32_bit_targets_are_refused() -> None:
     h = small()
-    h.module.triple, h.module.data_layout = "wasm32-unknown-unknown", "e-m:e-p:32:32-i64:64-n32:64-S128"
-    with pytest.raises(UnsupportedError, match="has 32-bit pointers"):
+    h.module.triple, h.module.data_layout = "i686-linux-gnu", "e-m:e-p:32:32-p270:32:32-S128"
+    with pytest.raises(UnsupportedError, match="i686-linux-gnu has 32-bit pointers"):
         add_entries(h.module, Blueprint("x", h.specs, Machine.host(), "0").manifest())
 
 

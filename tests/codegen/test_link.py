@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from entry_harness import handmade_library, small, small_library
 
-from aotensor.codegen import link as linking
 from aotensor.codegen.container import seal
 from aotensor.codegen.library import Library, write_library
-from aotensor.codegen.link import Linker, archive, find_linkers, is_native_triple, link, version_script
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.targets import linker as linking
+from aotensor.codegen.targets.archive import archive
+from aotensor.codegen.targets.link import link, version_script
+from aotensor.codegen.targets.linker import Linker, _gnu_triple, elf_arguments, find_linkers, is_native_triple
 from aotensor.errors import ToolError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION
 
@@ -30,7 +32,7 @@ def library() -> Library:
 
 
 def _link(library: Library, linkers: list[Linker]) -> bytes:
-    return link(library.objects, triple=TRIPLE, soname=library.soname, exported=library.exported, linkers=linkers)
+    return link(library.objects, triple=TRIPLE, name=library.soname, exported=library.exported, linkers=linkers).library
 
 
 @pytest.mark.parametrize("name", ["cc", "clang", "ld.lld", "ld", "ziglang"])
@@ -89,10 +91,10 @@ def test_failing_linker(library: Library, tmp_path: Path) -> None:
     bad.write_text("#!/bin/sh\necho 'bad: cannot find -lm' >&2\nexit 3\n")
     bad.chmod(0o755)
     with pytest.raises(ToolError, match="the linker bad failed") as caught:
-        _link(library, [Linker("bad", (str(bad),), True, ("-lm",))])
+        _link(library, [Linker("bad", (str(bad),), elf_arguments(True, ("-lm",)))])
     assert caught.value.stderr == "bad: cannot find -lm\n" and caught.value.command[0] == str(bad)
     with pytest.raises(ToolError, match="the linker gone could not be started"):
-        _link(library, [Linker("gone", (str(tmp_path / "gone"),), True, ())])
+        _link(library, [Linker("gone", (str(tmp_path / "gone"),), elf_arguments(True))])
 
 
 def test_undefined_symbols_are_refused(tmp_path: Path) -> None:
@@ -113,10 +115,11 @@ def test_other_targets() -> None:
     assert is_native_triple(TRIPLE) and not is_native_triple("riscv64-unknown-linux-gnu")
     other = TRIPLE.replace("musl", "gnu") if "musl" in TRIPLE else TRIPLE.replace("gnu", "musl")
     assert other != TRIPLE and not is_native_triple(other), "another C library is another system"
-    assert {linker.name for linker in find_linkers(other)} <= {"clang", "ziglang", f"{linking._gnu_triple(other)}-gcc"}
+    assert {linker.name for linker in find_linkers(other)} <= {"clang", "ziglang", f"{_gnu_triple(other)}-gcc"}
     assert all(linker.name != "cc" for linker in find_linkers("riscv64-unknown-linux-gnu"))
-    with pytest.raises(UnsupportedError, match="shared libraries for arm64-apple-darwin are not supported"):
-        link(b"", triple="arm64-apple-darwin", soname="x", exported=())
+    for triple in ("x86_64-freebsd", "aarch64-pc-windows-gnu", "x86_64-pc-windows-msvc"):
+        with pytest.raises(UnsupportedError, match=f"shared libraries for {triple} are not"):
+            link([b""], triple=triple, name="x", exported=())
 
 
 def test_clang_and_ziglang_get_a_target(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.terminal.render", "aotensor_cli.terminal.colours"): "rich takes as long as all that inspect reads",
     ("aotensor_cli.doctor", "aotensor.codegen.llvm"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.doctor", "aotensor.codegen.machine"): "doctor reports an LLVM that does not load",
+    ("aotensor_cli.doctor", "aotensor.codegen.targets.linker"): "doctor reports an LLVM that does not load",
+    ("aotensor_cli.doctor", "aotensor.codegen.targets.support"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.benching.plot", "matplotlib"): "an extra, for one option",
     ("aotensor_cli.benching.plot", "matplotlib.figure"): "an extra, for one option",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
@@ -80,7 +82,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors",),
     "core": ("arrays.plain",),
-    "codegen": ("abi", "manifest", "container", "typed.parameters"),
+    "codegen": ("abi", "manifest", "container", "elf", "errors", "typed.parameters"),
     "sampling": ("vectors",),
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",
                "library", "notebook.html", "signature"),

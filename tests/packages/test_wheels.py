@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaged import CleanPython, run, succeed
 
-from aotensor.driver.linkage import read_linkage
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor_cli.packaging.tags import Platform, platform_of, wheel_tag
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.errors import ForeignLibrary, LibraryError

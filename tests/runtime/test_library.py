@@ -21,7 +21,7 @@ import aotensor_runtime as runtime
 from aotensor.codegen.container import seal
 from aotensor.codegen.library import write_library
 from aotensor.codegen.machine import Machine
-from aotensor.driver.linkage import read_linkage
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor_runtime import abi, mapping
 from aotensor_runtime.container import Container
 from aotensor_runtime.library import read

@@ -13,7 +13,7 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 import aotensor_runtime as runtime
-from aotensor.driver.linkage import read_linkage
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor_runtime.elf import ElfFile
 
 THREADS = (1, 2, 3, 7)

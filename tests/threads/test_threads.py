@@ -16,7 +16,7 @@ import aotensor.tensor as at
 from aotensor.codegen.llvm import mark_function
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import core_part
-from aotensor.driver.linkage import read_linkage
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor_runtime.abi import HEADER
 from aotensor_runtime.elf import ElfFile
 

@@ -10,7 +10,7 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.driver.linkage import read_linkage
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor.sampling.vectors import make_vectors
 from aotensor.verification.library import verify_library
 from aotensor_runtime import load

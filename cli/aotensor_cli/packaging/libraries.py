@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aotensor.codegen.entry.names import exported_symbols, shared_symbols
-from aotensor.driver.linkage import read_linkage
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.tags import Platform, platform_of
 from aotensor_cli.reading.kinds import refuse_other_kinds

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from aotensor.api.cost.work import argument_bytes
-from aotensor.driver.linkage import Linkage, read_linkage
+from aotensor.codegen.targets.linkage import Linkage, read_linkage
 from aotensor.driver.stages import REMARKS_SECTION
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container
@@ -59,7 +59,7 @@ class Description:
             ("library", manifest.name),
             *(("DAMAGED", text) for text in self.damages),
             ("made by", origin),
-            ("target", f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}"),
+            ("target", f"{manifest.target}, {manifest.processors}, fp {manifest.fp}"),
             *([("passes", manifest.pipeline)] if manifest.pipeline else []),
             *([("schedule", manifest.schedule)] if manifest.schedule else []),
             ("size", f"{self.size} bytes" if is_linked else f"{self.size} bytes of object code, not linked"),

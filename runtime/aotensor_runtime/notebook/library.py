@@ -28,7 +28,7 @@ def function_html(manifest: Manifest, spec: FunctionSpec, size: int) -> str:
 
 def machine_line(manifest: Manifest, size: int) -> str:
     """`x86_64-linux-gnu, skylake, fp contract, 34.2 kB`"""
-    return f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}, {size_text(size)}"
+    return f"{manifest.target}, {manifest.processors}, fp {manifest.fp}, {size_text(size)}"
 
 
 def function_body(manifest: Manifest, spec: FunctionSpec) -> str:
@@ -56,7 +56,7 @@ def options_of(manifest: Manifest, path: Path | None) -> Iterator[tuple[str, str
     yield from [("file", str(path))] if path is not None else []
     yield "made by", f"aotensor {manifest.aotensor}, LLVM {manifest.llvm}, ABI {manifest.abi}"
     yield "target", manifest.target
-    yield "CPU", manifest.cpu
+    yield "CPU", manifest.processors
     yield "features", " ".join(x for x in manifest.features.split(",") if x.startswith("+")) or "none"
     yield "floating point", manifest.fp
     named = (("prefix", manifest.prefix), ("passes", manifest.pipeline), ("schedule", manifest.schedule))

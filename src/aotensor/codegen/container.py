@@ -5,8 +5,9 @@ from __future__ import annotations
 import lzma
 from collections.abc import Mapping
 
-from aotensor.codegen.entry.tables import Constants, is_elf, raw_bytes
+from aotensor.codegen.entry.tables import Constants, raw_bytes
 from aotensor.codegen.llvm import Module, Value, ir, pointer
+from aotensor.codegen.targets.systems import system_of
 from aotensor_runtime.abi import CHECKSUM_SECTION, EXTRA_SECTION_PREFIX, VALUES_SECTION
 from aotensor_runtime.container import CHECKSUM_MAGIC, CHECKSUM_SIZE, Container
 
@@ -20,7 +21,7 @@ def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> N
     extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
     Object files that are not ELF get none of this: nothing could read it.
     """
-    if not is_elf(module.triple):
+    if not system_of(module.triple).is_elf:
         return
     constants = Constants(module)
     checksum = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")

@@ -25,9 +25,9 @@ from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.emit_alias import read_only, view_scopes
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, element_bytes, flat_types
-from aotensor.codegen.entry.threads import has_threads
 from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp
@@ -74,7 +74,7 @@ def emit_module(
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
     debug_info = DebugInfo(result, sites)
     for op in definitions:
-        _define(functions, op, target.vector_bits, threads and has_threads(target.triple), debug_info)
+        _define(functions, op, target.vector_bits, threads and system_of(target.triple).has_threads, debug_info)
     return result
 
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAt
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen import llvm
+from aotensor.codegen.calls.memory import sized
 from aotensor.codegen.emit_state import (
     Buffer,
     Emitter,
@@ -22,7 +23,9 @@ from aotensor.codegen.emit_state import (
     memory_type,
     register_type,
 )
+from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.llvm import Value
+from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import PrefetchOp, ReallocOp
 from aotensor.passes.direct.lower import GROWS
@@ -66,8 +69,10 @@ def _copy(e: Emitter, op: memref.CopyOp) -> None:
     source, target, kind = e.buffer(op.source), e.buffer(op.destination), _type(op.source)
     if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
         size = e.register(e.multiply(e.product(source.sizes), element_bytes(kind)))
+        if pointer_bytes(e.module) == 4:
+            size = e.builder.trunc(size, llvm.i32)
         arguments = [target.pointer, source.pointer, size, llvm.constant(llvm.i1, 0)]
-        overloads = [llvm.pointer, llvm.pointer, llvm.i64]
+        overloads = [llvm.pointer, llvm.pointer, size.type]
         llvm.intrinsic(e.builder, "memmove", arguments, result=llvm.void, overloads=overloads)
     else:
         _copy_elements(e, source, target, kind, [])
@@ -95,25 +100,43 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
     sizes = e.extents(kind.get_shape(), op.dynamic_sizes)
     size = _checked_product(e, [*sizes, element_bytes(kind)])
     alignment = op.alignment.value.data if op.alignment is not None else 1
-    if alignment <= _MALLOC_ALIGNMENT:
-        malloc = llvm.function(e.module, "malloc", llvm.pointer, [llvm.i64])
-        start = e.builder.call(malloc, [size])
-    else:  # aligned_alloc takes multiples of the alignment only
-        padded = e.builder.add(size, llvm.constant(llvm.i64, alignment - 1))
-        padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
-        is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
-        padded = e.builder.select(is_fine, padded, llvm.constant(llvm.i64, -alignment))
-        aligned = llvm.function(e.module, "aligned_alloc", llvm.pointer, [llvm.i64, llvm.i64])
-        start = e.builder.call(aligned, [llvm.constant(llvm.i64, alignment), padded])
+    is_freed = NOT_FREED not in op.attributes
+    has_aligned = system_of(e.module.triple).has_aligned_alloc
+    if alignment <= _MALLOC_ALIGNMENT or not (has_aligned or is_freed):
+        start = first = e.builder.call(sized(e.module, "malloc"), [size])
+    elif has_aligned:
+        start = first = _aligned(e, size, alignment)
+    else:
+        start, first = _aligned_inside(e, size, alignment)
     if e.function.function_type.return_type == llvm.i32:
         _return_without_memory(e, start, size)
     number = op.attributes.get(GROWS)
     if isinstance(number, IntegerAttr):
         e.growing[number.value.data] = slot = _slot(e)
         e.builder.store(start, slot)
-    elif NOT_FREED not in op.attributes:
+    elif is_freed:
         e.on_heap[op.memref] = start
-    e.set(op.memref, e.make_buffer(kind, start, sizes))
+    e.set(op.memref, replace(e.make_buffer(kind, first, sizes), base=start))
+
+
+def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
+    """From aligned_alloc, which takes multiples of the alignment only; it has nothing for a negative size."""
+    padded = e.builder.add(size, llvm.constant(llvm.i64, alignment - 1))
+    padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
+    is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
+    padded = e.builder.select(is_fine, padded, llvm.constant(llvm.i64, -alignment))
+    return e.builder.call(sized(e.module, "aligned_alloc"), [llvm.constant(llvm.i64, alignment), padded])
+
+
+def _aligned_inside(e: Emitter, size: Value, alignment: int) -> tuple[Value, Value]:
+    """From malloc, with room for the alignment: what is freed, and where the elements begin."""
+    is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
+    room = e.builder.add(size, llvm.constant(llvm.i64, alignment))
+    room = e.builder.select(is_fine, room, llvm.constant(llvm.i64, -1))
+    start = e.builder.call(sized(e.module, "malloc"), [room])
+    past = e.builder.and_(e.builder.ptrtoint(start, llvm.i64), llvm.constant(llvm.i64, alignment - 1))
+    ahead = e.builder.sub(llvm.constant(llvm.i64, alignment), past)
+    return start, e.builder.gep(start, [ahead], source_etype=llvm.i8)
 
 
 def _slot(e: Emitter) -> Value:
@@ -132,8 +155,7 @@ def _realloc(e: Emitter, op: ReallocOp) -> None:
     assert isinstance(number, IntegerAttr)
     count = e.extent(op.size)
     size = _checked_product(e, [count, element_bytes(kind)])
-    realloc = llvm.function(e.module, "realloc", llvm.pointer, [llvm.pointer, llvm.i64])
-    start = e.builder.call(realloc, [source.pointer, size])
+    start = e.builder.call(sized(e.module, "realloc"), [source.pointer, size])
     if e.function.function_type.return_type == llvm.i32:
         _return_without_memory(e, start, size)
     e.builder.store(start, e.growing[number.value.data])

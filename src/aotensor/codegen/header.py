@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
@@ -27,7 +27,7 @@ def header_text(manifest: Manifest) -> str:
         f"#if AOTENSOR_ABI_VERSION != {ABI_VERSION}",
         '#error "a header of another version of aotensor was included before this one"\n#endif',
         *(_function(manifest, spec) for spec in manifest.functions),
-        _common(manifest.prefix),
+        _common(manifest),
         _apart(manifest),
         f"#ifdef __cplusplus\n}}\n#endif\n#endif /* {guard} */",
     ]
@@ -133,8 +133,9 @@ _INTEGRAND: Final = (
 )
 
 
-def _common(prefix: str) -> str:
+def _common(manifest: Manifest) -> str:
     """Declarations that are the same in the header of every library with this prefix: the first one has them."""
+    prefix = manifest.prefix
     return "\n".join([
         f"#ifndef {prefix}aotensor_status_message /* a macro once the header of some library was included */",
         _comment([_STATUS_MESSAGE]),
@@ -148,6 +149,13 @@ def _common(prefix: str) -> str:
         "",
         _comment(["For the Python runtime only: what the code of a function was compiled for; NULL behind the last."]),
         f"const char *{prefix}aotensor_signature(int32_t function);",
+        *(_for_python(prefix) if is_for_python(manifest.target) else []),
+        "#endif",
+    ])  # fmt: skip
+
+
+def _for_python(prefix: str) -> list[str]:
+    return [
         "",
         _comment(["For the Python runtime only: calls an entry on two tuples of NumPy arrays."]),
         _prototype("int32_t", f"{prefix}aotensor_call_python", (*_PYTHON, "const void *outputs")),
@@ -166,8 +174,7 @@ def _common(prefix: str) -> str:
         "",
         _comment(["The same in the form of callbacks of scipy.ndimage: 1 if it is done, 0 if it fails."]),
         f"int32_t {prefix}aotensor_filter(const double *x, int64_t count, double *value, void *call);",
-        "#endif",
-    ])  # fmt: skip
+    ]
 
 
 def _apart(manifest: Manifest) -> str:

@@ -8,7 +8,7 @@ all of it as one module                 → optimised → object →  static arc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -16,14 +16,17 @@ from typing import Final
 from aotensor.codegen.container import add_sections, seal
 from aotensor.codegen.entry.entries import add_entries
 from aotensor.codegen.entry.names import shared_symbols
-from aotensor.codegen.entry.tables import is_elf
 from aotensor.codegen.entry.threads import PARALLEL
 from aotensor.codegen.files import write_files
 from aotensor.codegen.header import header_text
-from aotensor.codegen.link import archive, link
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, kernel_parts, matrix_parts, product_parts
+from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, kernel_parts, matrix_parts, of_level, product_parts
+from aotensor.codegen.targets.archive import archive
+from aotensor.codegen.targets.javascript import module_text, types_text
+from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
+from aotensor.codegen.targets.link import Linked, link
+from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -34,7 +37,7 @@ class Blueprint:
     """All of a library that is not code.
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
-    schedule: as in `Manifest`. debug_info: the module has some, which is kept.
+    schedule, levels: as in `Manifest`. debug_info: the module has some, which is kept.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Blueprint:
     pipeline: str = ""
     schedule: str = ""
     debug_info: bool = False
+    levels: Sequence[str] = ()
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -64,7 +68,17 @@ class Blueprint:
             sections=tuple(self.sections),
             pipeline=self.pipeline,
             schedule=self.schedule,
+            levels=tuple(self.levels),
         )
+
+
+@dataclass(frozen=True)
+class Level:
+    """The kernels of one more level of CPUs, as text, and the parts that they alone call."""
+
+    machine: Machine
+    program: str
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,7 @@ class Library:
     """A library on its way to a file: every form of it that can be written.
 
     program: LLVM IR of all that this library alone has. parts: the rest. store: where the objects of parts come from.
-    debug_info: it and the names of functions inside stay in the shared library.
+    debug_info: it and the names of functions inside stay in the shared library. levels: of CPUs above `machine`.
     """
 
     manifest: Manifest
@@ -82,27 +96,48 @@ class Library:
     parts: tuple[Part, ...]
     store: PartStore
     debug_info: bool = False
+    levels: tuple[Level, ...] = ()
 
     @property
     def soname(self) -> str:
-        return f"lib{self.manifest.name}.so"
+        return self._system.shared.format(self.manifest.name)
+
+    @property
+    def import_name(self) -> str:
+        """The name of the import library; none where programs link with the library itself."""
+        return self._system.imports.format(self.manifest.name)
+
+    @property
+    def _system(self) -> System:
+        return system_of(self.manifest.target)
 
     @property
     def archive_name(self) -> str:
-        return f"lib{self.manifest.name}.a"
+        return self._system.static.format(self.manifest.name)
 
     @cached_property
     def objects(self) -> tuple[bytes, ...]:
         """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`."""
-        program = self.machine.object_code(self.machine.optimise(self.program))
-        return program, *(self.store(part, self.machine) for part in self.parts)
+        codes = []
+        for machine, program, parts in self._by_machine():
+            codes.append(machine.object_code(machine.optimise(program)))
+            codes += [self.store(part, machine) for part in parts]
+        return tuple(codes)
 
     @cached_property
     def optimised(self) -> ModuleRef:
         """Program and parts in one module, optimised.   Raises: as `Machine.optimise`."""
-        modules = [self.program, *(part.make(self.machine) for part in self.parts)]
-        shared = shared_symbols(self.manifest) if is_elf(self.manifest.target) else ()
+        modules: list[Module | str] = []
+        for machine, program, parts in self._by_machine():
+            modules += [program, *(part.make(machine) for part in parts)]
+        shared = shared_symbols(self.manifest) if self._system.is_elf else ()
         return self.machine.optimise(*modules, exported=self.exported, shared=shared)
+
+    def _by_machine(self) -> list[tuple[Machine, str, tuple[Part, ...]]]:
+        return [
+            (self.machine, self.program, self.parts),
+            *((level.machine, level.program, level.parts) for level in self.levels),
+        ]
 
     @cached_property
     def object_code(self) -> bytes:
@@ -125,12 +160,22 @@ class Library:
 
         Raises: ToolError if no linker is there or it fails.
         """
-        return self.linked(self.objects)
+        return self.linked(self.objects).library
 
-    def linked(self, objects: Sequence[bytes]) -> bytes:
-        """The shared library of `objects`.   Raises: as `shared`"""
+    def linked(self, objects: Sequence[bytes]) -> Linked:
+        """The shared library of `objects`, and its import library.   Raises: as `shared`"""
         target, keeps = self.manifest.target, self.debug_info
-        return seal(link(objects, triple=target, soname=self.soname, exported=self.exported, keeps_symbols=keeps))
+        found = link(objects, triple=target, name=self.soname, exported=self.exported, keeps_symbols=keeps)
+        return replace(found, library=seal(found.library)) if self._system.is_elf else found
+
+    def shared_files(self) -> dict[str, bytes]:
+        """The shared library and what its callers need beside the header, by name.   Raises: as `shared`"""
+        found = self.linked(self.objects)
+        files = {self.soname: found.library}
+        if self._system is WASM:
+            files[f"{self.manifest.name}.mjs"] = module_text(self.manifest).encode()
+            files[f"{self.manifest.name}.d.mts"] = types_text(self.manifest).encode()
+        return files | ({self.import_name: found.imports} if found.imports else {})
 
     def static(self) -> bytes:
         """The static archive."""
@@ -138,7 +183,8 @@ class Library:
 
     def archive_of(self, code: bytes) -> bytes:
         """The static archive of `object_code`."""
-        return archive(code, member=f"{self.manifest.name}.o", exported=self.exported)
+        is_bsd = self._system is MACOS
+        return archive(code, member=f"{self.manifest.name}.o", exported=self.exported, is_bsd=is_bsd)
 
 
 def build_library(
@@ -147,28 +193,52 @@ def build_library(
     store: PartStore = compile_part,
     threads: bool = True,
     facts: Target | None = None,
+    levels: Sequence[LevelCode] = (),
 ) -> Library:
-    """Add the entries to a module of kernels. `module` is changed.
+    """Add the entries to a module of kernels. The modules are changed.
 
-    threads: as `emit_module`. facts: as `product_parts`
+    threads: as `emit_module`. facts: as `product_parts`. levels: kernels of the same functions for better CPUs
 
     Raises: as `add_entries`.
     """
     manifest = blueprint.manifest()
+    others = _add_levels(module, blueprint, levels, threads, facts)
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
-    products = product_parts(module, threads, facts)
+    products = product_parts(module, threads, facts, blueprint.fp == "strict")
     matrices = matrix_parts(module, threads)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
-    parts = core_part(blueprint.prefix, is_parallel), *matrices, *products, *kernel_parts(module)
-    return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info)
+    kernels = kernel_parts(module, blueprint.fp == "strict")
+    parts = core_part(blueprint.prefix, is_parallel), *matrices, *products, *kernels
+    return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info, others)
 
 
-KINDS: Final[dict[str, Callable[[Library], tuple[str, bytes]]]] = {
-    "lib": lambda library: (library.soname, library.shared()),
-    "static": lambda library: (library.archive_name, library.static()),
+def _add_levels(
+    module: Module, blueprint: Blueprint, levels: Sequence[LevelCode], threads: bool, facts: Target | None
+) -> tuple[Level, ...]:
+    """Let the kernels of a module be chosen among levels; gives the others."""
+    if not levels:
+        return ()
+    lowest, is_strict = LevelCode(blueprint.machine, module), blueprint.fp == "strict"
+    products = [
+        [*product_parts(level.module, threads, facts, is_strict), *kernel_parts(level.module, is_strict)]
+        for level in levels
+    ]
+    name_by_level(lowest, ())
+    for level, parts in zip(levels, products, strict=True):
+        name_by_level(level, [symbol for part in parts for symbol in part.symbols])
+    choose_among_levels(lowest, levels)
+    return tuple(
+        Level(level.machine, str(level.module), tuple(map(of_level, parts)))
+        for level, parts in zip(levels, products, strict=True)
+    )
+
+
+KINDS: Final[dict[str, Callable[[Library], dict[str, bytes]]]] = {
+    "lib": lambda library: library.shared_files(),
+    "static": lambda library: {library.archive_name: library.static()},
 }
-"""What a library can be written as → its file name and content. Names are those of `aotensor compile --emit`."""
+"""What a library can be written as → its files by name. Names are those of `aotensor compile --emit`."""
 
 
 def write_library(library: Library, folder: Path, kinds: Collection[str] = ("lib",)) -> tuple[Path, ...]:
@@ -176,7 +246,7 @@ def write_library(library: Library, folder: Path, kinds: Collection[str] = ("lib
 
     Raises: ToolError of the linker; OSError if the folder is not writable.
     """
-    files = dict(make(library) for kind, make in KINDS.items() if kind in kinds)
+    files = {name: x for kind, make in KINDS.items() if kind in kinds for name, x in make(library).items()}
     files[f"{library.manifest.name}.h"] = library.header().encode()
     contents = {folder / name: content for name, content in files.items()}
     write_files(contents)

@@ -17,7 +17,8 @@ __all__ = [
     "Builder", "Function", "Module", "ModuleRef", "Node", "Type", "Value",
     "access_group", "begin_debug_info", "binding", "constant", "count_of", "debug_node", "debug_word", "element_of",
     "f32", "f64", "function", "i1", "i8", "i32", "i64", "integer", "intrinsic", "ir", "is_constant", "lane_bits",
-    "loop_node", "mark_argument", "mark_function", "node", "opaque", "pointer", "splat", "suffix", "vector", "void",
+    "loop_node", "mark_argument", "mark_function", "node", "opaque", "pointer", "rename", "splat", "suffix", "vector",
+    "void",
 ]  # fmt: skip
 
 Module: TypeAlias = ir.Module
@@ -125,6 +126,15 @@ def function(module: Module, name: str, result: Type, arguments: Sequence[Type])
     if name in module.globals:
         return module.globals[name]
     return ir.Function(module, ir.FunctionType(result, list(arguments)), name=name)
+
+
+def rename(target: Function, name: str) -> None:
+    """Give a function of a module another name, which those who call it then use, too."""
+    module = target.module
+    del module.globals[target.name]
+    module.scope._useset.discard(target.name)  # or the old name could not be given again
+    target.name = name
+    module.globals[name] = target
 
 
 def mark_function(target: Function, *attributes: str) -> None:

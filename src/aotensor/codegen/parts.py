@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.blas import define_blas_calls
@@ -21,11 +21,15 @@ from aotensor.codegen.emit import emit_module
 from aotensor.codegen.entry.callbacks import define_callbacks
 from aotensor.codegen.entry.core import define_core
 from aotensor.codegen.entry.matrices import define_matrices
+from aotensor.codegen.entry.names import is_for_python
 from aotensor.codegen.entry.python import define_python_entries
 from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, Constants
-from aotensor.codegen.entry.threads import define_parallel, has_threads
+from aotensor.codegen.entry.threads import define_parallel
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.rounding import round_each
+from aotensor.codegen.targets.levels import LevelCode, name_by_level
+from aotensor.codegen.targets.systems import system_of
 from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
@@ -34,10 +38,14 @@ from aotensor.passes.target import Target
 
 @dataclass(frozen=True)
 class Part:
-    """name: says all that the part depends on beside the machine and the compiler. make: its LLVM IR."""
+    """name: says all that the part depends on beside the machine and the compiler. make: its LLVM IR.
+
+    symbols: what it defines for kernels.
+    """
 
     name: str
     make: Callable[[Machine], Module]
+    symbols: tuple[str, ...] = ()
 
 
 PartStore: TypeAlias = Callable[[Part, Machine], bytes]
@@ -56,9 +64,10 @@ def core_part(prefix: str, threads: bool) -> Part:
         module = empty_module(machine)
         constants = Constants(module)
         define_core(constants)
-        define_python_entries(constants, prefix)
-        define_callbacks(constants, prefix)
-        if threads and has_threads(machine.triple):
+        if is_for_python(machine.triple):
+            define_python_entries(constants, prefix)
+            define_callbacks(constants, prefix)
+        if threads and system_of(machine.triple).has_threads:
             define_parallel(constants)
         return module
 
@@ -70,44 +79,69 @@ def matrix_parts(module: Module, threads: bool) -> list[Part]:
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
-        define_matrices(Constants(module), threads and has_threads(machine.triple))
+        define_matrices(Constants(module), threads and system_of(machine.triple).has_threads)
         return module
 
     is_needed = any(name in module.globals for name in (CHECK_MATRICES, GIVE_MATRIX))
     return [Part(f"matrices{' with threads' if threads else ''}", make)] if is_needed else []
 
 
-def product_parts(module: Module, threads: bool, facts: Target | None = None) -> list[Part]:
-    """One part for every matrix product that a module declares.   facts: instead of those of the machine"""
+_STRICT_BITS: Final = 256  # the order of a product's sums follows from the width of vectors
+_NEVER: Final = 1 << 62
+
+
+def product_parts(module: Module, threads: bool, facts: Target | None = None, strict: bool = False) -> list[Part]:
+    """One part for every matrix product that a module declares.
+
+    facts: instead of those of the machine. strict: the same bits on every machine, so that BLAS is not asked
+    """
     names = declared_products(f.name for f in module.functions if f.is_declaration)
-    return [_product_part(name, threads, facts) for name in names]
+    return [_product_part(name, threads, facts, strict) for name in names]
 
 
-def _product_part(symbol: str, threads: bool, facts: Target | None) -> Part:
+def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool) -> Part:
     def make(machine: Machine) -> Module:
         loops = product_module(symbol)
-        PassRunner().run(loops, library_recipe(machine.vector_bits, facts or machine.facts))
+        bits, known = (_STRICT_BITS, Target(blas_work=_NEVER)) if strict else (machine.vector_bits, machine.facts)
+        PassRunner().run(loops, library_recipe(bits, facts or known))
         module = emit_module(loops, machine, threads=threads)
+        if strict:
+            round_each(module)
         define_blas_calls(module)
         module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
         return module
 
     told = f"{facts} " if facts is not None else ""
-    return Part(f"product {'with threads ' if threads else ''}{told}{symbol}", make)
+    how = f"{'with threads ' if threads else ''}{'rounding each ' if strict else ''}"
+    return Part(f"product {how}{told}{symbol}", make, (symbol,))
 
 
-def kernel_parts(module: Module) -> list[Part]:
+def of_level(part: Part) -> Part:
+    """The same part under names of a level of CPUs, beside that of another level."""
+
+    def make(machine: Machine) -> Module:
+        module = part.make(machine)
+        name_by_level(LevelCode(machine, module), ())
+        return module
+
+    return Part(f"level {part.name}", make, part.symbols)
+
+
+def kernel_parts(module: Module, strict: bool = False) -> list[Part]:
     """One part for every kernel of direct sparse solutions that a module declares."""
-    return [_kernel_part(name) for name in declared_kernels(f.name for f in module.functions if f.is_declaration)]
+    names = declared_kernels(f.name for f in module.functions if f.is_declaration)
+    return [_kernel_part(name, strict) for name in names]
 
 
-def _kernel_part(symbol: str) -> Part:
+def _kernel_part(symbol: str, strict: bool) -> Part:
     def make(machine: Machine) -> Module:
         module = emit_module(kernel_module(symbol), machine)
+        if strict:
+            round_each(module)
         module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
         return module
 
-    return Part(f"kernel {symbol}", make)
+    return Part(f"kernel {'rounding each ' if strict else ''}{symbol}", make, (symbol,))
 
 
 def empty_module(machine: Machine) -> Module:

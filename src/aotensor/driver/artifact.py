@@ -47,7 +47,7 @@ class Artifact:
             return card("artifact", str(error), table(["file", "size"], files))
         functions = [(spec.name, typed_line(spec)) for spec in manifest.functions]
         parts = table(["file", "size"], files), table(["function", "signature"], functions)
-        return card(f"artifact {manifest.name}", f"{manifest.target}, {manifest.cpu}, fp {manifest.fp}", *parts)
+        return card(f"artifact {manifest.name}", f"{manifest.target}, {manifest.processors}, fp {manifest.fp}", *parts)
 
 
 def _size_of(path: Path) -> str:

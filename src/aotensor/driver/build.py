@@ -11,17 +11,23 @@ from typing import Final
 
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
+from aotensor.codegen.targets.javascript import module_text, types_text
+from aotensor.codegen.targets.link import Linked
+from aotensor.codegen.targets.systems import WASM, system_of
 from aotensor.driver.definition import Definition
 from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES
+from aotensor.errors import UnsupportedError
 from aotensor.ir.context import generic_text
 from aotensor.ir.location import lines_of
+from aotensor_runtime.manifest import Manifest
 
 FORMS: Final = {
     "lib": "lib{}.so",
+    "imports": "lib{}.dll.a",
     "static": "lib{}.a",
     "obj": "{}.o",
     "asm": "{}.s",
@@ -33,12 +39,17 @@ FORMS: Final = {
     "tensor": "{}.tensor.mlir",
     "graph": "{}.graph.txt",
     "graph-opt": "{}.graph-opt.txt",
+    "js": "{}.mjs",
+    "dts": "{}.d.mts",
     "header": "{}.h",
     "manifest": "{}.json",
 }
 """What a compilation can give → its file name."""
 
-TEXTS: Final = frozenset(FORMS) - {"lib", "static", "obj"}
+ELSEWHERE: Final = frozenset({"imports", "js", "dts"})
+"""The forms that only some targets have."""
+
+TEXTS: Final = frozenset(FORMS) - {"lib", "imports", "static", "obj"}
 """The forms that are text."""
 
 
@@ -90,9 +101,13 @@ class Build:
         text = lowered.machine.assembly(self.optimised)
         return kernel_text(text, lines_of(lowered.module, function), lowered.machine.comment, source)
 
-    @cached_property
+    @property
     def shared(self) -> bytes:
         """The shared library.   Raises: ToolError without a linker, or if it fails."""
+        return self._linked.library
+
+    @cached_property
+    def _linked(self) -> Linked:
         library = self.library
         with self._timed("optimise and generate code"):
             objects = library.objects
@@ -101,7 +116,21 @@ class Build:
 
     def file_name(self, form: str) -> str:
         """The name of the file that holds `form`."""
-        return FORMS[form].format(self.name)
+        system = system_of(self.lowered.machine.triple)
+        return {"lib": system.shared, "static": system.static}.get(form, FORMS[form]).format(self.name)
+
+    @property
+    def usual_forms(self) -> list[str]:
+        """What is made if nothing else is asked for: the library, what programs need to link with it, the header."""
+        system = system_of(self.lowered.machine.triple)
+        more = ["imports"] if system.imports else ["js", "dts"] if system is WASM else []
+        return ["lib", *more, "header"]
+
+    def _imports(self) -> bytes:
+        if not system_of(self.lowered.machine.triple).imports:
+            triple = self.lowered.machine.triple
+            raise UnsupportedError(f"programs for {triple} link with the shared library itself", hint="emit lib")
+        return self._linked.imports
 
     def content(self, form: str) -> bytes:
         """The bytes of one form, a key of FORMS.   Raises: as the steps that it takes."""
@@ -110,6 +139,9 @@ class Build:
             return (generic_text(text, self.locations) if form == "nest" and not self.short else text).encode()
         makers: dict[str, Callable[[], bytes]] = {
             "lib": lambda: self.shared,
+            "imports": self._imports,
+            "js": lambda: self._for_web(module_text),
+            "dts": lambda: self._for_web(types_text),
             "static": lambda: self.library.archive_of(self._one_object),
             "obj": lambda: self._one_object,
             "asm": lambda: self.lowered.machine.assembly(self.optimised).encode(),
@@ -119,6 +151,12 @@ class Build:
             "manifest": lambda: (json.dumps(json.loads(self.library.manifest.to_json()), indent=2) + "\n").encode(),
         }
         return makers[form]()
+
+    def _for_web(self, make: Callable[[Manifest], str]) -> bytes:
+        triple = self.lowered.machine.triple
+        if system_of(triple) is not WASM:
+            raise UnsupportedError(f"JavaScript calls no library for {triple}", hint="--target wasm32-wasi")
+        return make(self.library.manifest).encode()
 
     @cached_property
     def _one_object(self) -> bytes:

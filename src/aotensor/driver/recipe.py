@@ -8,18 +8,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.rounding import round_each
+from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
 from aotensor.config import config
 from aotensor.core.garbage import rare_collections
-from aotensor.core.types import Array, dim_name
 from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
+from aotensor.driver.function_spec import SharedValues, function_spec
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
@@ -30,9 +32,7 @@ from aotensor.graph.coercion import one_of
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.run import PassRecord
-from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.text import graph_text
-from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction, Program, build
 from aotensor.ir.context import generic_text
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
@@ -40,9 +40,7 @@ from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
-from aotensor.passes.emit.library import calls_product
 from aotensor.passes.estimate import Estimate, count_flops
-from aotensor.passes.lapack.lower import needed_functions
 from aotensor.passes.pipeline import (
     TENSOR_RECIPE,
     VECTOR_PASSES,
@@ -57,19 +55,10 @@ from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
-from aotensor.sparse.boundary import SparseValue
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     MAX_IDENTIFIER,
-    SPARSE_PARTS,
-    ArgumentSpec,
-    Check,
-    Default,
     FunctionSpec,
-    OutputKind,
-    OutputSpec,
-    SparseSpec,
-    ValuePool,
 )
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 
@@ -81,7 +70,8 @@ if TYPE_CHECKING:
 class Options:
     """How to compile.
 
-    target, cpu, features: as `Machine.parse`. fp: strict, contract or fast. prefix: before every exported symbol.
+    target, features: as `Machine.parse`. cpu: the same, or levels such as `v2,v3`, among which calls choose.
+    fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
     threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
@@ -109,7 +99,16 @@ class Options:
         return self.threads and not self.check
 
     def machine(self) -> Machine:
-        return Machine.parse(self.target, self.cpu, self.features, self.opt_level)
+        """What code is made for: of several levels, the lowest one.   Raises: as `Machine.parse` and `split_levels`"""
+        levels = split_levels(self.cpu)
+        if levels:
+            check_levels(Machine.parse(self.target).triple)
+        cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
+        return Machine.parse(self.target, cpu, self.features, self.opt_level)
+
+    def upper_levels(self) -> list[Options]:
+        """The same for each level of CPUs above the lowest."""
+        return [replace(self, cpu=level) for level in split_levels(self.cpu)[1:]]
 
 
 @dataclass
@@ -197,8 +196,13 @@ def lower(
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)
-    runner.run(module, math_recipe(machine.facts))  # whose instructions these are, whatever loops are made for
+    runner.run(module, math_recipe(_math_facts(machine, options)))
     return result
+
+
+def _math_facts(machine: Machine, options: Options) -> Target:
+    """Of the machine whose instructions these are, whatever loops are made for; `strict` has one formula for all."""
+    return replace(machine.facts, has_tables=False) if options.fp == "strict" else machine.facts
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -235,6 +239,8 @@ def emit(lowered: Lowered) -> Module:
     sites = lowered.sites if options.debug_info else None
     module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites)
     define_lapack_calls(module)
+    if options.fp == "strict":
+        round_each(module)
     return module
 
 
@@ -247,8 +253,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name) is None or len(name) > MAX_IDENTIFIER:
         hint = f"use letters, digits, _ and -, at most {MAX_IDENTIFIER} of them"
         raise GraphValueError(f"{name[:60]!r} cannot name a library", hint=hint)
-    pool = _SharedValues()
-    specs = [_signature(f, b, pool, lowered) for f, b in zip(lowered.functions, lowered.built, strict=True)]
+    pool = SharedValues()
+    specs = [function_spec(f, b, pool, lowered.module) for f, b in zip(lowered.functions, lowered.built, strict=True)]
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
@@ -273,13 +279,22 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         "" if lowered.pipeline == DEFAULT else str(lowered.pipeline),
         "" if lowered.schedule is None else lowered.schedule.label,
         lowered.options.debug_info,
+        [level.cpu for level in lowered.options.upper_levels() if level.cpu],
     )
     kernels = emit(lowered)
     lowered.runner.write("llvm", "ll", lambda: str(kernels))
-    library = build_library(kernels, blueprint, stored_part, lowered.options.has_threads, lowered.options.facts)
+    options = lowered.options
+    levels = [_level_code(lowered, level) for level in options.upper_levels()]
+    library = build_library(kernels, blueprint, stored_part, options.has_threads, options.facts, levels)
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library
+
+
+def _level_code(lowered: Lowered, options: Options) -> LevelCode:
+    """The kernels of the same functions for another level of CPUs."""
+    again = lower(lowered.functions, options, texts=())
+    return LevelCode(again.machine, emit(again))
 
 
 def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
@@ -291,77 +306,6 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
         if found[0] is not None and found[1] is not None:
             slices[group.first + 3] = (found[0], found[1])
     return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices)
-
-
-class _SharedValues(ValuePool):
-    """First values of shared variables; functions that share a variable share its defaults, and so its state."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._defaults: dict[SharedVariable, tuple[Default, ...]] = {}
-
-    def defaults(self, x: Variable) -> Sequence[Default | None]:
-        """Those of the arrays of an input, None if it has no value: four of a matrix, whose pattern has no bytes."""
-        if not isinstance(x, SharedVariable):
-            return (None, None, None, None) if x.is_sparse else (None,)
-        if x not in self._defaults:
-            value: Any = x.get_value(borrow=True)
-            arrays = [value]
-            if isinstance(x.type, SparseTensorType):
-                arrays = [value.data, *(part.astype(x.type.index_dtype) for part in (value.indices, value.indptr))]
-            pattern = [self.add(value.shape, b"")] if x.is_sparse else []
-            self._defaults[x] = (*pattern, *(self.add(part.shape, _little_endian(part)) for part in arrays))
-        return self._defaults[x]
-
-
-def _little_endian(x: Array) -> bytes:
-    return x.astype(x.dtype.newbyteorder("<")).tobytes()
-
-
-def _signature(f: Definition, built: BuiltFunction, pool: _SharedValues, lowered: Lowered) -> FunctionSpec:
-    flat = f.flat
-    names = _part_names(flat.sparse_arguments), _part_names(flat.sparse_results)
-    defaults = [default for x in f.arguments.values() for default in pool.defaults(x)]
-    inputs = []
-    for k, ((name, x), default) in enumerate(zip(flat.arguments.items(), defaults, strict=True)):
-        shape = tuple(
-            n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
-        )
-        inputs.append(ArgumentSpec(names[0].get(k, name), x.dtype, shape, default))
-    counted = {n for k in names[0] for n in inputs[k].shape}
-    outputs = []
-    for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
-        known = tuple(n if isinstance(n, int) or not (k in names[1] or _words(n) & counted) else None for n in extents)
-        outputs.append(OutputSpec(names[1].get(k, name), x.dtype, known))
-    return FunctionSpec(
-        name=f.name,
-        dims=tuple(dict.fromkeys(n for a in inputs for n in a.shape if isinstance(n, str))),
-        inputs=tuple(inputs),
-        outputs=tuple(outputs),
-        output_kind=_output_kind(f),
-        updates=tuple(f.updates.items()),
-        checks=tuple(Check(kind, message) for kind, message in built.checks),
-        calls_blas=calls_product(lowered.module, f.name),
-        lapack=needed_functions(lowered.module, f.name),
-        allow_input_downcast=f.allow_input_downcast,
-        sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
-        sparse_outputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_results),
-    )
-
-
-def _part_names(values: Sequence[SparseValue]) -> dict[int, str]:
-    """By their numbers, the names of arrays that are parts of a sparse matrix."""
-    return {x.first + k: f"{x.name}.{part}" for x in values for k, part in enumerate(SPARSE_PARTS, 1)}
-
-
-def _words(extent: int | str | None) -> set[int | str]:
-    """The dims in the formula of an extent."""
-    return set(re.findall(r"\w+", extent)) if isinstance(extent, str) else set()
-
-
-def _output_kind(f: Definition) -> OutputKind:
-    kinds: dict[str, OutputKind] = {"single": "single", "list": "list", "dict": "dict", "none": "none"}
-    return kinds[f.output_kind]
 
 
 def stage_text(

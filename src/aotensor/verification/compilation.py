@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from aotensor.codegen.entry.names import exported_symbols
+from aotensor.codegen.targets.linkage import read_linkage
 from aotensor.driver.build import Build
-from aotensor.driver.linkage import read_linkage
 from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of
 from aotensor.verification.report import CheckFailed, CheckSkipped

@@ -65,7 +65,7 @@ def _check_machine(container: Container, manifest: Manifest) -> str:
         check_features(manifest, container.elf.machine)
     except LibraryError as error:
         raise CheckSkipped(error.diagnostic.title) from error
-    return f"{manifest.target}, {manifest.cpu}"
+    return f"{manifest.target}, {manifest.processors}"
 
 
 def _check_vectors(container: Container, manifest: Manifest) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer, void
 from aotensor.passes.gemm.dispatch import BLAS_PREFIX
-from aotensor_runtime.abi import SMALLEST_CONTEXT, Blas, Context
+from aotensor_runtime.abi import END_OF_SMALLEST_CONTEXT, Blas, Context
 
 _ENTRIES: Final = {f"{BLAS_PREFIX}.f32": ("sgemm", f32), f"{BLAS_PREFIX}.f64": ("dgemm", f64)}
 _LARGEST: Final = (1 << 31) - 1  # of a Fortran integer
@@ -34,11 +34,14 @@ def _define(module: Module, symbol: str, field: str, element: Type) -> None:
     code = Code(module, symbol, i1, [i1, i1, *_MATRIX, *_MATRIX, *_MATRIX, pointer])
     context, no = code.arguments[-1], constant(i1, 0)
     code.give_when(code.is_null(context), no)
-    code.give_when(code.less(code.field(context, Context, "struct_size"), number(SMALLEST_CONTEXT)), no)
+    code.give_when(
+        code.less(code.field(context, Context, "struct_size"), number(code.offset(Context, END_OF_SMALLEST_CONTEXT))),
+        no,
+    )
     table = code.field(context, Context, "blas")
     code.give_when(code.is_null(table), no)
-    end = getattr(Blas, field).offset + getattr(Blas, field).size
-    code.give_when(code.less(code.field(table, Blas, "struct_size"), number(end)), no)
+    end = number(code.end(Blas, field))
+    code.give_when(code.less(code.field(table, Blas, "struct_size"), end), no)
     code.give_when(code.is_null(code.field(table, Blas, field)), no)
     extents = [x for x in code.arguments if x.type == i64]
     code.give_when(code.any(*(code.less(number(_LARGEST), x) for x in extents)), no)

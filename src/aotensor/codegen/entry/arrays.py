@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from aotensor.codegen.calls.memory import sized
 from aotensor.codegen.entry.code import Code, number
-from aotensor.codegen.llvm import Function, Module, Value, constant, function, i1, i64, integer, pointer, void
+from aotensor.codegen.llvm import Function, Module, Value, constant, i1, i64, integer, pointer, void
 from aotensor_runtime.abi import Array
 
 _TILE: Final = 8
@@ -148,7 +149,7 @@ def _define_copy_tile(module: Module) -> Function:
     c = Code(module, "entry.copy_tile", void, [pointer, i64, i64, pointer, i64, i64, i64, i64, i64])
     b = c.builder
     to, to_step, to_inner, source, step, inner, rows, columns, itemsize = c.arguments
-    memcpy = function(module, "memcpy", pointer, [pointer, pointer, i64])
+    memcpy = sized(module, "memcpy")
     with c.when(c.all(c.same(inner, number(1)), c.same(to_inner, number(1)))):
         with c.loop(rows) as i:
             addresses = [c.at(base, b.mul(i, by), itemsize) for base, by in ((to, to_step), (source, step))]

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from aotensor.codegen.entry.layout import end_of, offset_of, pointer_bytes, size_of
 from aotensor.codegen.llvm import (
     Builder,
     Function,
@@ -84,6 +85,7 @@ class Code:
         mark_function(self.function, "nounwind", *attributes)
         self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.arguments: Sequence[Value] = self.function.args
+        self._pointers = pointer_bytes(module)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 
@@ -99,7 +101,7 @@ class Code:
 
     def structs(self, struct: type[ctypes.Structure], count: Value) -> Value:
         """Stack memory for `count` structs."""
-        return self.room(i64, self.builder.mul(count, number(-(-ctypes.sizeof(struct) // 8))))
+        return self.room(i64, self.builder.mul(count, number(-(-self.size(struct) // 8))))
 
     def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
         """Address of element `index` of an array of elements of `size` bytes."""
@@ -108,15 +110,23 @@ class Code:
 
     def element(self, base: Value, index: Value, struct: type[ctypes.Structure]) -> Value:
         """&base[index] of an array of structs."""
-        return self.at(base, index, ctypes.sizeof(struct))
+        return self.at(base, index, self.size(struct))
 
     def item(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
         """base[index] of an array of pointers or numbers."""
-        return self.builder.load(self.at(base, index, _size(kind)), typ=kind)
+        return self.builder.load(self.at(base, index, self._size(kind)), typ=kind)
+
+    def cell(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
+        """A pointer or number in word `index` of 8 bytes, in an array of both."""
+        return self.builder.load(self.at(base, index, 8), typ=kind)
 
     def put(self, base: Value, index: int | Value, value: Value) -> None:
         """base[index] = value"""
-        self.builder.store(value, self.at(base, index, _size(value.type)))
+        self.builder.store(value, self.at(base, index, self._size(value.type)))
+
+    def put_cell(self, base: Value, index: int | Value, value: Value) -> None:
+        """Word `index` of 8 bytes = value"""
+        self.builder.store(value, self.at(base, index, 8))
 
     def field(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
         """base->name, a 32-bit field widened to 64 bits."""
@@ -131,7 +141,22 @@ class Code:
 
     def field_address(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
         """&base->name"""
-        return self.at(base, getattr(struct, name).offset, 1)
+        return self.at(base, self.offset(struct, name), 1)
+
+    def offset(self, struct: type[ctypes.Structure], name: str) -> int:
+        """Bytes in front of a field, on the target."""
+        return offset_of(struct, name, self._pointers)
+
+    def end(self, struct: type[ctypes.Structure], name: str) -> int:
+        """Bytes up to the end of a field, on the target."""
+        return end_of(struct, name, self._pointers)
+
+    def size(self, struct: type[ctypes.Structure]) -> int:
+        """Bytes of a struct, on the target."""
+        return size_of(struct, self._pointers)
+
+    def _size(self, kind: Type) -> int:
+        return self._pointers if kind == pointer else 8 if kind in (i64, f64) else 4
 
     def call_field(
         self, base: Value, struct: type[ctypes.Structure], name: str, kind: Type, arguments: Sequence[Value]
@@ -140,10 +165,10 @@ class Code:
         callee = self.builder.load(self.field_address(base, struct, name), typ=ir.PointerType(kind))
         return self.builder.call(callee, list(arguments))
 
-    def clear(self, base: Value, count: Value) -> None:
-        """base[0:count] = 0, for 8-byte elements."""
+    def clear(self, base: Value, count: Value, nothing: Value | None = None) -> None:
+        """base[0:count] = 0, for 8-byte elements; or another value for elements of its type."""
         with self.loop(count) as i:
-            self.put(base, i, number(0))
+            self.put(base, i, number(0) if nothing is None else nothing)
 
     # --- control -----------------------------------------------------------------------------------------------------
 
@@ -244,10 +269,6 @@ def _field_type(struct: type[ctypes.Structure], name: str) -> Type:
 
 def _pairs(struct: type[ctypes.Structure]) -> Iterator[tuple[str, Type]]:
     return ((field[0], field[1]) for field in struct._fields_)
-
-
-def _size(kind: Type) -> int:
-    return 8 if kind in (pointer, i64, f64) else 4
 
 
 def constant_struct(struct: type[ctypes.Structure], values: Mapping[str, Value | int]) -> Value:

@@ -9,7 +9,6 @@ caller gave for writing.
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 
 from aotensor.codegen.entry import steps as steps
@@ -18,7 +17,7 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import ALLOCATED, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
-from aotensor_runtime.abi import SMALLEST_CONTEXT, Array, Context, Status
+from aotensor_runtime.abi import END_OF_SMALLEST_CONTEXT, Array, Context, Status
 
 _SHARED = ("optsize", "noinline")
 """Attributes of what all functions of a library share, so that it stays shared."""
@@ -188,7 +187,7 @@ def _define_finish(shared: Shared) -> Function:
     with s.loop(s.builder.add(n_inputs, n_outputs)) as k:
         s.builder.call(shared.free, [s.item(temporaries, k, pointer)])
     with s.loop(s.of_table("kept")) as k:
-        s.builder.call(shared.free, [s.item(s.of_frame("kept"), s.builder.shl(k, number(1)), pointer)])
+        s.builder.call(shared.free, [s.cell(s.of_frame("kept"), s.builder.shl(k, number(1)), pointer)])
     s.give(code)
     return s.function
 
@@ -197,9 +196,9 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
     """A new frame in stack memory; dims and data are left to the caller."""
     ranks = c.builder.add(c.field(table, Table, "input_ranks"), c.field(table, Table, "output_ranks"))
     count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
-    frame = c.room(i8, ctypes.sizeof(Frame))
+    frame = c.room(i8, c.size(Frame))
     temporaries = c.room(pointer, count)
-    c.clear(temporaries, count)
+    c.clear(temporaries, count, NULL)
     room = c.builder.shl(c.field(table, Table, "kept"), number(1))
     kept = c.room(i64, room)
     c.clear(kept, room)
@@ -212,7 +211,7 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
 
 def _refuse_context(c: Code, context: Value) -> None:
     with c.when(c.builder.not_(c.is_null(context))):
-        is_old = c.less(c.field(context, Context, "struct_size"), number(SMALLEST_CONTEXT))
+        is_old = c.less(c.field(context, Context, "struct_size"), number(c.offset(Context, END_OF_SMALLEST_CONTEXT)))
         c.give_when(is_old, status(Status.WRONG_CONTEXT))
         is_negative = c.less(c.field(context, Context, "num_threads"), number(0))
         c.give_when(is_negative, status(Status.WRONG_CONTEXT))

@@ -15,10 +15,12 @@ from collections.abc import Mapping, Sequence
 
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
+from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols
 from aotensor.codegen.entry.tables import Constants, function_table, raw_bytes
 from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
 from aotensor.codegen.llvm import Function, Module, Type, Value, i32, i64, pointer
+from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import (
@@ -37,11 +39,11 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
 
     Kernels become internal.
     Raises: GraphValueError for names that cannot be exported; ManifestError for an inconsistent signature;
-    UnsupportedError for 32-bit targets; InternalError if a kernel is missing or has another signature than the
-    manifest says.
+    UnsupportedError for 32-bit targets other than WebAssembly; InternalError if a kernel is missing or has another
+    signature than the manifest says.
     """
-    if module.data_layout and "p:32:32" in module.data_layout:
-        raise UnsupportedError(f"target {module.triple} has 32-bit pointers", hint="use a 64-bit target")
+    if pointer_bytes(module) != system_of(module.triple).pointer_bytes:
+        raise UnsupportedError(f"{module.triple} has 32-bit pointers", hint="wasm32-wasi is the one that is supported")
     exported = exported_symbols(manifest)
     constants = Constants(module)
     core = declare_core(module)
@@ -163,7 +165,7 @@ def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fun
     """i32 f.run(data, shapes, kept, workspace, workspace_bytes, detail, context)"""
     c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     data, shapes, table, *rest = c.arguments
-    memory = [c.item(table, k, kind) for k, kind in enumerate([pointer, i64] * kept)]
+    memory = [c.cell(table, k, kind) for k, kind in enumerate([pointer, i64] * kept)]
     arguments = [*_unpack(c, spec.values, data, shapes), *memory, *rest]
     c.give(c.builder.call(_kernel(module, spec, "kernel", arguments), arguments))
     return c.function

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from aotensor.codegen.targets.systems import WASM, system_of
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.typed.parameters import KEYWORDS
@@ -53,17 +54,21 @@ class Symbols:
         return self.typed, self.workspace, self.uniform
 
 
-LIBRARY_SYMBOLS: Final = (
-    "aotensor_status_message",
-    "aotensor_manifest",
-    "aotensor_abi_version",
-    "aotensor_signature",
+FOR_PYTHON: Final = (
     "aotensor_call_python",
     "aotensor_extents_python",
     "aotensor_call_bound",
     "aotensor_run_bound",
     "aotensor_integrand",
     "aotensor_filter",
+)
+"""Entries for Python's runtime and SciPy's callbacks, which WebAssembly does not have."""
+LIBRARY_SYMBOLS: Final = (
+    "aotensor_status_message",
+    "aotensor_manifest",
+    "aotensor_abi_version",
+    "aotensor_signature",
+    *FOR_PYTHON,
 )
 """Exported once per library, behind the prefix. They have the same names in every library: in a program that has
 several, the header keeps them apart with the help of `own_symbols`, and in static archives they are weak."""
@@ -94,7 +99,13 @@ def c_suffix(name: str) -> str:
 
 def shared_symbols(manifest: Manifest) -> tuple[str, ...]:
     """The symbols that another library of the same program may have, too."""
-    return tuple(manifest.prefix + name for name in LIBRARY_SYMBOLS)
+    left_out = () if is_for_python(manifest.target) else FOR_PYTHON
+    return tuple(manifest.prefix + name for name in LIBRARY_SYMBOLS if name not in left_out)
+
+
+def is_for_python(triple: str) -> bool:
+    """May Python's runtime load libraries of a target?"""
+    return system_of(triple) is not WASM
 
 
 def exported_symbols(manifest: Manifest) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from aotensor.codegen.calls.memory import sized
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
@@ -26,7 +27,7 @@ class Shared:
         self.arrays: Arrays = define_arrays(module)
         self.fail: Function = say.define_fail(self.constants)
         self.dtype_names: Value = say.dtype_names(self.constants)
-        self.malloc: Function = function(module, "malloc", pointer, [i64])
+        self.malloc: Function = sized(module, "malloc")
         self.free: Function = function(module, "free", void, [pointer])
 
 
@@ -59,7 +60,7 @@ class Step(Code):
     def failure(self, code: Value, text: Value, *values: Value) -> Value:
         """`code`, after its message was written; value 0 of the template is the function's name."""
         for k, value in enumerate((self.of_table("name"), *values)):
-            self.put(self._values, k, value)
+            self.put_cell(self._values, k, value)
         return self.builder.call(self.shared.fail, [self.of_frame("context"), code, text, self._values])
 
     def fail_when(self, condition: Value, code: Status, text: str, *values: Value) -> None:
@@ -298,7 +299,7 @@ def _kept(s: Step, size: Value) -> Value:
     """Where the context keeps workspaces of such a size; NULL if it does not."""
     context, kept = s.of_frame("context"), s.slot(pointer, NULL)
     is_large = s.all(s.builder.not_(s.is_null(context)), s.less(number(SMALLEST_KEPT), size))
-    with s.when(is_large), s.when(s.less(number(Context.kept.offset), s.field(context, Context, "struct_size"))):
+    with s.when(is_large), s.when(s.less(number(s.offset(Context, "kept")), s.field(context, Context, "struct_size"))):
         kept.set(s.field(context, Context, "kept"))
     return kept.get()
 

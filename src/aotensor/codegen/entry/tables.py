@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from aotensor.codegen.entry.code import NULL, constant_struct, number
+from aotensor.codegen.entry.layout import offset_of, pointer_bytes
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, ir, pointer
+from aotensor.codegen.targets.systems import system_of
 from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseSpec
 
@@ -112,11 +114,6 @@ class Frame(ctypes.Structure):
     )
 
 
-def is_elf(triple: str) -> bool:
-    """Are object files of this target ELF files?"""
-    return not any(name in triple for name in ("darwin", "macos", "ios", "windows", "mingw", "cygwin", "wasm"))
-
-
 @dataclass
 class Constants:
     """Read-only data of the module; equal texts are stored once."""
@@ -130,7 +127,7 @@ class Constants:
         """An internal constant. Formats other than ELF have no sections of free names: it is plain data there."""
         data = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
         data.initializer, data.global_constant, data.linkage, data.align = value, True, "internal", align
-        if section and is_elf(self.module.triple):
+        if section and system_of(self.module.triple).is_elf:
             data.section = section
         return data
 
@@ -183,7 +180,7 @@ def function_table(
         "dim_names": constants.pointers([constants.text(name) for name in spec.dims]),
         "checks": constants.pointers([constants.text(text) for text in texts]),
         "codes": constants.numbers(codes),
-        "needs": constants.numbers([getattr(Blas, name).offset for name in spec.lapack]),
+        "needs": constants.numbers([offset_of(Blas, name, pointer_bytes(constants.module)) for name in spec.lapack]),
         "need_names": constants.pointers([constants.text(name) for name in spec.lapack]),
         "matrices": constants.data("entry.matrices", _array(matrices)) if matrices else NULL,
         "take_matrices": sparse_step(constants.module, TAKE_MATRICES) if matrices else NULL,

@@ -11,7 +11,7 @@ from typing import Final
 
 from aotensor.codegen.entry.code import NULL, Code, number
 from aotensor.codegen.entry.tables import Constants
-from aotensor.codegen.llvm import Function, Module, Value, constant, i8, i32, i64, ir, pointer
+from aotensor.codegen.llvm import Function, Value, constant, i8, i32, i64, pointer
 from aotensor_runtime.abi import DTYPE_NAMES, Context, Status
 from aotensor_runtime.manifest import Check, FunctionSpec
 
@@ -95,7 +95,7 @@ def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Va
     """Copy `text` to `buffer`, at most `room` characters and a NUL, with its placeholders replaced."""
     b = c.builder
     copy = _define_append(constants)
-    digits = c.room(i8, 24)
+    write, digits = _define_digits(constants), c.room(i8, _DIGITS)
     source, used = c.slot(pointer, text), c.slot(i64, number(0))
     head, body, done = (b.append_basic_block(name) for name in ("next", "character", "done"))
     b.branch(head)
@@ -109,11 +109,11 @@ def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Va
     piece = c.slot(pointer, digits)
     with b.if_else(is_text) as (then, otherwise):
         with then:
-            piece.set(c.item(values, b.sub(code, number(17)), pointer))
+            piece.set(c.cell(values, b.sub(code, number(17)), pointer))
         with otherwise, b.if_else(c.less(code, number(9))) as (integer, plain):
             with integer:
-                value = c.item(values, b.sub(code, number(1)))
-                b.call(_snprintf(c.module), [digits, number(24), constants.text("%lld"), value])
+                value = c.cell(values, b.sub(code, number(1)))
+                piece.set(b.call(write, [digits, value]))
             with plain:
                 b.store(character, digits)
                 b.store(constant(i8, 0), c.at(digits, 1, 1))
@@ -143,10 +143,36 @@ def _define_append(constants: Constants) -> Function:
     return c.function
 
 
-def _snprintf(module: Module) -> Function:
-    if "snprintf" not in module.globals:
-        ir.Function(module, ir.FunctionType(i32, [pointer, i64, pointer], var_arg=True), name="snprintf")
-    return module.globals["snprintf"]
+_DIGITS: Final = 24
+"""Bytes of a number's text: 19 digits, a sign, NUL."""
+
+
+def _define_digits(constants: Constants) -> Function:
+    """char *entry.digits(buffer, number): the decimal digits of a number at the end of the buffer; where they begin.
+
+    Ours, as printf is not the same in every C library, and large in a module for the web.
+    """
+    c = Code(constants.module, "entry.digits", pointer, [pointer, i64], attributes=("optsize", "noinline"))
+    b = c.builder
+    buffer, value = c.arguments
+    is_negative = c.less(value, number(0))
+    rest = c.slot(i64, b.select(is_negative, b.sub(number(0), value), value))  # unsigned: -2⁶³ has no other
+    cursor, goes_on = c.slot(pointer, c.at(buffer, _DIGITS - 1, 1)), c.slot(i64, number(1))
+
+    def write(character: Value) -> None:
+        cursor.set(c.at(cursor.get(), -1, 1))
+        b.store(character, cursor.get())
+
+    b.store(constant(i8, 0), cursor.get())
+    with c.loop_while(lambda: c.differs(goes_on.get(), number(0))):
+        digit = b.urem(rest.get(), number(10))
+        write(b.add(b.trunc(digit, i8), constant(i8, ord("0"))))
+        rest.set(b.udiv(rest.get(), number(10)))
+        goes_on.set(rest.get())
+    with c.when(is_negative):
+        write(constant(i8, ord("-")))
+    c.give(cursor.get())
+    return c.function
 
 
 def dtype_names(constants: Constants) -> Value:

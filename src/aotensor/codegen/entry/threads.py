@@ -69,11 +69,6 @@ class Pool(ctypes.Structure):
     )
 
 
-def has_threads(triple: str) -> bool:
-    """Has a target what the pool is made of: POSIX threads, and Linux's ways to count processors?"""
-    return "linux" in triple and "android" not in triple
-
-
 def declare_parallel(module: Module) -> Function:
     """void entry.parallel(context, job), which is in another module of the library."""
     declared = function(module, PARALLEL, void, [pointer, pointer])
@@ -158,9 +153,9 @@ class _Threads:
         limit, run, chunks = c.slot(i64, number(0)), c.slot(pointer, NULL), _chunks(c, job)
         with c.when(c.builder.not_(c.is_null(context))):
             size = c.field(context, Context, "struct_size")
-            with c.when(c.less(number(Context.num_threads.offset), size)):
+            with c.when(c.less(number(c.offset(Context, "num_threads")), size)):
                 limit.set(c.field(context, Context, "num_threads"))
-            with c.when(c.less(number(Context.pool.offset), size)):
+            with c.when(c.less(number(c.offset(Context, "pool")), size)):
                 run.set(c.field(context, Context, "parallel_for"))
         count = c.smaller(chunks, number(MAX_THREADS))
         count = b.select(c.less(number(0), limit.get()), c.smaller(count, limit.get()), count)

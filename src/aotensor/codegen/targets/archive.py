@@ -1,0 +1,85 @@
+"""Archives of one object file, with an index of its symbols; all dates, owners and modes fixed.
+
+    System V   GNU ar's variant, which linkers of ELF, COFF and WebAssembly read      /  //  name/
+    BSD        of Mach-O                                                              __.SYMDEF  #1/length
+    imports    what a DLL exports, in the short form of COFF; for lld, which needs no more
+
+Sources: the manual of ar; ranlib.h of macOS; Microsoft's PE format, "Import Library Format".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+_MAGIC: Final = b"!<arch>\n"
+_HEAD: Final = 60
+_AMD64: Final = 0x8664
+_CODE_BY_NAME: Final = 1 << 2  # an IMPORT_CODE whose name is the symbol as it is
+
+
+def archive(code: bytes, *, member: str, exported: Sequence[str], is_bsd: bool = False) -> bytes:
+    """A static archive that holds one object file.   is_bsd: as linkers of Mach-O want it, where names begin with _"""
+    if is_bsd:
+        return _bsd_archive(code, member, [f"_{name}" for name in exported])
+    names = b"".join(name.encode() + b"\0" for name in exported)
+    long_names = f"{member}/\n".encode() if len(member) > 15 else b""
+    index_size = 4 + 4 * len(exported) + len(names)
+    first = len(_MAGIC) + _padded(_HEAD + index_size) + (_padded(_HEAD + len(long_names)) if long_names else 0)
+    index = struct.pack(f">{1 + len(exported)}I", len(exported), *[first] * len(exported)) + names
+    result = _MAGIC + _member("/", index)
+    if long_names:
+        result += _member("//", long_names)
+    return result + _member("/0" if long_names else f"{member}/", code)
+
+
+def import_archive(dll: str, symbols: Sequence[str]) -> bytes:
+    """What lld needs to link with functions of a DLL."""
+    imports = []
+    for name in symbols:
+        texts = f"{name}\0{dll}\0".encode()
+        head = struct.pack("<HHHHIIHH", 0, 0xFFFF, 0, _AMD64, 0, len(texts), 0, _CODE_BY_NAME)
+        imports.append(_member(f"{dll}/", head + texts))
+    names = b"".join(f"{name}\0__imp_{name}\0".encode() for name in symbols)
+    count = 2 * len(symbols)
+    at = len(_MAGIC) + _padded(_HEAD + 4 + 4 * count + len(names))
+    offsets: list[int] = []
+    for member in imports:
+        offsets += [at, at]
+        at += len(member)
+    return _MAGIC + _member("/", struct.pack(f">{1 + count}I", count, *offsets) + names) + b"".join(imports)
+
+
+def _bsd_archive(code: bytes, member: str, symbols: Sequence[str]) -> bytes:
+    texts = b"".join(name.encode() + b"\0" for name in symbols)
+    texts = texts.ljust(-(-len(texts) // 8) * 8, b"\0")
+    index_size = 4 + 8 * len(symbols) + 4 + len(texts)
+    first = len(_MAGIC) + _padded(_HEAD + len(_long("__.SYMDEF")) + index_size)
+    entries, at = [], 0
+    for name in symbols:
+        entries += [at, first]
+        at += len(name.encode()) + 1
+    table = struct.pack(f"<{2 + len(entries)}I", 4 * len(entries), *entries, len(texts)) + texts
+    return _MAGIC + _bsd_member("__.SYMDEF", table) + _bsd_member(member, code)
+
+
+def _bsd_member(name: str, content: bytes) -> bytes:
+    text = _long(name)
+    return _member(f"#1/{len(text)}", text + content)
+
+
+def _long(name: str) -> bytes:
+    """A name in front of a member's content, which then begins at a multiple of 8."""
+    raw = name.encode() + b"\0"
+    return raw.ljust(-(-(len(_MAGIC) + _HEAD + len(raw)) // 8) * 8 - len(_MAGIC) - _HEAD, b"\0")
+
+
+def _member(name: str, content: bytes) -> bytes:
+    header = f"{name:<16}{0:<12}{0:<6}{0:<6}{'644':<8}{len(content):<10}`\n".encode()
+    return (header + content).ljust(_padded(_HEAD + len(content)), b"\n")
+
+
+def _padded(size: int) -> int:
+    """Members start at even offsets."""
+    return size + size % 2

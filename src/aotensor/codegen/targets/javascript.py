@@ -1,0 +1,156 @@
+"""The JavaScript module of a library for WebAssembly, and its types for TypeScript.
+
+<name>.mjs      finds <name>.wasm beside itself, reads the manifest inside, gives a function for each of its functions
+<name>.d.mts    what these take and give
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Final
+
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+
+_LOADER: Final = Path(__file__).parent / "web" / "loader.mjs"
+_ARRAYS: Final = {
+    "bool": "Uint8Array", "int8": "Int8Array", "int16": "Int16Array", "int32": "Int32Array", "int64": "BigInt64Array",
+    "uint8": "Uint8Array", "uint16": "Uint16Array", "uint32": "Uint32Array", "uint64": "BigUint64Array",
+    "float32": "Float32Array", "float64": "Float64Array",
+}  # fmt: skip
+_TYPES: Final = """\
+/** Row-major elements and their extents. */
+export interface Dense<T> {
+  data: T;
+  shape: number[];
+}
+
+/** A matrix in compressed rows (CSR) or columns (CSC). */
+export interface Sparse<T, I> {
+  data: T;
+  indices: I;
+  indptr: I;
+  shape: [number, number];
+}
+
+export type Nested<E> = E | Nested<E>[];
+
+/** A call that failed: the library's message, and its status. */
+export class AotensorError extends Error {
+  readonly status: number;
+}
+
+/** The library; by default from the .wasm file beside this one. */
+export function load(
+  source?: string | URL | Response | ArrayBuffer | Uint8Array | WebAssembly.Module,
+): Promise<Model>;
+"""
+
+
+def module_text(manifest: Manifest) -> str:
+    """Text of the module.   manifest: of the library"""
+    text = _LOADER.read_text(encoding="utf-8")
+    return text.replace('"@LIBRARY@"', json.dumps(f"{manifest.name}.wasm")).replace("@PREFIX@", manifest.prefix)
+
+
+def types_text(manifest: Manifest) -> str:
+    """Text of the declarations."""
+    lines = [
+        f"// {manifest.name}: made by aotensor {manifest.aotensor}.",
+        "",
+        _TYPES,
+        "export interface Model {",
+        "  /** What the library says about itself. */",
+        "  readonly manifest: { readonly [key: string]: unknown };",
+    ]
+    for spec in manifest.functions:
+        lines += ["", *_documentation(spec), *_signatures(spec)]
+    return "\n".join([*lines, "}", ""])
+
+
+def _documentation(spec: FunctionSpec) -> list[str]:
+    """A comment with the dtype and shape of each array."""
+    rows = [*((f"@param {_name(x.name)}", x) for x in spec.arguments), *(("@returns", x) for x in spec.produced)]
+    head = _plain(spec.doc) if spec.doc else spec.name
+    told = [
+        f"   * {role} {_plain(x.name)}: {x.format + ' ' if isinstance(x, SparseValue) else ''}{x.dtype}{_shape(x)}"
+        if role == "@returns"
+        else f"   * {role} {x.format + ' ' if isinstance(x, SparseValue) else ''}{x.dtype}{_shape(x)}"
+        for role, x in rows
+    ]
+    return ["  /**", f"   * {head}", *told, "   */"]
+
+
+def _signatures(spec: FunctionSpec) -> list[str]:
+    """By position, and by name."""
+    names = [_name(x.name) for x in spec.arguments]
+    kinds = [_taken(x) for x in spec.arguments]
+    result = _result(spec)
+    positions = ", ".join(f"{name}: {kind}" for name, kind in zip(names, kinds, strict=True))
+    found = [f"  {spec.name}({positions}): {result};"]
+    if kinds:
+        fields = " ".join(f"{_key(x.name)}: {kind};" for x, kind in zip(spec.arguments, kinds, strict=True))
+        found.append(f"  {spec.name}(inputs: {{ {fields} }}): {result};")
+    return found
+
+
+def _taken(value: ArgumentSpec | SparseValue) -> str:
+    array = _ARRAYS[value.dtype]
+    if isinstance(value, SparseValue):
+        return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
+    number = "number | bigint" if "64" in value.dtype and "int" in value.dtype else _number(value.dtype)
+    if not value.shape:
+        return number
+    plain = f"{array} | " if len(value.shape) == 1 else ""
+    return f"{plain}Dense<{array}> | Nested<{number}>[]"
+
+
+def _result(spec: FunctionSpec) -> str:
+    found = [(x.name, _given(x)) for x in spec.produced]
+    if spec.output_kind == "dict" or spec.updates:
+        return "{ " + " ".join(f"{_key(name)}: {kind};" for name, kind in found) + " }"
+    if spec.output_kind == "list":
+        return "[" + ", ".join(kind for _, kind in found) + "]"
+    return "void" if spec.output_kind == "none" else found[0][1]
+
+
+def _given(value: OutputSpec | SparseValue) -> str:
+    array = _ARRAYS[value.dtype]
+    if isinstance(value, SparseValue):
+        return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
+    return f"Dense<{array}>" if value.shape else _number(value.dtype)
+
+
+def _number(dtype: str) -> str:
+    """What JavaScript has for one element."""
+    return "boolean" if dtype == "bool" else "bigint" if dtype in ("int64", "uint64") else "number"
+
+
+def _shape(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
+    return f"[{', '.join('?' if n is None else _plain(str(n)) for n in value.shape)}]" if value.shape else ""
+
+
+def _name(name: str) -> str:
+    """A name as a parameter: what is no identifier gets underscores."""
+    clean = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"{clean}_" if clean in _KEYWORDS or not clean.isidentifier() else clean
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII) else json.dumps(name)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("*/", "* /")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEYWORDS: Final = _words("""
+    arguments await break case catch class const continue debugger default delete do else enum eval export extends
+    false finally for function if implements import in instanceof interface let new null package private protected
+    public return static super switch this throw true try typeof var void while with yield
+    """)

@@ -1,0 +1,133 @@
+"""Object files → shared library, by the first linker that is installed (`linker.py`); same bytes every time.
+
+A linked library exports what it is told to, needs the C library and libm at most, and carries no build id and no
+timestamp.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aotensor.codegen.targets.archive import import_archive
+from aotensor.codegen.targets.linker import (
+    EXPORTS,
+    IMPORTS,
+    OUTPUT,
+    RUNTIME,
+    STACK,
+    Linker,
+    Order,
+    find_linkers,
+    is_native_triple,
+)
+from aotensor.codegen.targets.stack import stack_probe
+from aotensor.codegen.targets.systems import LINUX, OTHER, WINDOWS, System, system_of
+from aotensor.errors import ToolError, UnsupportedError
+
+_HERE: Final = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
+_ELSEWHERE: Final = "pip install 'aotensor[cross]', whose ziglang links for every target"
+_C_LIBRARY: Final = ("ucrtbase.dll", (
+    "malloc", "free", "memcpy", "memmove", "memset", "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp",
+))  # fmt: skip
+"""The C library of Windows 10 and later, and what code may call of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """library: its bytes. imports: those of the import library that programs for Windows link with, else none"""
+
+    library: bytes
+    imports: bytes = b""
+
+
+def link(
+    objects: Sequence[bytes], *, triple: str, name: str, exported: Sequence[str],
+    linkers: Sequence[Linker] | None = None, keeps_symbols: bool = False,
+) -> Linked:  # fmt: skip
+    """The shared library that object files make.
+
+    name: of its file, for the dynamic loader. exported: the symbols that it exports. linkers: to choose from, by
+    default those installed; the first one is used. keeps_symbols: those of functions inside, and debug information,
+    which are left out otherwise.
+
+    Raises: ToolError if there is no linker or it fails; UnsupportedError for a target that has no shared libraries.
+    """
+    system = system_of(triple)
+    _check_target(triple, system)
+    available = find_linkers(triple) if linkers is None else linkers
+    if not available:
+        raise ToolError(
+            f"no linker for {triple} was found",
+            lines=[f"looked for: {_wanted(triple, system)}"],
+            hint=_HERE if is_native_triple(triple) else _ELSEWHERE,
+        )
+    with tempfile.TemporaryDirectory(prefix="aotensor-") as path:
+        folder = Path(path)
+        sources = [f"{number}.o" for number in range(len(objects))]
+        for source, code in zip(sources, objects, strict=True):
+            (folder / source).write_bytes(code)
+        is_windows = system is WINDOWS
+        (folder / EXPORTS).write_text(definition(name, exported) if is_windows else version_script(exported))
+        if is_windows:
+            (folder / RUNTIME).write_bytes(import_archive(*_C_LIBRARY))
+            (folder / STACK).write_bytes(stack_probe())
+        _run(available[0], available[0].line(Order(sources, name, exported, keeps_symbols)), folder, triple)
+        return Linked((folder / OUTPUT).read_bytes(), (folder / IMPORTS).read_bytes() if is_windows else b"")
+
+
+def _check_target(triple: str, system: System) -> None:
+    if system is OTHER:
+        raise UnsupportedError(
+            f"shared libraries for {triple} are not supported",
+            hint="emit an object file or a static archive, and link it there",
+        )
+    if system is WINDOWS and not triple.startswith("x86_64"):
+        raise UnsupportedError(f"shared libraries for {triple} are not supported", hint="x86_64-windows-gnu has some")
+    if triple.endswith("msvc"):
+        raise UnsupportedError(
+            f"shared libraries for {triple} are not made",
+            hint="x86_64-windows-gnu: any compiler's programs link with its import library",
+        )
+
+
+def _wanted(triple: str, system: System) -> str:
+    if system is LINUX and is_native_triple(triple):
+        return "cc, clang, ld.lld, ld, ziglang"
+    return (
+        "lld-link, ziglang"
+        if system is WINDOWS
+        else "ziglang"
+        if system is not LINUX
+        else "a cross gcc, clang, ziglang"
+    )
+
+
+def version_script(exported: Sequence[str]) -> str:
+    """A linker script that exports these symbols and no others."""
+    return "{\n  global:\n" + "".join(f"    {name};\n" for name in exported) + "  local: *;\n};\n"
+
+
+def definition(name: str, exported: Sequence[str]) -> str:
+    """The module definition of a DLL that exports these symbols and no others."""
+    return f'LIBRARY "{name}"\nEXPORTS\n' + "".join(f"  {symbol}\n" for symbol in exported)
+
+
+def _run(linker: Linker, command: tuple[str, ...], folder: Path, triple: str) -> None:
+    environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=environment, check=False, cwd=folder
+        )
+    except OSError as error:
+        hint = _HERE if is_native_triple(triple) else _ELSEWHERE
+        raise ToolError(
+            f"the linker {linker.name} could not be started ({error})", command=command, hint=hint
+        ) from error
+    if done.returncode != 0:
+        raise ToolError(f"the linker {linker.name} failed", command=command, stderr=done.stderr or done.stdout)

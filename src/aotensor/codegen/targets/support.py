@@ -1,0 +1,117 @@
+"""Every target: what compiles, links and runs its libraries, here or in general."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aotensor.codegen.machine import Machine
+from aotensor.codegen.targets.linker import find_linkers, is_native_triple
+from aotensor.codegen.targets.systems import LINUX, MACOS, TARGETS, WASM, WINDOWS, canonical, system_of
+
+_DEBIAN: Final = {
+    "x86_64": ("qemu-x86_64", "qemu-user"),
+    "aarch64": ("qemu-aarch64", "qemu-user"),
+    "riscv64": ("qemu-riscv64", "qemu-user"),
+}
+"""By architecture: the program that runs another's, and its package in Debian."""
+_CROSS: Final = "pip install 'aotensor[cross]'"
+
+
+@dataclass(frozen=True)
+class Support:
+    """What there is for one target on this machine.
+
+    compiler: LLVM's version, or why there is no code. linkers: best first. runner: what runs it; empty if nothing does.
+    hint: what to install
+    """
+
+    triple: str
+    compiler: str
+    is_compiled: bool
+    linkers: tuple[str, ...]
+    runner: str
+    hint: str = ""
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        linked = f"linked by {self.linkers[0]}" if self.linkers else "not linked here"
+        ran = f"run by {self.runner}" if self.runner else "not run here"
+        return f"{self.compiler}; {linked}; {ran}" if self.is_compiled else self.compiler
+
+
+def support(triple: str) -> Support:
+    """What this machine has for a target."""
+    try:
+        machine = Machine.parse(triple)
+        machine.data_layout()
+    except Exception as error:  # whatever the reason, this target is not to be had
+        return Support(triple, str(error).splitlines()[0], False, (), "")
+    full = canonical(triple)
+    linkers = tuple(linker.name for linker in find_linkers(full))
+    runner, package = _runner(full)
+    missing = [*([] if linkers else [_CROSS]), *([] if runner or not package else [package])]
+    return Support(triple, "compiled", True, linkers, runner, "; ".join(missing))
+
+
+def _runner(triple: str) -> tuple[str, str]:
+    """What runs programs for a target here, and what to install if nothing does."""
+    if is_native_triple(triple):
+        return "this machine", ""
+    system = system_of(triple)
+    if system is WASM:
+        found = [name for name in ("node", "wasmtime") if shutil.which(name)]
+        if "wasmtime" not in found and importlib.util.find_spec("wasmtime") is not None:
+            found.append("wasmtime")
+        return ", ".join(found), "Debian: nodejs, or pip install wasmtime"
+    if system is WINDOWS:
+        return ("wine", "") if shutil.which("wine") else ("", "Debian: wine")
+    if system is MACOS:
+        return "", ""
+    machine = triple.split("-")[0]
+    if machine == platform.machine() and sys.platform == "linux":
+        return ("this machine, statically linked", "") if "musl" in triple else ("", "")
+    program, package = _DEBIAN[machine]
+    if not shutil.which(program):
+        return "", f"Debian: {package}"
+    is_musl = "musl" in triple
+    root = Path(f"/usr/{machine}-linux-gnu/lib")
+    return f"{program}{'' if root.is_dir() and not is_musl else ', statically linked'}", ""
+
+
+_ROWS: Final = {
+    LINUX: ("`lib<name>.so`, `lib<name>.a`", "cc, clang, ld, ziglang"),
+    WINDOWS: ("`<name>.dll`, `lib<name>.dll.a`, `lib<name>.a`", "lld-link, ziglang"),
+    MACOS: ("`lib<name>.dylib`, `lib<name>.a`", "cc there, ziglang"),
+    WASM: ("`<name>.wasm`, `<name>.mjs`, `<name>.d.mts`, `lib<name>.a`", "ziglang"),
+}
+EXECUTED: Final = {
+    "x86_64-linux-gnu": "all tests; levels under qemu-user's Nehalem and Haswell",
+    "x86_64-linux-musl": "no: linked, read (`pytest --all` runs it statically linked)",
+    "aarch64-linux-gnu": "qemu-user",
+    "aarch64-linux-musl": "no: linked, read (`pytest --all`: qemu-user, statically linked)",
+    "riscv64-linux-gnu": "qemu-user",
+    "riscv64-linux-musl": "no: linked, read (`pytest --all`: qemu-user, statically linked)",
+    "x86_64-windows-gnu": "wine",
+    "x86_64-macos": "no: load commands and symbols are read",
+    "arm64-macos": "no: load commands and symbols are read",
+    "wasm32-wasi": "node, wasmtime, chromium",
+}
+"""By target: what executes its libraries in the tests of aotensor. The tests compare this with what they do."""
+
+
+def table() -> str:
+    """The targets as a table in Markdown, for the documentation."""
+    lines = ["| target | files | linked by | executed in the tests by |", "|---|---|---|---|"]
+    for triple in TARGETS:
+        files, linkers = _ROWS[system_of(canonical(triple))]
+        if "linux" in triple and triple != "x86_64-linux-gnu":
+            linkers = "a cross gcc, clang, ziglang"
+        lines.append(f"| `{triple}` | {files} | {linkers} | {EXECUTED[triple]} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,101 @@
+"""The systems that code is made for: what their files are called and look like, and how a triple names them.
+
+Linux        ELF      lib<name>.so      threads, manifest and texts in sections
+Windows      PE       <name>.dll        and lib<name>.dll.a, which programs link with
+macOS        Mach-O   lib<name>.dylib
+WebAssembly  Wasm     <name>.wasm       manifest and texts in custom sections, 32-bit pointers
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.codegen.llvm import binding
+from aotensor.errors import UnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """shared, static, imports: file names with {} for that of the library; imports only where programs need one.
+
+    has_threads: POSIX threads, and Linux's ways to count processors. has_aligned_alloc: in its C library.
+    pointer_bytes: of an address.
+    """
+
+    name: str
+    shared: str
+    static: str = "lib{}.a"
+    imports: str = ""
+    has_threads: bool = False
+    has_aligned_alloc: bool = True
+    pointer_bytes: int = 8
+
+    @property
+    def is_elf(self) -> bool:
+        """Are its files ELF, with sections of any name and weak symbols?"""
+        return self.shared.endswith(".so")
+
+
+LINUX: Final = System("Linux", "lib{}.so", has_threads=True)
+WINDOWS: Final = System("Windows", "{}.dll", imports="lib{}.dll.a", has_aligned_alloc=False)
+MACOS: Final = System("macOS", "lib{}.dylib")
+WASM: Final = System("WebAssembly", "{}.wasm", pointer_bytes=4)
+OTHER: Final = System("another system", "lib{}.so")
+"""Those with ELF files of which no more is known: object files are made for them."""
+
+TARGETS: Final = (
+    "x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu", "aarch64-linux-musl", "riscv64-linux-gnu",
+    "riscv64-linux-musl", "x86_64-windows-gnu", "x86_64-macos", "arm64-macos", "wasm32-wasi",
+)  # fmt: skip
+"""The targets that libraries are made for."""
+
+_MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64"}
+_MACOS: Final = "13.0"
+"""The oldest macOS that a library runs on, if its triple names none."""
+_ENVIRONMENTS: Final = re.compile(r"(gnu|musl)(eabi|eabihf|f32|sf|x32)?|android(eabi)?\d*|eabi(hf)?|elf")
+_SYSTEM_WORDS: Final = frozenset({"unknown", "none", "elf", "pc", "apple", "w64", "eabi", "eabihf"})
+
+
+def system_of(triple: str) -> System:
+    """The system of a triple that LLVM knows."""
+    parts = binding.get_triple_parts(triple)
+    by_format = {"Wasm": WASM, "COFF": WINDOWS, "MachO": MACOS}
+    if str(parts.ObjectFormat) in by_format:
+        return by_format[str(parts.ObjectFormat)]
+    return LINUX if str(parts.OS) == "linux" and "android" not in triple else OTHER
+
+
+def is_64_bit(triple: str) -> bool:
+    """Does LLVM's data layout of a triple have pointers of 64 bits, by the name of its architecture?"""
+    return "64" in triple.partition("-")[0]
+
+
+def canonical(triple: str) -> str:
+    """The triple that LLVM understands in full: `arm64-macos` has no Mach-O for it, `x86_64-windows-gnu` no COFF.
+
+    Raises: UnsupportedError for a system or a C library that there is not.
+    """
+    first, *rest = triple.split("-")
+    machine = _MACHINES.get(first, first)
+    parts = binding.get_triple_parts("-".join([machine, *rest]))
+    system, environment = str(parts.OS), str(parts.Env)
+    if system == "unknown" and (strange := [word for word in rest if word not in _SYSTEM_WORDS]):
+        raise UnsupportedError(f"target {triple}: there is no system {strange[-1]}", hint=_similar(triple))
+    if system == "linux" and rest and rest[-1] != "linux" and not _ENVIRONMENTS.fullmatch(rest[-1]):
+        raise UnsupportedError(f"target {triple}: there is no C library {rest[-1]}", hint=_similar(triple))
+    if system in ("macosx", "darwin", "ios"):
+        named = next((word for word in rest if word.startswith("macos")), "")
+        version = re.sub(r"^macosx?", "", named) or _MACOS
+        processor = {"aarch64": "arm64"}.get(machine, machine)
+        return f"{processor}-apple-macosx{version}" if system != "ios" else "-".join([machine, *rest])
+    if system == "windows" and str(parts.ObjectFormat) != "COFF":
+        return f"{machine}-pc-windows-{environment}"
+    return "-".join([machine, *rest])
+
+
+def _similar(triple: str) -> str:
+    close = difflib.get_close_matches(triple, TARGETS, n=1, cutoff=0.7)
+    return f"did you mean {close[0]}?" if close else f"libraries are made for {', '.join(TARGETS)}"

@@ -1,0 +1,102 @@
+"""What a library says about its functions: arrays, checks, first values of shared variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from aotensor.core.types import Array, dim_name
+from aotensor.driver.definition import Definition
+from aotensor.graph.sparse_type import SparseTensorType
+from aotensor.graph.variable import SharedVariable, Variable
+from aotensor.ir.build import BuiltFunction
+from aotensor.passes.emit.library import calls_product
+from aotensor.passes.lapack.lower import needed_functions
+from aotensor.sparse.boundary import SparseValue
+from aotensor_runtime.manifest import (
+    SPARSE_PARTS,
+    ArgumentSpec,
+    Check,
+    Default,
+    FunctionSpec,
+    OutputKind,
+    OutputSpec,
+    SparseSpec,
+    ValuePool,
+)
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+class SharedValues(ValuePool):
+    """First values of shared variables; functions that share a variable share its defaults, and so its state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._defaults: dict[SharedVariable, tuple[Default, ...]] = {}
+
+    def defaults(self, x: Variable) -> Sequence[Default | None]:
+        """Those of the arrays of an input, None if it has no value: four of a matrix, whose pattern has no bytes."""
+        if not isinstance(x, SharedVariable):
+            return (None, None, None, None) if x.is_sparse else (None,)
+        if x not in self._defaults:
+            value: Any = x.get_value(borrow=True)
+            arrays = [value]
+            if isinstance(x.type, SparseTensorType):
+                arrays = [value.data, *(part.astype(x.type.index_dtype) for part in (value.indices, value.indptr))]
+            pattern = [self.add(value.shape, b"")] if x.is_sparse else []
+            self._defaults[x] = (*pattern, *(self.add(part.shape, _little_endian(part)) for part in arrays))
+        return self._defaults[x]
+
+
+def _little_endian(x: Array) -> bytes:
+    return x.astype(x.dtype.newbyteorder("<")).tobytes()
+
+
+def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, module: ModuleOp) -> FunctionSpec:
+    """A function as the manifest describes it.   module: at loop level, which says what it calls"""
+    flat = f.flat
+    names = _part_names(flat.sparse_arguments), _part_names(flat.sparse_results)
+    defaults = [default for x in f.arguments.values() for default in pool.defaults(x)]
+    inputs = []
+    for k, ((name, x), default) in enumerate(zip(flat.arguments.items(), defaults, strict=True)):
+        shape = tuple(
+            n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
+        )
+        inputs.append(ArgumentSpec(names[0].get(k, name), x.dtype, shape, default))
+    counted = {n for k in names[0] for n in inputs[k].shape}
+    outputs = []
+    for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
+        known = tuple(n if isinstance(n, int) or not (k in names[1] or _words(n) & counted) else None for n in extents)
+        outputs.append(OutputSpec(names[1].get(k, name), x.dtype, known))
+    return FunctionSpec(
+        name=f.name,
+        dims=tuple(dict.fromkeys(n for a in inputs for n in a.shape if isinstance(n, str))),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        output_kind=_output_kind(f),
+        updates=tuple(f.updates.items()),
+        checks=tuple(Check(kind, message) for kind, message in built.checks),
+        calls_blas=calls_product(module, f.name),
+        lapack=needed_functions(module, f.name),
+        allow_input_downcast=f.allow_input_downcast,
+        sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
+        sparse_outputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_results),
+    )
+
+
+def _part_names(values: Sequence[SparseValue]) -> dict[int, str]:
+    """By their numbers, the names of arrays that are parts of a sparse matrix."""
+    return {x.first + k: f"{x.name}.{part}" for x in values for k, part in enumerate(SPARSE_PARTS, 1)}
+
+
+def _words(extent: int | str | None) -> set[int | str]:
+    """The dims in the formula of an extent."""
+    return set(re.findall(r"\w+", extent)) if isinstance(extent, str) else set()
+
+
+def _output_kind(f: Definition) -> OutputKind:
+    kinds: dict[str, OutputKind] = {"single": "single", "list": "list", "dict": "dict", "none": "none"}
+    return kinds[f.output_kind]

@@ -1,0 +1,104 @@
+"""What is said of targets that there are not, linkers that fail, and libraries on the wrong machine: one sentence."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+from foreign import Made
+
+import aotensor as aot
+from aotensor.codegen.targets import linker
+from aotensor.codegen.targets.linker import Linker
+from aotensor.codegen.targets.systems import TARGETS, canonical, system_of
+from aotensor.errors import GraphValueError, ToolError, UnsupportedError
+from aotensor_runtime import load
+from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
+
+is_debian_here = sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+HERE = "this machine is Linux on x86-64 with glibc; for it: --target x86_64-linux-gnu"
+needs_glibc = pytest.mark.skipif(not is_debian_here, reason="the messages are those of x86-64 Linux with glibc")
+
+
+def simple() -> aot.Function:
+    x = aot.tensor.vector("x", dtype="float64")
+    return aot.function([x], x + 1, name="f")
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"target": "soup"}, "target soup is not known to LLVM", "write it as x86_64-linux-gnu"),
+        ({"target": "aarch64-lunix-gnu"}, "target aarch64-lunix-gnu: there is no system gnu", "did you mean aarch64"),
+        ({"target": "aarch64-linux-muls"}, "target aarch64-linux-muls: there is no C library muls", "did you"),
+        ({"target": "x86_64-beos"}, "target x86_64-beos: there is no system beos", "did you mean x86_64-macos"),
+        ({"target": "x86_64-freebsd"}, "shared libraries for x86_64-freebsd are not supported", "emit an object file"),
+        ({"target": "x86_64-windows-msvc"}, "shared libraries for x86_64-pc-windows-msvc are not", "x86_64-w"),
+        ({"target": "i686-linux-gnu"}, "i686-linux-gnu has 32-bit pointers", "wasm32-wasi is the one"),
+        ({"target": "s390x-linux-gnu"}, "target s390x-linux-gnu is big-endian", "only little-endian"),
+        ({"target": "wasm32-wasi", "cpu": "host"}, "cpu host is not a cpu of wasm32-wasi", "use generic"),
+        ({"target": "riscv64-linux-gnu", "cpu": "haswell"}, "cpu haswell is unknown for riscv64-linux-gnu", ""),
+        ({"cpu": "x86-64-v5"}, "cpu x86-64-v5 is unknown for", "did you mean x86-64-v"),
+        ({"features": "+avx9"}, "cpu feature +avx9 is unknown for", "did you mean avx"),
+        ({"features": "avx2"}, "cpu features 'avx2' are not understood", "write them as +avx2,-fma"),
+    ],
+)  # fmt: skip
+def test_targets(options: dict[str, str], message: str, hint: str, tmp_path: Path) -> None:
+    if "target" not in options and not is_debian_here:
+        pytest.skip("the names are those of x86-64")
+    with pytest.raises((UnsupportedError, GraphValueError)) as caught:
+        aot.compile(simple(), tmp_path / "out", **options)  # type: ignore[arg-type]
+    title, _, rest = str(caught.value).partition("\n")
+    assert title.startswith(message) and rest.startswith(f"hint: {hint}" if hint else "")
+    assert not (tmp_path / "out").exists() or not os.listdir(tmp_path / "out")
+
+
+def test_every_target_has_a_system() -> None:
+    assert [system_of(canonical(name)).name for name in TARGETS] == [
+        *["Linux"] * 6,
+        "Windows",
+        "macOS",
+        "macOS",
+        "WebAssembly",
+    ]
+    assert canonical("aarch64-macos") == canonical("arm64-macos") == "arm64-apple-macosx13.0"
+    assert canonical("x86_64-w64-mingw32") == canonical("x86_64-windows-gnu") == "x86_64-pc-windows-gnu"
+
+
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "x86_64-windows-gnu", "arm64-macos", "wasm32-wasi"])
+def test_linkers(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linker that is not there, and one that fails, leave no file."""
+    monkeypatch.setattr(linker, "_has_zig", lambda: False)
+    monkeypatch.setattr(linker.shutil, "which", lambda name: None)
+    with pytest.raises(ToolError, match=f"no linker for {canonical(target)} was found") as missing:
+        aot.compile(simple(), tmp_path, target=target, emit=("static", "lib"))
+    assert str(missing.value).endswith("hint: pip install 'aotensor[cross]', whose ziglang links for every target")
+    bad = Linker("bad", (sys.executable, "-c", "raise SystemExit('bad: no room')"), lambda order: [])
+    monkeypatch.setattr("aotensor.codegen.targets.link.find_linkers", lambda triple: [bad])
+    with pytest.raises(ToolError, match="the linker bad failed") as failed:
+        aot.compile(simple(), tmp_path, target=target, emit=("static", "lib"))
+    assert failed.value.stderr == "bad: no room\n" and os.listdir(tmp_path) == []
+
+
+@needs_glibc
+@pytest.mark.parametrize(
+    ("target", "file", "message"),
+    [
+        ("aarch64-linux-gnu", "libmodel.so", "the library is for AArch64, this machine is x86-64"),
+        ("x86_64-linux-musl", "libmodel.so", "the library is for Linux with musl, this process has glibc"),
+        ("x86_64-windows-gnu", "model.dll", "a file for Windows, not an ELF file"),
+        ("arm64-macos", "libmodel.dylib", "a file for macOS, not an ELF file"),
+        ("wasm32-wasi", "model.wasm", "a WebAssembly module, not an ELF file"),
+    ],
+)
+def test_loading(target: str, file: str, message: str, made: Made, tmp_path: Path) -> None:
+    if "musl" in target:
+        path = aot.compile(simple(), tmp_path, target=target, cpu="generic").library
+    else:
+        path = made(target, "strict") / file
+    with pytest.raises((ForeignLibrary, UnsupportedMachine)) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: {message}\nhint: {HERE}"
