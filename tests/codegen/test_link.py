@@ -129,7 +129,7 @@ def test_clang_and_ziglang_get_a_target(monkeypatch: pytest.MonkeyPatch) -> None
     assert names == [
         ("riscv64-linux-gnu-gcc", ("/bin/riscv64-linux-gnu-gcc",)),
         ("clang", ("/bin/clang", "--target=riscv64-unknown-linux-gnu")),
-        ("ziglang", (sys.executable, "-m", "ziglang", "cc", "-target", "riscv64-linux-gnu")),
+        ("ziglang", (sys.executable, "-m", "ziglang", "cc", "-target", "riscv64-linux-gnu", "-O2")),
     ]
 
 

@@ -146,7 +146,14 @@ def compare(output: str, library: Library, is_strict: bool) -> None:
 Made: TypeAlias = Callable[..., Path]
 """Gives the folder with the libraries for a target."""
 ZIG: Final = (sys.executable, "-m", "ziglang")
-FLAGS: Final = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O1")
+FLAGS: Final = (
+    "-std=c99",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-O2",
+    "-s",
+)  # zig compiles a C library for each way to be asked
 
 
 def compiled(target: str, folder: Path, *sources: str, flags: Sequence[str] = (), name: str = "driver") -> Path:

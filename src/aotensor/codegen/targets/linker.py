@@ -27,6 +27,7 @@ _FLAGS: Final = (
     "-z", "noexecstack", "-z", "relro", "-z", "now",
 )  # fmt: skip
 _STRIP: Final = "-s"
+_OPTIMISED: Final = "-O2"  # zig compiles its C library and runtime so, once for each target
 _SMALL: Final = ("-z", "noseparate-code")  # fewer pages; lld does without, and zig does not know it
 
 OUTPUT: Final = "library"
@@ -140,7 +141,7 @@ def _windows_linkers(triple: str) -> tuple[Linker, ...]:
 def _zig(triple: str, arguments: Arguments) -> tuple[Linker, ...]:
     if not _has_zig():
         return ()
-    command = (sys.executable, "-m", "ziglang", "cc", "-target", zig_target(triple))
+    command = (sys.executable, "-m", "ziglang", "cc", "-target", zig_target(triple), _OPTIMISED)
     return (Linker("ziglang", command, arguments),)
 
 
