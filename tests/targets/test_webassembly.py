@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sys
@@ -12,7 +13,12 @@ import foreign
 import pytest
 from foreign import Made
 
+import aotensor as aot
+import aotensor.sparse as sp
+import aotensor.tensor as at
+from aotensor.codegen.entry.layout import offset_of, size_of
 from aotensor_runtime import Library
+from aotensor_runtime.abi import HEADER, STRUCTS
 
 WASI = """
 import sys, wasmtime
@@ -85,6 +91,67 @@ def test_javascript(made: Made, here: Callable[[str], Library]) -> None:
         "sparse": "spread: S: expected {data, indices, indptr, shape}",
         "text": "pick: h: expected Float32Array (float32)",
     }
+
+
+KINDS = """
+import { load } from "./kinds.mjs";
+const m = await load();
+const S = (data, indices) => ({
+  data: new Float64Array(data), indices: new Int32Array(indices), indptr: new Int32Array([0, 1, 2]), shape: [2, 2],
+});
+const plain = (_, y) => (typeof y === "bigint" ? `${y}n` : ArrayBuffer.isView(y) ? [...y].join() : y);
+const text = (x) => JSON.stringify(x, plain);
+const failing = (call) => { try { return call(); } catch (e) { return `${e.status} ${e.message}`; } };
+console.log(text([
+  m.counting([1, 2, 3], 2), m.kinds([true, false, 1], [1n, 2, 3]), m.add(S([1, 2], [0, 1]), S([3, 4], [1, 0])),
+  failing(() => m.add(S([1, 2], [0, 7]), S([3, 4], [1, 0]))), failing(() => m.factor([[4, 2], [2, 3]])),
+  failing(() => m.square(40000)), failing(() => m.square(4e9)),
+]));
+"""
+
+
+def test_kinds_of_values(tmp_path: Path) -> None:
+    """State, truth values, 64-bit integers, sparse results; what needs LAPACK or more than 4 GiB says so."""
+    node = foreign.tool("node", "nodejs")
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
+    x, n = at.vector("x", dtype="float64"), at.scalar("n", dtype="int64")
+    state = aot.shared(2.0, name="state")
+    flags, i, A = at.vector("flags", dtype="bool"), at.vector("i", dtype="int64"), at.matrix("A", dtype="float64")
+    C, D = (sp.csr_matrix(name, dtype="float64", shape=("n", "m")) for name in "CD")
+    functions = [
+        aot.function([x], {"y": x.sum() * state}, updates={state: state + 1}, name="counting"),
+        aot.function([flags, i], [~flags, i * 2, at.nonzero(flags)[0], i.sum(), flags[0]], name="kinds"),
+        aot.function([C, D], C + D, name="add"),
+        aot.function([A], at.linalg.cholesky(A), name="factor"),
+        aot.function([n], at.zeros((n, n)) + 1.0, name="square"),
+    ]
+    aot.compile(functions, tmp_path, name="kinds", target="wasm32-wasi", prefix="my_")
+    (tmp_path / "calls.mjs").write_text(KINDS)
+    counting, kinds, add, index, factor, memory, large = json.loads(foreign.run([node, "calls.mjs"], tmp_path))
+    assert counting["y"] == 12 and 3 in counting.values()
+    data = [value["data"] if isinstance(value, dict) else value for value in kinds]
+    assert data == ["0,1,0", "2,4,6", "0,2", "6n", True]
+    assert add == {"data": "1,3,4,2", "indices": "0,1,0,1", "indptr": "0,2,4", "shape": [2, 2]}
+    assert index == "14 add: C: row 1 has column 7, but there are 2 columns"
+    assert factor == "12 factor: LAPACK function dpotrf is needed, but aotensor_context.blas does not have it"
+    assert memory == "8 there is no memory for 12800000000 bytes"
+    assert "are too many: an array has at most" in large
+
+
+def test_structs_of_the_header(tmp_path: Path) -> None:
+    """With pointers of 32 bits every struct is laid out as a C compiler does it."""
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
+    lines = [f'#include "{HEADER}"', "#include <stddef.h>"]
+    for name, struct in STRUCTS.items():
+        lines.append(f'_Static_assert(sizeof({name}) == {size_of(struct, 4)}, "size of {name}");')
+        for field in struct._fields_:
+            offset = offset_of(struct, field[0], 4)
+            lines.append(f'_Static_assert(offsetof({name}, {field[0]}) == {offset}, "{name}.{field[0]}");')
+            assert offset_of(struct, field[0], 8) == getattr(struct, field[0]).offset
+    (tmp_path / "structs.c").write_text("\n".join(lines) + "\n")
+    foreign.run([*foreign.ZIG, "cc", "-target", "wasm32-wasi", "-std=c11", "-c", "structs.c"], tmp_path)
 
 
 def test_files(made: Made) -> None:
