@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -12,11 +13,12 @@ from aotensor_cli.options import CONTEXT, debug_option, json_option
 from aotensor_cli.packaging.distributions import package_wheel, runtime_wheel
 from aotensor_cli.packaging.libraries import read_libraries
 from aotensor_cli.packaging.names import distribution_name, read_version
+from aotensor_cli.packaging.npm import SUFFIX, npm_files
 from aotensor_cli.packaging.sdk import sdk_content, sdk_name
 from aotensor_cli.terminal.render import show, show_json, talk
 from aotensor_cli.version import installed
 
-_KINDS = ("wheel", "sdk")
+_KINDS = ("wheel", "sdk", "npm")
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["package"])
@@ -42,14 +44,19 @@ def command(
     with_runtime: bool,
     as_json: bool,
 ) -> None:
-    """Make a wheel for pip, and an SDK for C and C++, of libraries.
+    """Make a wheel for pip, and an SDK for C and C++, of libraries; or a package for npm, of one for WebAssembly.
 
     The wheel has the libraries and a typed function for each of theirs; it needs NumPy and aotensor-runtime. The SDK is
     a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A
-    static library goes into the SDK if it is given beside the shared one. Libraries are read, never executed. The same
-    input gives the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is written if anything fails.
+    static library goes into the SDK if it is given beside the shared one. Of NAME.wasm, a .tgz for npm has the module
+    for JavaScript and types for TypeScript. Libraries are read, never executed. The same input gives the same bytes;
+    SOURCE_DATE_EPOCH dates what is inside. Nothing is written if anything fails.
     """
-    version, found = read_version(version_text), read_libraries(libraries)
+    version = read_version(version_text)
+    if any(path.suffix == SUFFIX for path in libraries) or "npm" in kinds:
+        _finish(folder, npm_files(libraries, name, version, [*kinds, *(["runtime"] if with_runtime else [])]), as_json)
+        return
+    found = read_libraries(libraries)
     package = name if name is not None else found[0].name
     files: dict[str, bytes] = {}
     made_by = f"aotensor {installed('aotensor')}"
@@ -62,12 +69,17 @@ def command(
     if with_runtime:
         runtime = runtime_wheel()
         files[runtime.file_name] = runtime.content(made_by)
-    target = folder or Path()
-    with made_folder(target):
-        write_files({target / file: content for file, content in files.items()})
+    _finish(folder, files, as_json)
     for library in found:
         if library.processor is not None:
             talk(f"note: {library.path} {_limit(library.processor)}")
+
+
+def _finish(folder: Path | None, files: Mapping[str, bytes], as_json: bool) -> None:
+    """Write all files or none, and show their paths."""
+    target = folder or Path()
+    with made_folder(target):
+        write_files({target / file: content for file, content in files.items()})
     paths = [str(target / file) for file in files]
     if as_json:
         show_json({"files": paths})
@@ -79,4 +91,4 @@ def _limit(processor: str) -> str:
     """What it means for shipping that a library was compiled for a processor."""
     if processor.startswith("x86-64-v"):
         return f"needs a processor of the level {processor}, or a later one"
-    return f"runs on processors like {processor} only: to ship it, compile it with --cpu generic, or x86-64-v3"
+    return f"runs on processors like {processor} only: to ship it, compile it with --cpu generic, or v2,v3,v4"

@@ -66,25 +66,8 @@ class Container:
             raise DamagedLibrary("the checksum does not fit: the file was changed after it was built")
 
     def manifest(self) -> Manifest:
-        """Raises: TooNewLibrary, TooOldLibrary, or DamagedLibrary for a manifest that breaks the schema."""
-        text = (self.elf.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0")
-        version, schema = read_versions(text)
-        if version > abi.ABI_VERSION:
-            raise TooNewLibrary(
-                f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="upgrade aotensor"
-            )
-        if 0 < version < abi.ABI_VERSION:
-            raise TooOldLibrary(
-                f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="compile it again"
-            )
-        if schema > SCHEMA:
-            raise TooNewLibrary("a later aotensor built this library", hint="upgrade aotensor")
-        if 0 < schema < SCHEMA:
-            raise TooOldLibrary("an earlier aotensor built this library", hint="compile it again")
-        try:
-            return Manifest.from_json(text)
-        except ManifestError as error:
-            raise DamagedLibrary(str(error)) from error
+        """Raises: as `read_manifest`"""
+        return read_manifest((self.elf.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0"))
 
     def extra_names(self) -> tuple[str, ...]:
         """Names of the extra sections."""
@@ -117,3 +100,24 @@ class Container:
         if default.offset + default.size > len(values):
             raise DamagedLibrary("the first value of a shared variable is outside of its section")
         return values[default.offset : default.offset + default.size]
+
+
+def read_manifest(text: bytes) -> Manifest:
+    """Raises: TooNewLibrary, TooOldLibrary, or DamagedLibrary for a manifest that breaks the schema"""
+    version, schema = read_versions(text)
+    if version > abi.ABI_VERSION:
+        raise TooNewLibrary(
+            f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="upgrade aotensor"
+        )
+    if 0 < version < abi.ABI_VERSION:
+        raise TooOldLibrary(
+            f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="compile it again"
+        )
+    if schema > SCHEMA:
+        raise TooNewLibrary("a later aotensor built this library", hint="upgrade aotensor")
+    if 0 < schema < SCHEMA:
+        raise TooOldLibrary("an earlier aotensor built this library", hint="compile it again")
+    try:
+        return Manifest.from_json(text)
+    except ManifestError as error:
+        raise DamagedLibrary(str(error)) from error

@@ -113,7 +113,7 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
         "LICENSE": LICENCE,
     }
     files |= {path: text.encode() for path, text in texts.items()}
-    return _tarred({f"{name}-{version}/{path}": content for path, content in files.items()})
+    return tarred({f"{name}-{version}/{path}": content for path, content in files.items()})
 
 
 def _config(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
@@ -158,7 +158,7 @@ def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
     return "\n".join(lines)
 
 
-def _tarred(files: Mapping[str, bytes]) -> bytes:
+def tarred(files: Mapping[str, bytes]) -> bytes:
     """A .tar.gz of files and their folders, sorted, all of one date and one owner."""
     date, buffer = source_date(), io.BytesIO()
     folders = {path[:i] for path in files for i, letter in enumerate(path) if letter == "/"}

@@ -23,6 +23,7 @@ from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, kernel_parts, matrix_parts, of_level, product_parts
 from aotensor.codegen.targets.archive import archive
+from aotensor.codegen.targets.custom_section import MANIFEST, add_section
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
 from aotensor.codegen.targets.link import Linked, link
@@ -166,6 +167,8 @@ class Library:
         """The shared library of `objects`, and its import library.   Raises: as `shared`"""
         target, keeps = self.manifest.target, self.debug_info
         found = link(objects, triple=target, name=self.soname, exported=self.exported, keeps_symbols=keeps)
+        if self._system is WASM:
+            return replace(found, library=add_section(found.library, MANIFEST, self.manifest.to_json().encode()))
         return replace(found, library=seal(found.library)) if self._system.is_elf else found
 
     def shared_files(self) -> dict[str, bytes]:

@@ -1,0 +1,104 @@
+"""A library for WebAssembly as a package for npm, with its module for JavaScript and its types for TypeScript.
+
+package/package.json   package/<library>.wasm, .mjs, .d.mts   package/README.md   package/LICENSE
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+from packaging.version import Version
+
+from aotensor.codegen.targets.custom_section import MANIFEST, find_section
+from aotensor.codegen.targets.javascript import module_text, types_text
+from aotensor_cli.options import Refusal
+from aotensor_cli.packaging.sdk import LICENCE, tarred
+from aotensor_cli.reading.library import naming, read_library
+from aotensor_runtime.container import read_manifest
+from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.signature import typed_line
+
+SUFFIX: Final = ".wasm"
+_NAME: Final = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]{0,200}")
+
+
+def npm_files(
+    libraries: Sequence[Path], name: str | None, version: Version, others: Collection[str] = ()
+) -> dict[str, bytes]:
+    """The package, by the name of its file.   others: what else was asked for
+
+    Raises: Refusal for more than one library, and for what is no library for WebAssembly
+    """
+    if len(libraries) > 1 or libraries[0].suffix != SUFFIX or set(others) - {"npm"}:
+        raise Refusal(
+            "a package for npm is made of one library for WebAssembly, alone", "give NAME.wasm and nothing else"
+        )
+    data, manifest = read_module(libraries[0])
+    package = name if name is not None else manifest.name.lower()
+    return {npm_name(package, version): npm_content(package, version, data, manifest)}
+
+
+def read_module(path: Path) -> tuple[bytes, Manifest]:
+    """The bytes of a module and its manifest.   Raises: Refusal or LibraryError, with the path"""
+    data = read_library(path)
+    with naming(path):
+        return data, read_manifest(find_section(data, MANIFEST))
+
+
+def npm_name(name: str, version: Version) -> str:
+    """The file that `npm pack` would write.
+
+    Raises: Refusal for a name that npm does not take, and for a version that it cannot have.
+    """
+    if not _NAME.fullmatch(name):
+        raise Refusal(f"{name!r:.60} cannot be the name of a package for npm", "use small letters, digits, - and _")
+    return f"{name.replace('@', '').replace('/', '-')}-{semantic(version)}.tgz"
+
+
+def semantic(version: Version) -> str:
+    """A version as npm writes it: three numbers, and what comes before a release behind a dash."""
+    if version.epoch or len(version.release) > 3 or version.local or version.post is not None:
+        raise Refusal(f"the version {version} has no form for npm", "write it as 1.2.3, or 1.2.3rc1")
+    numbers = ".".join(str(n) for n in (*version.release, 0, 0)[:3])
+    early = [f"{letter}.{number}" for letter, number in [version.pre or ("", None)] if letter]
+    early += [f"dev.{version.dev}"] if version.dev is not None else []
+    return "-".join([numbers, *([".".join(early)] if early else [])])
+
+
+def npm_content(name: str, version: Version, data: bytes, manifest: Manifest) -> bytes:
+    """The bytes of the file."""
+    library = manifest.name
+    about = {
+        "name": name,
+        "version": semantic(version),
+        "description": f"Functions that aotensor has compiled: {', '.join(x.name for x in manifest.functions)}"[:400],
+        "type": "module",
+        "exports": {
+            ".": {"types": f"./{library}.d.mts", "default": f"./{library}.mjs"},
+            f"./{library}.wasm": f"./{library}.wasm",
+        },
+        "types": f"./{library}.d.mts",
+        "sideEffects": False,
+        "license": "SEE LICENSE IN LICENSE",
+    }
+    texts = {
+        "package.json": json.dumps(about, indent=2) + "\n",
+        f"{library}.mjs": module_text(manifest),
+        f"{library}.d.mts": types_text(manifest),
+        "README.md": _readme(name, version, manifest),
+        "LICENSE": LICENCE,
+    }
+    files = {path: text.encode() for path, text in texts.items()} | {f"{library}.wasm": data}
+    return tarred({f"package/{path}": content for path, content in files.items()})
+
+
+def _readme(name: str, version: Version, manifest: Manifest) -> str:
+    first = manifest.functions[0].name
+    lines = [f"# {name} {version}", "", "A library that aotensor has compiled, for browsers and Node.", "", "```js"]
+    lines += [f'import {{ load }} from "{name}";', "", "const model = await load();", f"model.{first}(...);", "```", ""]
+    lines += [*(f"- `{typed_line(spec)}`" for spec in manifest.functions), ""]
+    return "\n".join(lines)

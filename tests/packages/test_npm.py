@@ -1,0 +1,99 @@
+"""A package for npm: installed by npm, imported by Node, the same bytes each time; what cannot be one is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from packaged import Package
+from packaging.version import Version
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.codegen.targets.custom_section import MANIFEST, add_section, find_section
+from aotensor_cli.packaging.npm import semantic
+from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+
+MAIN = """
+import {{ load }} from "@who/sums";
+const {{ manifest, total }} = await load();
+console.log(manifest.name, total([1, 2, 3.5]));
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
+    x = at.vector("x", dtype="float64")
+    f = aot.function([x], x.sum(), name="total")
+    return aot.compile(f, tmp_path_factory.mktemp("npm"), name="Sums", target="wasm32-wasi").library
+
+
+def test_installed_and_imported(module: Path, package: Package, tmp_path: Path) -> None:
+    options = ["--name", "@who/sums", "--version", "1.2", "-o", tmp_path]
+    answer = package(module, *options)
+    file = tmp_path / "who-sums-1.2.0.tgz"
+    assert (answer.code, answer.out) == (0, f"{file}\n"), answer.err
+    first = file.read_bytes()
+    assert package(module, *options, "--emit", "npm").code == 0 and file.read_bytes() == first
+    with tarfile.open(file) as archive:
+        names = [x.name for x in archive.getmembers() if x.isfile()]
+        about = json.load(archive.extractfile("package/package.json"))  # type: ignore[arg-type]
+    assert names == [
+        f"package/{x}" for x in ("LICENSE", "README.md", "Sums.d.mts", "Sums.mjs", "Sums.wasm", "package.json")
+    ]
+    assert about["exports"]["."] == {"types": "./Sums.d.mts", "default": "./Sums.mjs"} and about["version"] == "1.2.0"
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        pytest.skip("no npm and node on the path (Debian: npm, nodejs)")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.js").write_text(MAIN.format())
+    for command in ([npm, "install", "--offline", "--no-audit", "--no-fund", str(file)], [node, "main.js"]):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "Sums 6.5\n"
+
+
+def test_refused(module: Path, package: Package, tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other.wasm"
+    other.write_bytes(b"\0asm\1\0\0\0")
+    for arguments, message in (
+        ([module, module], "a package for npm is made of one library for WebAssembly, alone"),
+        ([module, "--emit", "wheel"], "a package for npm is made of one library for WebAssembly, alone"),
+        ([module, "--name", "Big Name"], "'Big Name' cannot be the name of a package for npm"),
+        ([module, "--version", "1.2.3.4"], "the version 1.2.3.4 has no form for npm"),
+        ([other], f"{other}: aotensor did not build this module: it has no manifest"),
+        ([tmp_path / "none.wasm"], "there is no such file"),
+    ):
+        answer = package(*arguments, "-o", out)
+        assert answer.code == 2 and message in answer.err and not out.exists(), answer.err
+
+
+def test_versions() -> None:
+    known = {
+        "1": "1.0.0",
+        "1.2.3": "1.2.3",
+        "1.2rc1": "1.2.0-rc.1",
+        "2.0.dev3": "2.0.0-dev.3",
+        "1a2.dev4": "1.0.0-a.2.dev.4",
+    }
+    assert {text: semantic(Version(text)) for text in known} == known
+
+
+def test_sections() -> None:
+    head = b"\0asm\1\0\0\0"
+    module = add_section(add_section(head, "first", b"x" * 300), MANIFEST, b"{}")
+    assert find_section(module, MANIFEST) == b"{}" and find_section(module, "first") == b"x" * 300
+    for size in range(len(head), len(module)):  # cut anywhere
+        with pytest.raises((ForeignLibrary, DamagedLibrary)):
+            find_section(module[:size], MANIFEST)
+    with pytest.raises(ForeignLibrary, match="not a WebAssembly module"):
+        find_section(b"\x7fELF", MANIFEST)
+    with pytest.raises(DamagedLibrary, match="broken"):
+        find_section(head + b"\0" + b"\xff" * 9, MANIFEST)
