@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import foreign
+import numpy as np
 import pytest
 
 import aotensor as aot
+import aotensor.tensor as at
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.targets.levels import LEVELS, split_levels
 from aotensor.codegen.targets.linkage import read_linkage
@@ -86,3 +88,17 @@ def test_refused(cpu: str, target: str | None, message: str, tmp_path: Path) -> 
         aot.compile(aot.function([x], x + 1, name="f"), tmp_path / "out", cpu=cpu, target=target)
     assert str(caught.value).startswith(message)
     assert not (tmp_path / "out").exists()
+
+
+def test_strict_products_have_one_order(tmp_path: Path) -> None:
+    """The width of vectors decides neither how a product is cut nor in which order its terms are added."""
+    A, B = (at.matrix(name, dtype="float64") for name in "AB")
+    product = aot.function([A, B], A @ B, name="product")
+    cpus = [None, *(["x86-64-v2"] if is_x86 else ["generic"])]
+    libraries = [aot.compile(product, tmp_path / str(cpu), cpu=cpu, fp="strict").load() for cpu in cpus]
+    random = np.random.default_rng(0)
+    for rows, inner, columns in ((150, 301, 150), (700, 700, 1), (1, 700, 300)):
+        a, b = random.normal(size=(rows, inner)), random.normal(size=(inner, columns))
+        first, *others = (library.product(a, b) for library in libraries)
+        assert all(np.array_equal(first, other) for other in others)
+        np.testing.assert_allclose(first, a @ b, rtol=1e-11, atol=1e-11)
