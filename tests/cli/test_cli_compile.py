@@ -246,3 +246,25 @@ def test_passes_that_cannot_run_are_one_error(
 def test_a_library_has_its_passes(call: Call, library: Path) -> None:
     answer = call("inspect", library, "--disable-pass", "fuse")
     assert answer.code == 2 and "this is compiled already" in answer.err
+
+
+def test_one_line_says_where_it_runs(call: Call, model: Path, tmp_path: Path) -> None:
+    """Code for this CPU may not run elsewhere, and WebAssembly has no threads; who asks for quiet knows."""
+    said = {
+        options: call("compile", f"{model}:twice", "--emit", "obj", "-o", tmp_path, *options).err
+        for options in (
+            (),
+            ("-q",),
+            ("--cpu", "generic"),
+            ("--target", "wasm32-wasi"),
+            ("--cpu", "host", "--emit", "asm"),
+        )
+    }
+    notes = {
+        options: [line for line in text.splitlines() if line.startswith("note: ")] for options, text in said.items()
+    }
+    (host,) = notes[()]
+    assert host.startswith("note: for CPUs that have all that this ") and host.endswith("--cpu generic runs anywhere")
+    assert notes["-q",] == notes["--cpu", "generic"] == [] and notes["--cpu", "host", "--emit", "asm"] == [host]
+    threads = "note: loops run on one core: there are no threads of ours on WebAssembly"
+    assert notes["--target", "wasm32-wasi"] == [threads]

@@ -32,7 +32,9 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     x = at.vector("x", dtype="float64")
     f = aot.function([x], x.sum(), name="total")
-    return aot.compile(f, tmp_path_factory.mktemp("npm"), name="Sums", target="wasm32-wasi").library
+    made = aot.compile(f, tmp_path_factory.mktemp("npm"), name="Sums", target="wasm32-wasi")
+    assert [path.name for path in made.files] == ["Sums.wasm", "Sums.h", "Sums.mjs", "Sums.d.mts"]
+    return made.library
 
 
 def test_installed_and_imported(module: Path, package: Package, tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ def compile(
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
     name: of the library; by default the first function's.
-    target, cpu, features: LLVM triple, CPU name ("host", "generic", ...), `+a,-b`; by default this machine.
+    target, cpu, features: triple, CPU name ("host", "generic", ...) or levels of x86-64 among which calls choose
+    ("v2,v3,v4"), `+a,-b`; by default this machine. Files are named as the target names them: `<name>.dll` with
+    `lib<name>.dll.a`, `lib<name>.dylib`, `<name>.wasm` with `<name>.mjs` and `<name>.d.mts`.
     fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
     threads: let loops run on several cores; without it the library has no threads, and gives the same numbers.
     check: check every memory access at run time.

@@ -23,11 +23,13 @@ class Artifact:
     """A library and its header on disk.
 
     library: the shared library, or the static one where only that was asked for. archive: the static one, if any.
+    others: what its callers need on some targets: an import library, a module for JavaScript and its types.
     """
 
     library: Path
     header: Path
     archive: Path | None = None
+    others: tuple[Path, ...] = ()
 
     def load(self) -> LoadedLibrary:
         """The library, ready to be called.   Raises: ForeignLibrary for a static one, which programs of C link"""
@@ -36,7 +38,9 @@ class Artifact:
     @property
     def files(self) -> tuple[Path, ...]:
         """All that was written."""
-        return tuple(dict.fromkeys([self.library, self.header, *([self.archive] if self.archive else [])]))
+        return tuple(
+            dict.fromkeys([self.library, self.header, *([self.archive] if self.archive else []), *self.others])
+        )
 
     def _repr_html_(self) -> str:
         """For notebooks: the files as they are now, and the functions; nothing is executed."""
@@ -82,4 +86,5 @@ def write_artifact(
     library = compile_to_library(functions, name, options)
     folder.mkdir(parents=True, exist_ok=True)
     *paths, header = write_library(library, folder, kinds)
-    return Artifact(paths[0], header, paths[-1] if "static" in kinds else None)
+    archive = paths[-1] if "static" in kinds else None
+    return Artifact(paths[0], header, archive, tuple(path for path in paths[1:] if path != archive))
