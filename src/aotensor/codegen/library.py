@@ -21,7 +21,16 @@ from aotensor.codegen.files import write_files
 from aotensor.codegen.header import header_text
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.parts import Part, PartStore, compile_part, core_part, kernel_parts, matrix_parts, of_level, product_parts
+from aotensor.codegen.parts import (
+    Part,
+    PartStore,
+    compile_part,
+    core_part,
+    kernel_parts,
+    matrix_parts,
+    of_level,
+    product_parts,
+)
 from aotensor.codegen.targets.archive import archive
 from aotensor.codegen.targets.custom_section import MANIFEST, add_section
 from aotensor.codegen.targets.javascript import module_text, types_text

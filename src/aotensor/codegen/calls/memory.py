@@ -13,7 +13,12 @@ from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.llvm import Function, Module, Value, function, i32, i64, pointer
 
 _MOST: Final = (1 << 32) - 1
-_SIZES: Final = {"malloc": (True,), "aligned_alloc": (True, True), "realloc": (False, True), "memcpy": (False, False, True)}
+_SIZES: Final = {
+    "malloc": (True,),
+    "aligned_alloc": (True, True),
+    "realloc": (False, True),
+    "memcpy": (False, False, True),
+}
 """Functions of the C library: which of their arguments are sizes; the others are addresses."""
 
 
