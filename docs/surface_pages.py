@@ -25,12 +25,16 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True)
 class Row:
-    """One promise.   id: "gradient/3.1-set"; ops, cases: what of the op tables shows it"""
+    """One promise.   id: "gradient/3.1-set"; ops, cases: what of the op tables shows it
+
+    is_discrete: values alone show it, since no small change of an operand changes them
+    """
 
     id: str
     holds: str
     ops: frozenset[str] = frozenset()
     cases: tuple[str, ...] = ()
+    is_discrete: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ def rows() -> list[Row]:
 def _row(id: str, value: str | dict[str, Any]) -> Row:
     if isinstance(value, str):
         return Row(id, value)
-    return Row(id, value["holds"], frozenset(value.get("ops", ())), tuple(value.get("cases", ())))
+    ops, cases = frozenset(value.get("ops", ())), tuple(value.get("cases", ()))
+    return Row(id, value["holds"], ops, cases, value.get("is_discrete", False))
 
 
 # --- marks ---------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ Run = Callable[[Function], Callable[..., Any]]
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/10-containers")
 @BOTH
 def test_outputs_give_the_container_of_the_result(run: Run) -> None:
     assert run(aot.function([X], X * 2))(3.0) == 6.0
@@ -42,6 +43,7 @@ def test_outputs_give_the_container_of_the_result(run: Run) -> None:
         aot.function([X], {1: X})  # type: ignore[dict-item]
 
 
+@pytest.mark.shows("tensor/10-results")
 @BOTH
 def test_results_are_arrays(run: Run) -> None:
     found = run(aot.function([X, V], [X, V, X > 0]))(1.0, [1.0, 2.0])
@@ -55,6 +57,7 @@ def test_results_are_arrays(run: Run) -> None:
 # --- checks of inputs ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/10-inputs")
 def test_unused_input() -> None:
     with pytest.raises(UnusedInputError, match="input y is not needed"):
         aot.function([X, Y], X)
@@ -69,11 +72,13 @@ def test_unused_input() -> None:
         aot.function([X], X, on_unused_input="no")
 
 
+@pytest.mark.shows("tensor/10-inputs")
 def test_missing_input() -> None:
     with pytest.raises(MissingInputError, match="y is needed but is no input"):
         aot.function([X], X * Y)
 
 
+@pytest.mark.shows("tensor/10-inputs")
 def test_duplicate_input() -> None:
     with pytest.raises(UnusedInputError, match="x is given twice"):
         aot.function([X, X], X)
@@ -81,6 +86,7 @@ def test_duplicate_input() -> None:
         aot.function([X, In(X)], X)
 
 
+@pytest.mark.shows("tensor/10-inputs")
 def test_shared_and_constant_inputs() -> None:
     s = aot.shared(1.0, name="s")
     for wrong, text in ((s, "shared variable s cannot be an input"), (at.constant(1.0), "constant"), (3, "symbolic")):
@@ -90,6 +96,7 @@ def test_shared_and_constant_inputs() -> None:
         aot.function(X, X)  # type: ignore[arg-type]
 
 
+@pytest.mark.shows("tensor/10-inputs")
 @BOTH
 def test_number_and_names_of_arguments(run: Run) -> None:
     f = run(aot.function([X, Y], X - Y))
@@ -116,6 +123,7 @@ def identity(dtype: str, rank: int, downcast: bool | None) -> Function:
     return aot.function([x], x, allow_input_downcast=downcast)
 
 
+@pytest.mark.shows("tensor/10-values")
 @BOTH
 @pytest.mark.parametrize(
     ("x", "value", "downcast", "is_fit"),
@@ -165,6 +173,7 @@ def test_values_are_checked(run: Run, x: Any, value: Any, downcast: bool | None,
 # --- In, Out, aliasing -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/10-In")
 def test_default_values_are_refused() -> None:
     for wrong in ({"value": 3.0}, {"value": 0.0}, {"update": X + 1}):
         with pytest.raises(ValueError, match="is not supported"):
@@ -181,6 +190,7 @@ def test_named_inputs(run: Run) -> None:
     assert f(left=3.0, y=1.0) == f(3.0, 1.0) == 2.0
 
 
+@pytest.mark.shows("tensor/10-values")
 @BOTH
 def test_strict_and_downcast_of_single_inputs(run: Run) -> None:
     f = run(aot.function([In(V, strict=True), In(W, allow_downcast=True)], V + W))
@@ -194,6 +204,7 @@ def test_strict_and_downcast_of_single_inputs(run: Run) -> None:
         g(np.array([0.1]))
 
 
+@pytest.mark.shows("tensor/10-In")
 @BOTH
 @pytest.mark.parametrize("options", [{}, {"borrow": True}, {"mutable": True}])
 def test_arguments_are_never_changed_or_shared(run: Run, options: Any) -> None:
@@ -204,6 +215,7 @@ def test_arguments_are_never_changed_or_shared(run: Run, options: Any) -> None:
     np.testing.assert_array_equal(mine, [1, 2])
 
 
+@pytest.mark.shows("tensor/10-results")
 @BOTH
 def test_results_do_not_alias_what_the_function_keeps(run: Run) -> None:
     s = aot.shared(np.array([1.0, 2.0]))
@@ -223,6 +235,7 @@ def test_results_do_not_alias_what_the_function_keeps(run: Run) -> None:
 # --- outputs without a value -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/10-null")
 def test_null_and_disconnected_outputs() -> None:
     with pytest.raises(TypeError, match=r"output out has no value: \(no explanation given\)"):
         aot.function([X], null_type(), on_unused_input="ignore")
@@ -251,6 +264,7 @@ class Halved(Op):
         return None if self.rule is None else [self.rule(inputs[0])]
 
 
+@pytest.mark.shows("tensor/10-modes")
 def test_fast_compile_runs_the_reference_and_compiles_nothing() -> None:
     s = aot.shared(1.0)
     f = aot.function([X], Halved()(X), "FAST_COMPILE", updates={s: s + X})
@@ -261,11 +275,13 @@ def test_fast_compile_runs_the_reference_and_compiles_nothing() -> None:
         assert aot.function([X], at.log(X), mode="FAST_COMPILE")(0.0) == -np.inf
 
 
+@pytest.mark.shows("tensor/10-modes")
 @pytest.mark.parametrize("mode", [None, "FAST_RUN"])
 def test_fast_run_compiles(mode: str | None) -> None:
     assert aot.function([X], Halved(lambda x: x * 0.5)(X), mode=mode)(3.0) == 1.5
 
 
+@pytest.mark.shows("tensor/10-modes")
 @pytest.mark.parametrize("mode", ["DEBUG_MODE", "DebugMode"])
 def test_debug_mode_compares(mode: str) -> None:
     s = aot.shared(1.0, name="s")
@@ -294,6 +310,7 @@ def test_debug_mode_compares_refusals() -> None:
         aot.function([V, W], V + W, mode="DEBUG_MODE")(np.ones(2), np.ones(3, "float32"))
 
 
+@pytest.mark.shows("tensor/10-modes")
 def test_unknown_modes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"mode is one of .*, not 'FAST'"):
         aot.function([X], X, mode="FAST")

@@ -21,6 +21,7 @@ Run = Callable[[Function], Callable[..., Any]]
 # --- shared variables ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/1-shared")
 def test_shared_types_come_from_the_value() -> None:
     assert str(aot.shared(1.0).type) == "float64"
     assert str(aot.shared(1).type) == "int64"
@@ -28,6 +29,7 @@ def test_shared_types_come_from_the_value() -> None:
     assert str(aot.shared(np.zeros(2), shape=(2,)).type) == "float64[2]"
 
 
+@pytest.mark.shows("tensor/10-shared")
 def test_get_value_and_set_value() -> None:
     mine = np.array([1.0, 2.0])
     s = aot.shared(mine)
@@ -44,12 +46,14 @@ def test_get_value_and_set_value() -> None:
     np.testing.assert_array_equal(s.eval(), [1, 2, 3])
 
 
+@pytest.mark.shows("tensor/10-shared")
 @pytest.mark.parametrize("value", [np.zeros(2), np.zeros((2, 2), "float32"), "text", np.zeros(2, complex)])
 def test_set_value_refuses_other_types(value: Any) -> None:
     with pytest.raises(TypeError):
         aot.shared(np.zeros(2, "float32")).set_value(value)
 
 
+@pytest.mark.shows("tensor/10-shared")
 def test_a_borrowed_value_may_be_changed_outside() -> None:
     mine = np.array([1.0, 2.0])
     s = aot.shared(mine, borrow=True)
@@ -62,6 +66,7 @@ def test_a_borrowed_value_may_be_changed_outside() -> None:
 # --- updates ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/10-updates")
 @BOTH
 @pytest.mark.parametrize("form", [dict, list, lambda pairs: (pair for pair in pairs)])
 def test_updates_use_old_values_and_results_come_before(run: Run, form: Any) -> None:
@@ -90,6 +95,7 @@ def test_updates_with_numbers_and_arrays(run: Run) -> None:
     np.testing.assert_array_equal(v.get_value(), np.zeros(2))
 
 
+@pytest.mark.shows("tensor/10-updates")
 @pytest.mark.parametrize(
     ("update", "error", "text"),
     [
@@ -110,6 +116,7 @@ def test_updates_are_checked(update: Any, error: type[Exception], text: str) -> 
         aot.function([X], X, updates=update(n, s), on_unused_input="ignore")
 
 
+@pytest.mark.shows("tensor/10-default_updates")
 @BOTH
 def test_default_updates(run: Run) -> None:
     def make() -> tuple[Any, Any]:
@@ -171,6 +178,7 @@ def test_givens_hold_in_default_updates_too(run: Run) -> None:
     assert twice.get_value() == 3.0
 
 
+@pytest.mark.shows("tensor/10-default_updates")
 @pytest.mark.parametrize("excluded", ["canard", X, 3, [X], None, ["s"]])
 def test_no_default_updates_takes_a_bool_or_shared_variables(excluded: Any) -> None:
     with pytest.raises(TypeError, match="no_default_updates is a bool or a list of shared variables"):
@@ -180,6 +188,7 @@ def test_no_default_updates_takes_a_bool_or_shared_variables(excluded: Any) -> N
 # --- givens ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/10-givens")
 @BOTH
 @pytest.mark.parametrize("form", [dict, list])
 def test_givens_replace_before_compiling(run: Run, form: Any) -> None:
@@ -193,6 +202,7 @@ def test_givens_replace_before_compiling(run: Run, form: Any) -> None:
     assert s.get_value() == 7.0
 
 
+@pytest.mark.shows("tensor/10-givens")
 def test_givens_keep_types_unless_told() -> None:
     with pytest.raises(TypeError, match="what replaces x has another type"):
         aot.function([F], X * 2, givens={X: F})

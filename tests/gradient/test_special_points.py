@@ -54,13 +54,14 @@ def check(point: Point, found: Sequence[Any]) -> None:
         np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12, atol=1e-14, err_msg=f"{mode}: not symmetric")
 
 
-@pytest.mark.shows("gradient/11-choose-kink")
+@pytest.mark.shows("gradient/11-choose-kink", "tensor/0-kinks", "tensor/11-ties")
 @pytest.mark.parametrize("point", POINTS, ids=NAMES)
 def test_reference_at_a_special_point(point: Point) -> None:
     xs, outputs = program(point)
     check(point, aot.function(xs, outputs, on_unused_input="ignore").reference(*map(float, point.at)))
 
 
+@pytest.mark.shows("tensor/0-kinks", "tensor/11-ties")
 def test_library_at_special_points(tmp_path: Path) -> None:
     """All programs in one library; points of one program share it."""
     functions: dict[int, Any] = {}
@@ -254,6 +255,7 @@ def test_the_pseudoinverse_along_directions_that_keep_the_rank() -> None:
         np.testing.assert_allclose(found[1], second, atol=1e-5)
 
 
+@pytest.mark.shows("tensor/11-ties")
 def test_ties_of_a_vector_have_the_derivatives_of_the_table() -> None:
     """Elements next to each other, so that no rule depends on where a tie stands."""
     x = at.dvector("x")

@@ -13,6 +13,7 @@ from aotensor.graph.op import Op
 X, Y = at.dscalars("x", "y")
 
 
+@pytest.mark.shows("tensor/10-eval")
 def test_values_by_variable_and_by_name() -> None:
     z = X - 2 * Y
     assert z.eval({X: 5.0, Y: 1.0}) == 3.0
@@ -23,6 +24,7 @@ def test_values_by_variable_and_by_name() -> None:
     assert (aot.shared(4.0) * 2).eval() == 8.0
 
 
+@pytest.mark.shows("tensor/10-eval")
 def test_intermediate_variables_may_be_given() -> None:
     u = X * 2
     assert (u + Y).eval({u: 1.0, Y: 1.0}) == 2.0

@@ -120,6 +120,7 @@ CALLS: list[tuple[Callable[..., Any], list[np.ndarray]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.shows("tensor/0-numpy-functions")
 @pytest.mark.parametrize(("call", "arrays"), CALLS, ids=range(len(CALLS)))
 def test_functions_do_what_they_say(call: Callable[..., Any], arrays: list[np.ndarray]) -> None:
     check(call, *arrays)
@@ -171,6 +172,7 @@ def functions() -> list[Callable[..., Any]]:
     return sorted(found, key=lambda f: f"{f.__module__}.{f.__name__}")
 
 
+@pytest.mark.shows("tensor/0-numpy-functions")
 @pytest.mark.parametrize("function", functions(), ids=lambda f: f"{f.__module__}.{f.__name__}")
 def test_every_function_has_a_counterpart_or_is_refused_by_name(function: Callable[..., Any]) -> None:
     x = at.matrix("x")
@@ -183,6 +185,7 @@ def test_every_function_has_a_counterpart_or_is_refused_by_name(function: Callab
     assert found.value.diagnostic.hint
 
 
+@pytest.mark.shows("tensor/2-aliases")
 def test_functions_of_one_name_stand_for_each_other() -> None:
     """Who has `at.flip` expects `np.flip`; what means something else there has a hint."""
     ours = {name for name in at.__all__ if inspect.isroutine(getattr(at, name)) or hasattr(getattr(at, name), "row")}
@@ -335,6 +338,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.shows("tensor/0-text")
 @pytest.mark.parametrize(("call", "hint"), REFUSALS, ids=range(len(REFUSALS)))
 def test_what_python_asks_of_a_value_is_refused_with_a_hint(call: Callable[[Any], Any], hint: str) -> None:
     with pytest.raises(GraphTypeError) as found:

@@ -103,12 +103,14 @@ def _set(value: Any) -> Any:
     return s.get_value()
 
 
+@pytest.mark.shows("tensor/1-TensorType")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", FINE)
 def test_what_loses_nothing_is_taken(name: str, door: str) -> None:
     np.testing.assert_array_equal(DOORS[door](FINE[name]), np.asarray(FINE[name]))
 
 
+@pytest.mark.shows("tensor/1-TensorType")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", LOST)
 def test_what_would_be_lost_is_refused(name: str, door: str) -> None:
@@ -145,6 +147,7 @@ def test_a_np_matrix_is_an_array_as_a_value_but_no_operand() -> None:
             build()
 
 
+@pytest.mark.shows("tensor/1-constant")
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [(1.5, "int64"), (300, "int8"), (-1, "uint8"), (2, "bool"), (math.nan, "int64"), (1e300, "float32")],
@@ -154,6 +157,7 @@ def test_a_constant_does_not_change_its_value_for_a_dtype(value: Any, dtype: str
         at.constant(value, dtype=dtype)
 
 
+@pytest.mark.shows("tensor/1-constant")
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [(2.0, "int8"), (255, "uint8"), (0.1, "float32"), (True, "bool"), (math.inf, "float32"), (2**53 + 1, "float64")],

@@ -11,6 +11,7 @@ import aotensor.tensor as at
 X, Y, Z = at.dscalars("x", "y", "z")
 
 
+@pytest.mark.shows("tensor/8-clone_replace")
 def test_clone_replace_copies_every_node() -> None:
     kept = at.exp(Y)
     y = kept + X
@@ -25,6 +26,7 @@ def test_clone_replace_copies_every_node() -> None:
     assert aot.clone_replace(y).eval({Y: 0.0, X: 5.0}) == 6.0
 
 
+@pytest.mark.shows("tensor/8-clone_replace")
 def test_graph_replace_shares_what_does_not_change() -> None:
     kept = at.exp(Y)
     changed = aot.graph_replace(kept + X, {X: Z})

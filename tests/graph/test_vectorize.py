@@ -43,6 +43,7 @@ def test_batch_checks_its_samples() -> None:
     assert (same.ndim, doubled.ndim) == (1, 2)
 
 
+@pytest.mark.shows("tensor/8-vectorize_graph")
 def test_what_does_not_change_is_shared() -> None:
     v, w = at.dvector("v"), at.dvector("w")
     kept = at.exp(w)
@@ -52,6 +53,7 @@ def test_what_does_not_change_is_shared() -> None:
     assert batch([kept], {v: at.dmatrix("m")}) == [kept]
 
 
+@pytest.mark.shows("tensor/8-vectorize_graph")
 def test_several_new_axes_align_at_the_right() -> None:
     v, w, s = at.dvector("v"), at.dvector("w"), at.dscalar("s")
     many, few, other = at.dtensor4("many"), at.dmatrix("few"), at.dscalar("other")

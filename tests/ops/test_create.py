@@ -11,6 +11,7 @@ from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueEr
 from aotensor.gradient import grad
 
 
+@pytest.mark.shows("tensor/1-tensor")
 def test_symbols_have_the_types_of_their_names() -> None:
     assert str(at.scalar("x").type) == "float64"
     assert str(at.row("x").type) == "float64[1, ?]"
@@ -27,6 +28,7 @@ def test_symbols_without_a_dtype_are_floatX(monkeypatch: pytest.MonkeyPatch) -> 
     assert {at.vector().dtype, at.zeros(2).dtype, at.eye(2).dtype, at.arange(0.5, 2).dtype} == {"float32"}
 
 
+@pytest.mark.shows("tensor/1-plurals")
 def test_plurals_take_names_or_a_count() -> None:
     assert [x.name for x in at.scalars("a", "b")] == ["a", "b"]
     assert [x.name for x in at.vectors("ab")] == ["a", "b"]
@@ -37,6 +39,7 @@ def test_plurals_take_names_or_a_count() -> None:
         at.scalars("a", 2)
 
 
+@pytest.mark.shows("tensor/1-tensor")
 def test_wrong_symbols_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="complex128"):
         at.zvector("z")
@@ -61,6 +64,7 @@ def test_known_extents_are_in_the_type() -> None:
     assert at.diag(at.vector("x", shape=(3,)), -2).type.shape == (5, 5)
 
 
+@pytest.mark.shows("tensor/1-zeros")
 def test_nothing_flows_through_a_shape() -> None:
     x = at.vector("x")
     for unread in (at.zeros_like(x), at.ones_like(x), at.alloc(1.0, x.shape[0]), at.full_like(x, 3)):

@@ -23,30 +23,36 @@ FLOATED = ("float32", "float32", "float32", "float64", "float64", "float32", "fl
 DIVIDED = ("float64",) * 8 + ("float32", "float64")
 
 
+@pytest.mark.shows("tensor/0-elementwise-dtypes")
 @pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "gammaln", "ceil", "reciprocal"])
 @pytest.mark.parametrize(("dtype", "result"), list(zip(DTYPES, FLOATED, strict=True)))
 def test_float_functions_give_the_dtype_of_the_table(name: str, dtype: str, result: str) -> None:
     assert getattr(at, name)(at.vector("x", dtype)).dtype == result
 
 
+@pytest.mark.shows("tensor/0-true-division")
 @pytest.mark.parametrize(("dtype", "result"), list(zip(DTYPES, DIVIDED, strict=True)))
 def test_true_div_gives_the_dtype_of_the_table(dtype: str, result: str) -> None:
     x = at.vector("x", dtype)
     assert (x / x).dtype == result
 
 
+@pytest.mark.shows("tensor/0-promotion")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_abs_and_sqr_keep_the_dtype(dtype: str) -> None:
     x = at.vector("x", dtype)
     assert (abs(x).dtype, at.sqr(x).dtype) == (dtype, dtype)
 
 
+@pytest.mark.shows("tensor/2-comparisons", "tensor/0-equality")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_comparisons_give_bool(dtype: str) -> None:
-    x = at.vector("x", dtype)
+    x, y = at.vectors("x", "y", dtype=dtype)
     assert {at.eq(x, x).dtype, (x < x).dtype, at.isnan(x).dtype} == {"bool"}
+    assert (x == x, x != x, x == y) == (True, False, False)
 
 
+@pytest.mark.shows("tensor/0-promotion")
 @pytest.mark.parametrize(
     ("left", "right", "result"),
     [
@@ -61,6 +67,7 @@ def test_mixed_dtypes_promote_as_arrays_do(left: str, right: str, result: str) -
     assert (at.vector("x", left) + at.vector("y", right)).dtype == result
 
 
+@pytest.mark.shows("tensor/0-literals")
 @pytest.mark.parametrize(
     ("dtype", "literal", "result"),
     [
@@ -83,6 +90,7 @@ def test_literals_are_weak(dtype: str, literal: float, result: str) -> None:
     assert at.switch(x > 0, x, literal).dtype == result
 
 
+@pytest.mark.shows("tensor/0-literals", "tensor/11-literals")
 def test_literals_keep_full_precision() -> None:
     x = at.iscalar("x")
     derivative = grad(0.1 * x, x)
@@ -112,6 +120,7 @@ def test_cast_to_its_own_dtype_is_x() -> None:
     assert at.cast(x, "floatX").dtype == "float64"
 
 
+@pytest.mark.shows("tensor/0-static-broadcasting")
 @pytest.mark.parametrize("extent", [1, 3])
 def test_an_extent_that_happens_to_differ_is_refused(extent: int) -> None:
     x, y = at.vector("x"), at.vector("y")
@@ -154,6 +163,7 @@ def test_unsupported_dtypes_are_refused() -> None:
         x + np.complex128(1j)
 
 
+@pytest.mark.shows("tensor/0-negative-powers")
 def test_integers_to_negative_powers_are_refused() -> None:
     x, y = at.ivector("x"), at.ivector("y")
     with pytest.raises(GraphValueError, match="power -2"):
@@ -177,6 +187,7 @@ def _psi(order: int, x: float) -> float:
         return float(mp.psi(order, mp.mpf(x)))
 
 
+@pytest.mark.shows("tensor/3-polygamma")
 def test_polygamma_of_known_orders_and_its_derivatives() -> None:
     """Against mpmath; float32 against float64."""
     x, single = at.dvector("x"), at.fvector("single")
@@ -192,6 +203,7 @@ def test_polygamma_of_known_orders_and_its_derivatives() -> None:
         np.testing.assert_allclose(found, [_psi(n, 0.5), _psi(n, 2.5)], rtol=2e-7)
 
 
+@pytest.mark.shows("tensor/3-polygamma")
 def test_polygamma_of_orders_in_a_tensor() -> None:
     n, x = at.lvector("n"), at.dvector("x")
     y = at.polygamma(n, x)
@@ -207,6 +219,7 @@ def test_polygamma_of_orders_in_a_tensor() -> None:
     np.testing.assert_allclose(at.polygamma(n, 2.5).eval({n: [0, 1]}), [_psi(0, 2.5), _psi(1, 2.5)], rtol=1e-14)
 
 
+@pytest.mark.shows("tensor/3-polygamma")
 def test_polygamma_at_the_corners_is_that_of_scipy() -> None:
     corners = np.array([0.0, -0.0, -1.0, -2.0, -(2.0**60), np.inf, np.nan])
     x = at.dvector("x")

@@ -42,6 +42,7 @@ def test_what_a_window_knows() -> None:
     assert x[[1, 2], None, 1:].type.shape == (2, 1, 6, None)
 
 
+@pytest.mark.shows("tensor/6-rules")
 @pytest.mark.parametrize(
     ("build", "error", "text"),
     [
@@ -112,6 +113,7 @@ def test_what_is_refused_when_built(build: Any, error: type[Exception], text: st
         build(symbol(None, 7))
 
 
+@pytest.mark.shows("tensor/6-rules")
 def test_what_is_refused_at_run_time() -> None:
     x, y, k = symbol(None, None), at.dvector("y"), at.lscalar("k")
     with pytest.raises(IndexError, match="index 2 is out of range for axis 0 of extent 2"):

@@ -32,6 +32,7 @@ def test_slices_are_clamped(step: int | None, dims: tuple[int | None]) -> None:
         np.testing.assert_array_equal(found[-1], expected)
 
 
+@pytest.mark.shows("tensor/0-uint64")
 @pytest.mark.parametrize("bound", [3, 2**63 - 1, 2**63, FAR, 2**64 - 1])
 def test_symbolic_bounds_of_uint64(bound: int) -> None:
     x, n, data = at.vector("x"), at.tensor("n", dtype="uint64"), np.arange(5.0)
@@ -108,6 +109,7 @@ REFUSED: list[tuple[str, Callable[[int], Any]]] = [
 ]
 
 
+@pytest.mark.shows("tensor/0-uint64")
 @pytest.mark.parametrize("sign", [1, -1], ids=["beyond", "below"])
 @pytest.mark.parametrize(("id", "build"), REFUSED, ids=[id for id, _ in REFUSED])
 def test_everything_else_is_refused(id: str, build: Callable[[int], Any], sign: int) -> None:

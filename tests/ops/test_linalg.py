@@ -52,6 +52,7 @@ def function_of(build: Callable[..., Any], arrays: list[Array]) -> aot.Function:
     return aot.function(symbols, build(*symbols), name="checked")
 
 
+@pytest.mark.shows("tensor/7-checks", "tensor/11-failures")
 @pytest.mark.parametrize(("id", "build", "arrays", "text"), FAILURES, ids=[row[0] for row in FAILURES])
 def test_a_matrix_without_result_is_a_linalg_error(
     id: str, build: Callable[..., Any], arrays: list[Array], text: str
@@ -66,6 +67,7 @@ def test_a_matrix_without_result_is_a_linalg_error(
         f.reference(*arrays)
 
 
+@pytest.mark.shows("tensor/7-checks")
 @pytest.mark.parametrize(("id", "build", "arrays", "text"), MISFITS, ids=[row[0] for row in MISFITS])
 def test_extents_that_do_not_fit_are_found_at_run_time(
     id: str, build: Callable[..., Any], arrays: list[Array], text: str
@@ -76,6 +78,7 @@ def test_extents_that_do_not_fit_are_found_at_run_time(
             call(*arrays)
 
 
+@pytest.mark.shows("tensor/7-checks")
 def test_types_are_refused_at_once() -> None:
     vector, tall, cube = at.vector("v"), at.tensor("t", shape=(3, 2)), at.tensor("c", shape=(4, 2, 2))
     for refused in (at.cholesky, at.inv, at.det, at.slogdet, at.lu_factor):
@@ -91,6 +94,7 @@ def test_types_are_refused_at_once() -> None:
         at.solve(cube, at.tensor("b", shape=(5, 2, 1)))
 
 
+@pytest.mark.shows("tensor/7-checks")
 @pytest.mark.parametrize(
     "refused",
     [
@@ -192,6 +196,7 @@ def test_derivatives_can_be_differentiated(build: Callable[[Variable], Variable]
         np.testing.assert_allclose(found.reshape(3, 3, 9) @ direction.ravel(), expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.shows("tensor/11-det")
 def test_singular_matrices_have_cofactors() -> None:
     """Rank n − 1: the outer product of the null vectors; less: zero. To rounding errors, from library and reference."""
     a = at.matrix("a")
@@ -218,6 +223,7 @@ def test_an_extent_may_depend_on_linear_algebra() -> None:
     assert f(np.eye(3)).tolist() == [0]
 
 
+@pytest.mark.shows("tensor/7-namespaces")
 def test_namespaces_agree() -> None:
     for name in at.linalg.__all__:
         assert getattr(at.linalg, name) is getattr(at, name)

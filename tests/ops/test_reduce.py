@@ -22,6 +22,7 @@ def symbol(dtype: str, *dims: Any) -> Variable:
     return Variable(TensorType(dtype, dims), name="x")
 
 
+@pytest.mark.shows("tensor/4-axes", "tensor/11-cumsum")
 @pytest.mark.parametrize(
     ("dtype", "total", "average", "largest", "soft"),
     [
@@ -57,6 +58,7 @@ def test_names_of_the_other_dims_stay() -> None:
 REDUCTIONS = [at.sum, at.prod, at.mean, at.any, at.all, max, min, argmax, var, std, norm, logsumexp, softmax, median]
 
 
+@pytest.mark.shows("tensor/4-axes")
 @pytest.mark.parametrize("reduce", REDUCTIONS, ids=lambda f: f.__name__)
 def test_axes_are_checked(reduce: Any) -> None:
     x = symbol("float64", 2, 3)
@@ -68,6 +70,7 @@ def test_axes_are_checked(reduce: Any) -> None:
         reduce(x, axis=[0.5])
 
 
+@pytest.mark.shows("tensor/0-zero-size")
 @pytest.mark.parametrize("kind", [max, min, argmax], ids=lambda f: f.__name__)
 def test_the_extremum_of_nothing(kind: Any) -> None:
     with pytest.raises(ValueError, match="axis 1 is empty"):
@@ -93,6 +96,7 @@ def test_norms_that_do_not_fit() -> None:
         norm(x, 3, axis=(0, 1))
 
 
+@pytest.mark.shows("tensor/11-logsumexp")
 def test_logsumexp_in_higher_order(rng: np.random.Generator) -> None:
     """The Hessian of logsumexp is diag(s) − s·sᵀ."""
     x = symbol("float64", None)
@@ -103,6 +107,7 @@ def test_logsumexp_in_higher_order(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(rows, np.diag(s) - np.outer(s, s), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.shows("tensor/11-prod-second")
 def test_second_derivative_of_a_product_with_zeros() -> None:
     x = symbol("float64", None)
     derivative = grad(at.prod(x), x)
@@ -110,6 +115,7 @@ def test_second_derivative_of_a_product_with_zeros() -> None:
     np.testing.assert_array_equal(rows, [[0, 4, 0], [4, 0, 2], [0, 2, 0]])
 
 
+@pytest.mark.shows("tensor/11-lengths")
 def test_lengths_are_flat_at_0_in_every_order() -> None:
     x = symbol("float64", None)
     first = grad(norm(x), x)

@@ -38,6 +38,7 @@ def test_arguments_come_in_order() -> None:
     assert seen == ["x[t-1]", "x[t+1]", "y[t]", "h[t-1]", "g[t-1]", "g[t-3]", "w"]
 
 
+@pytest.mark.shows("tensor/8-scan-results")
 def test_results_have_the_asked_form() -> None:
     x = at.vector("x")
     single, updates = aot.scan(lambda row: row, x)
@@ -65,6 +66,7 @@ def test_a_step_may_return_in_any_order(returned: Callable[..., Any]) -> None:
     assert float(updates[s].eval()) == 3.0
 
 
+@pytest.mark.shows("tensor/8-scan-results")
 def test_shared_variables_are_read_and_updated() -> None:
     """Each step reads what the step before wrote; a closure over one that is not updated is a non-sequence."""
     count, factor = aot.shared(np.int64(2), "count"), aot.shared(10.0, "factor")
@@ -87,6 +89,7 @@ def test_extents_that_are_known_are_in_the_types() -> None:
     assert scan(lambda old: old * 2, None, at.vector("h", shape=(2,)), n_steps=5).type.shape == (5, 2)
 
 
+@pytest.mark.shows("tensor/8-scan-checks")
 def test_the_shortest_sequence_decides() -> None:
     x, y = at.vector("x"), at.vector("y")
     both = scan(lambda a, b: a + b, [x, y])
@@ -94,6 +97,7 @@ def test_the_shortest_sequence_decides() -> None:
     np.testing.assert_array_equal(both.eval({x: X[:1], y: X}), [2])
 
 
+@pytest.mark.shows("tensor/8-numbers")
 def test_power_and_polynomial() -> None:
     """The examples that everybody starts with."""
     a, k = at.vector("a"), at.iscalar("k")
@@ -107,6 +111,7 @@ def test_power_and_polynomial() -> None:
 # --- gradients -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/8-numbers")
 def test_gradient_of_a_running_product() -> None:
     x, s = at.vector("x"), at.scalar("s")
     last = scan(lambda row, old: row * old, x, s)[-1]
@@ -114,6 +119,7 @@ def test_gradient_of_a_running_product() -> None:
         np.testing.assert_allclose(derivative.eval({x: X, s: 2.0}), expected)
 
 
+@pytest.mark.shows("tensor/8-truncate_gradient")
 def test_a_truncated_gradient_sees_the_last_steps() -> None:
     """Of s·x₀·x₁·x₂·x₃·x₄, the derivatives of the last two factors; none of what came before."""
     x, s = at.vector("x"), at.scalar("s")
@@ -169,6 +175,7 @@ def test_a_step_counter_has_no_influence() -> None:
     assert float(aot.grad(last, x).eval({x: 1.0, n: 5})) == 32.0
 
 
+@pytest.mark.shows("tensor/8-scan_checkpoints")
 def test_checkpoints_give_the_same_gradient() -> None:
     x, h, w = at.matrix("x"), at.vector("h"), at.matrix("w")
     step: Callable[..., Variable] = lambda row, old, w: at.tanh(w @ old + row)  # noqa: E731
@@ -252,6 +259,7 @@ REFUSED: list[Refused] = [
 ]  # fmt: skip
 
 
+@pytest.mark.shows("tensor/8-scan-checks")
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: str(refused[2]).replace(" ", "-"))
 def test_what_does_not_fit_is_refused(refused: Refused) -> None:
     make, kind, text = refused
@@ -265,6 +273,7 @@ def test_strict_accepts_what_is_given() -> None:
     np.testing.assert_array_equal(found.eval({x: X, s: 1.0}), 2 * X + 1)
 
 
+@pytest.mark.shows("tensor/8-scan-checks")
 def test_lengths_are_checked_at_run_time() -> None:
     n = at.lscalar("n")
     found = scan(lambda a: a, x, n_steps=n)

@@ -73,6 +73,7 @@ def _numpy(x: np.ndarray, index: tuple[Any, ...]) -> np.ndarray | None:
     return np.asarray(x[index])
 
 
+@pytest.mark.shows("tensor/6-rules")
 @pytest.mark.parametrize("is_symbolic", [False, True], ids=["constants", "symbols"])
 @given(case=indexed())
 def test_index_agrees_with_numpy(is_symbolic: bool, case: tuple[np.ndarray, tuple[Any, ...]]) -> None:

@@ -65,6 +65,7 @@ def _values(rng: np.random.Generator, shape: tuple[int, int]) -> list[np.ndarray
     return [rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape), np.asarray(rng.uniform(-1, 1))]
 
 
+@pytest.mark.shows("tensor/0-second-order")
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(program=programs(), shape=st.sampled_from([(3, 4), (5, 2), (1, 3), (4, 1)]))
@@ -86,6 +87,7 @@ def test_three_ways_agree(
     _agree(interpret(module, "program", *values), expected)
 
 
+@pytest.mark.shows("tensor/0-second-order")
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(program=programs())
 def test_both_modes_agree(program: tuple[list[Variable], list[Variable]]) -> None:

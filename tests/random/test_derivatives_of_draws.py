@@ -21,6 +21,7 @@ def second(pair: tuple[Any, Any]) -> Any:
     return pair[1]
 
 
+@pytest.mark.shows("tensor/9-derivatives")
 def test_the_derivative_of_a_normal_is_its_noise() -> None:
     m, s = at.dvector("m"), at.dvector("s")
     x = second(R.normal(STATE, m, s))
@@ -30,6 +31,7 @@ def test_the_derivative_of_a_normal_is_its_noise() -> None:
     np.testing.assert_allclose(np.diag(by_scale), (values - [1, 2, 3]) / [0.5, 1, 2])
 
 
+@pytest.mark.shows("tensor/9-derivatives")
 def test_second_derivatives() -> None:
     m = at.dvector("m")
     cost = at.exp(second(R.normal(STATE, m, 0.5))).sum()
@@ -38,6 +40,7 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(whole, np.diag(derivative), rtol=1e-12)
 
 
+@pytest.mark.shows("tensor/9-derivatives")
 def test_derivatives_agree_with_differences() -> None:
     points = [np.array([0.4, 1.3]), np.array([0.9, 2.0])]
     for draw in (R.normal, R.laplace, R.gumbel, R.logistic, R.lognormal, R.cauchy):
@@ -144,6 +147,7 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.shows("tensor/9-parameters")
 @pytest.mark.parametrize(("build", "error", "text"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_wrong_parameters_are_refused(build: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
@@ -162,6 +166,7 @@ LATE: list[tuple[str, Callable[[Any], Any], list[float], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.shows("tensor/9-parameters")
 @pytest.mark.parametrize(("build", "values", "text"), [row[1:] for row in LATE], ids=[row[0] for row in LATE])
 def test_wrong_values_are_refused_at_run_time(build: Callable[[Any], Any], values: list[float], text: str) -> None:
     x = at.dvector("x")

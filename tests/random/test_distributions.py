@@ -87,6 +87,7 @@ def samples() -> dict[str, Array]:
     return found
 
 
+@pytest.mark.shows("tensor/9-real")
 @pytest.mark.parametrize("name", REAL)
 def test_real_draws_have_their_distribution(name: str) -> None:
     """By Kolmogorov and Smirnov's test."""
@@ -95,6 +96,7 @@ def test_real_draws_have_their_distribution(name: str) -> None:
     assert stats.kstest(found.astype("float64"), REAL[name][1].cdf).pvalue > LOWEST
 
 
+@pytest.mark.shows("tensor/9-whole")
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_draws_have_their_distribution(name: str) -> None:
     """By the χ² test over all values that are expected at least ten times, the others together."""
@@ -139,6 +141,7 @@ def test_degenerate_parameters() -> None:
         np.testing.assert_array_equal(found[name], np.full(9, value), name)
 
 
+@pytest.mark.shows("tensor/9-several")
 def test_multinomial_counts() -> None:
     """They add up to the trials; each category is binomial, two together have their covariance."""
     p, trials = np.array([0.2, 0.0, 0.5, 0.3, 0.0]), 30
@@ -164,6 +167,7 @@ def test_multinomial_in_groups_is_one_multinomial_per_group() -> None:
     assert none(n, np.zeros(0), np.zeros(0, "int64")).shape == (0,)
 
 
+@pytest.mark.shows("tensor/9-several")
 def test_orders_are_equally_likely() -> None:
     """All 24 of four elements, from many states at once."""
     states = np.stack([R.first_state(9, number) for number in range(4800)])
@@ -175,6 +179,7 @@ def test_orders_are_equally_likely() -> None:
     assert counts.size == 24 and stats.chisquare(counts).pvalue > LOWEST
 
 
+@pytest.mark.shows("tensor/9-several")
 def test_choices_without_replacement() -> None:
     """The first of a weighted choice has the probability of its weight; no element comes twice."""
     p = np.array([0.1, 0.0, 0.6, 0.3])
@@ -187,6 +192,7 @@ def test_choices_without_replacement() -> None:
     assert stats.chisquare(counts, 4000 * p[[0, 2, 3]]).pvalue > LOWEST
 
 
+@pytest.mark.shows("tensor/9-several")
 def test_vectors_have_their_moments() -> None:
     mean, cov, alpha = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]]), np.array([0.5, 2.0, 3.5])
     state = at.constant(R.first_state(11))

@@ -23,6 +23,7 @@ Run = Callable[[Function], Callable[..., Any]]
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/9-RandomStream")
 @BOTH
 def test_two_calls_differ_and_a_seed_repeats(run: Run) -> None:
     stream = at.RandomStream(42)
@@ -79,6 +80,7 @@ def test_each_function_that_draws_advances_the_state() -> None:
     np.testing.assert_array_equal(still(), still())
 
 
+@pytest.mark.shows("tensor/9-RandomStream")
 def test_updates_name_every_draw() -> None:
     stream = at.RandomStream(3)
     x, _ = stream.normal(), stream.gamma(2.0)
@@ -91,6 +93,7 @@ def test_updates_name_every_draw() -> None:
     assert [int(state.get_value()[1]) for state, _ in pairs] == [2, 2]
 
 
+@pytest.mark.shows("tensor/9-RandomStream")
 def test_gen_takes_names_and_functions() -> None:
     values = []
     for draw in ("exponential", R.exponential, lambda state, *args: R.exponential(state, *args)):
@@ -124,6 +127,7 @@ def test_debug_mode_compares_draws() -> None:
 # --- explicit states -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.shows("tensor/9-default_rng")
 @BOTH
 def test_a_state_is_a_value(run: Run) -> None:
     """The same state gives the same draw; the next one another; nothing is hidden."""
@@ -139,6 +143,7 @@ def test_a_state_is_a_value(run: Run) -> None:
     assert not np.any(one == two)
 
 
+@pytest.mark.shows("tensor/9-default_rng")
 def test_default_rng_of_a_seed_is_a_shared_state() -> None:
     rng = R.default_rng(7)
     following, x = rng.uniform(size=3)
