@@ -19,10 +19,11 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import TrailingOp, check_steering
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
-from aotensor.ops.elementwise.compare import cast, switch
+from aotensor.ops.elementwise.compare import cast, eq, ge, le, switch
 from aotensor.ops.linear import ConstantOp, LinearOp
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, dim_of, extent_of, extents_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, dim_of, extent_of, extents_of
 
 _MATRIX = "needs a rank of at least 2"
 
@@ -61,14 +62,33 @@ def _band(s: ScalarBuilder, predicate: str, offset: int, i: Extent, j: Extent) -
     return s.compare(predicate, s.index(s.iadd(j, max(-offset, 0))), s.index(s.iadd(i, max(offset, 0))))
 
 
-def _band_op(name: str, predicate: str, n: Any, m: Any, k: int, dtype: DTypeLike | None) -> Variable:
-    dims, extents = split_shape(name, [n, n if m is None else m])
-    return Band(dims, predicate, within_reach(k), dtypes.canonical(dtype or config.floatX))(*extents)  # type: ignore[no-any-return]
+def _offset(name: str, k: Any) -> int | Variable:
+    """Which diagonal: a number, or an int64 scalar.   Raises: GraphTypeError for what is no integer."""
+    offset = as_extent(k, f"{name}: k")
+    return within_reach(offset) if isinstance(offset, int) else cast(offset, "int64")
+
+
+def _beside(rows: SymbolicExtent, columns: SymbolicExtent) -> Variable:
+    """j − i for every place of a matrix."""
+    return dimshuffle(arange(columns), [None, 0]) - dimshuffle(arange(rows), [0, None])
+
+
+def _band_op(name: str, predicate: str, n: Any, m: Any, k: Any, dtype: DTypeLike | None) -> Variable:
+    shape, wanted = [n, n if m is None else m], dtypes.canonical(dtype or config.floatX)
+    dims, extents = split_shape(name, shape)
+    offset = _offset(name, k)
+    if isinstance(offset, int):
+        return Band(dims, predicate, offset, wanted)(*extents)  # type: ignore[no-any-return]
+    compare = eq if predicate == "eq" else le
+    return cast(compare(_beside(*as_extents(shape)), offset), wanted)
 
 
 @coerced
-def eye(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Variable:
-    """Ones on diagonal k, zeros elsewhere.   → (n, m), m = n by default, floatX by default"""
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Variable:
+    """Ones on diagonal k, zeros elsewhere.   → (n, m), m = n by default, floatX by default
+
+    k: an int or an integer scalar, here and below.
+    """
     return _band_op("eye", "eq", n, m, k, dtype)
 
 
@@ -90,7 +110,7 @@ def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
 
 
 @coerced
-def tri(n: Any, m: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Variable:
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Variable:
     """Ones on and below diagonal k, zeros above.   → (n, m), m = n by default, floatX by default"""
     return _band_op("tri", "le", n, m, k, dtype)
 
@@ -125,15 +145,26 @@ class Triangle(TrailingOp, LinearOp):
 
 
 @coerced
-def tril(x: Any, k: int = 0) -> Variable:
+def tril(x: Any, k: Any = 0) -> Variable:
     """x with zeros above diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
-    return Triangle(True, within_reach(k))(x)  # type: ignore[no-any-return]
+    return _triangle("tril", x, k, is_lower=True)
 
 
 @coerced
-def triu(x: Any, k: int = 0) -> Variable:
+def triu(x: Any, k: Any = 0) -> Variable:
     """x with zeros below diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
-    return Triangle(False, within_reach(k))(x)  # type: ignore[no-any-return]
+    return _triangle("triu", x, k, is_lower=False)
+
+
+def _triangle(name: str, x: Any, k: Any, is_lower: bool) -> Variable:
+    offset = _offset(name, k)
+    if isinstance(offset, int):
+        return Triangle(is_lower, offset)(x)  # type: ignore[no-any-return]
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise GraphTypeError(f"{name}: {_MATRIX}", lines=[x.describe()])
+    beside = _beside(*extents_of(x)[-2:])
+    return switch((le if is_lower else ge)(beside, offset), x, constant(0, dtype=x.dtype))
 
 
 def _indices(positions: tuple[Array, ...]) -> tuple[Constant, Constant]:

@@ -16,12 +16,12 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import dot, tensordot, trace
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import identity, int_div, maximum, minimum
-from aotensor.ops.elementwise.compare import clip, isclose, neq, rint
+from aotensor.ops.elementwise.compare import clip, neq, rint
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.cholesky import cholesky
 from aotensor.ops.linalg.solve import solve
 from aotensor.ops.products import vecdot
-from aotensor.ops.reduce.sums import all, sum
+from aotensor.ops.reduce.sums import sum
 from aotensor.ops.shape.extents import extent_of, shape_i, size
 from aotensor.ops.shape.join import join, split
 from aotensor.ops.shape.reshape import ravel
@@ -60,12 +60,6 @@ def truth(x: Any) -> Variable:
     """x as bool: where it is not 0."""
     x = as_tensor(x)
     return x if x.dtype == "bool" else neq(x, 0)
-
-
-@numpys("allclose")
-def numpy_allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
-    """`np.allclose`."""
-    return all(isclose(a, b, rtol, atol, equal_nan))
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------

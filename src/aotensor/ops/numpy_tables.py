@@ -80,6 +80,8 @@ from aotensor.ops.elementwise.elementary import (
 from aotensor.ops.elementwise.parametric.bessel import i0
 from aotensor.ops.elementwise.powers import pow
 from aotensor.ops.elementwise.special import logaddexp
+from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid
+from aotensor.ops.histograms import bincount, histogram, interp
 from aotensor.ops.linalg.determinant import det, slogdet
 from aotensor.ops.linalg.eigen import eigh, eigvalsh
 from aotensor.ops.linalg.norms import norm
@@ -87,10 +89,11 @@ from aotensor.ops.linalg.pinv import pinv
 from aotensor.ops.linalg.qr import qr
 from aotensor.ops.linalg.solve import inv
 from aotensor.ops.linalg.svd import svd
+from aotensor.ops.linalg.tensors import lstsq, tensorinv, tensorsolve
 from aotensor.ops.mask import flatnonzero, nonzero, where
 from aotensor.ops.multi_index import ravel_multi_index, unravel_index
+from aotensor.ops.numbers import allclose, divmod, nan_to_num
 from aotensor.ops.numpy_functions import (
-    numpy_allclose,
     numpy_cholesky,
     numpy_clip,
     numpy_concatenate,
@@ -111,8 +114,11 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumprod, cumsum, diff
 from aotensor.ops.reduce.extremum import argmax, argmin, max, min, ptp
 from aotensor.ops.reduce.moments import std, var
+from aotensor.ops.reduce.quantiles import percentile, quantile
 from aotensor.ops.reduce.sort import argsort, median, sort
+from aotensor.ops.reduce.statistics import average, corrcoef, cov
 from aotensor.ops.reduce.sums import all, any, mean, prod, sum
+from aotensor.ops.search import searchsorted
 from aotensor.ops.shape.axes import (
     atleast_1d,
     atleast_2d,
@@ -146,7 +152,7 @@ UFUNCS: Final[Table] = {
     "power": pow, "rad2deg": rad2deg, "radians": deg2rad, "reciprocal": reciprocal, "remainder": mod, "rint": rint,
     "sign": sign, "sin": sin, "sinh": sinh, "sqrt": sqrt, "square": sqr, "subtract": sub, "tan": tan, "tanh": tanh,
     "trunc": trunc, "vecdot": vecdot, "vecmat": vecmat,
-    "divmod": lambda x1, x2: (int_div(x1, x2), mod(x1, x2)),
+    "divmod": divmod,
     "fabs": lambda x: abs(x) * 1.0,
     "float_power": lambda x1, x2: pow(cast(x1, "float64"), cast(x2, "float64")),
     "logical_and": lambda x1, x2: and_(truth(x1), truth(x2)),
@@ -167,7 +173,7 @@ ACCUMULATIONS: Final[Table] = {
 """`ufunc.accumulate`."""
 
 FUNCTIONS: Final[Table] = {
-    "all": all, "allclose": numpy_allclose, "amax": max, "amin": min, "any": any, "arange": arange, "argmax": argmax,
+    "all": all, "allclose": allclose, "amax": max, "amin": min, "any": any, "arange": arange, "argmax": argmax,
     "argmin": argmin, "argsort": argsort, "around": numpy_round, "astype": cast, "broadcast_arrays": broadcast_arrays,
     "broadcast_to": broadcast_to, "choose": choose, "clip": numpy_clip, "compress": compress,
     "concatenate": numpy_concatenate, "copy": identity, "count_nonzero": numpy_count_nonzero, "cumprod": cumprod,
@@ -188,6 +194,10 @@ FUNCTIONS: Final[Table] = {
     "linalg.norm": norm, "linalg.outer": outer, "linalg.pinv": pinv, "linalg.qr": qr, "linalg.slogdet": slogdet,
     "linalg.solve": numpy_solve, "linalg.svd": svd, "linalg.tensordot": tensordot, "linalg.trace": numpy_trace,
     "linalg.vecdot": numpy_vecdot,
+    "average": average, "bincount": bincount, "corrcoef": corrcoef, "cov": cov, "geomspace": geomspace,
+    "histogram": histogram, "interp": interp, "linspace": linspace, "logspace": logspace, "meshgrid": meshgrid,
+    "nan_to_num": nan_to_num, "percentile": percentile, "quantile": quantile, "searchsorted": searchsorted,
+    "linalg.lstsq": lstsq, "linalg.tensorinv": tensorinv, "linalg.tensorsolve": tensorsolve,
     "argwhere": lambda a: transpose(nonzero(a, return_matrix=True)),
     "atleast_1d": lambda *arys: one_or_several(atleast_1d, arys),
     "atleast_2d": lambda *arys: one_or_several(atleast_2d, arys),

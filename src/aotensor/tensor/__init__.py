@@ -86,6 +86,15 @@ from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
 from aotensor.ops.reduce.without_zeros import mul_without_zeros
 from aotensor.ops.take import choose, compress, nonzero_values, take, take_along_axis
 from aotensor.ops.unique import unique
+from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid, mgrid, ogrid, stacklists
+from aotensor.ops.histograms import bincount, histogram, interp
+from aotensor.ops.numbers import allclose, divmod, nan_to_num
+from aotensor.ops.reduce.quantiles import argtopk, percentile, quantile, topk, topk_and_argtopk
+from aotensor.ops.reduce.statistics import average, corr, corrcoef, cov
+from aotensor.ops.search import searchsorted
+from aotensor.ops.shape.groups import join_dims, pack, split_dims, unpack
+from aotensor.ops.linalg.tensors import lstsq, tensorinv, tensorsolve
+from aotensor.ops.vectorized import vectorize
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
@@ -104,41 +113,45 @@ from aotensor.tensor import linalg, random
 
 __all__ = [
     "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
-    "advanced_set_subtensor1", "advanced_subtensor1", "all", "alloc", "and_", "any", "arange", "arccos", "arccosh",
-    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor",
-    "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "batched_dot", "bcol", "beta", "betainc",
-    "betaincinv", "betaln", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix",
-    "broadcast_arrays", "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast",
-    "cbrt", "ccol", "ceil", "chi2sf", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "compress",
-    "concatenate", "constant", "cos", "cosh", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod",
-    "cumsum", "cvector", "dcol", "dcols", "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle",
-    "dmatrices", "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5",
-    "dvector", "dvectors", "e", "eigh", "eigvalsh", "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc",
-    "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye",
-    "factorial", "fcol", "fcols", "fill", "fill_diagonal", "flatnonzero", "flatten", "flip", "floor", "floor_div",
-    "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full",
-    "full_like", "fvector", "fvectors", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammal",
-    "gammaln", "gammau", "ge", "grad", "greater", "greater_equal", "gt", "hessian", "horizontal_stack", "hstack",
-    "hyp2f1", "hypot", "i0", "i1", "icol", "icols", "identity", "identity_like", "ifelse", "imatrices", "imatrix",
-    "inc_subtensor", "inf", "int_div", "inv", "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar",
-    "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3", "itensor4", "itensor5", "iv", "ive", "ivector",
-    "ivectors", "j0", "j1", "jacobian", "join", "jv", "kn", "kron", "kv", "kve", "lcol", "lcols", "le", "less",
-    "less_equal", "linalg", "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr",
-    "log_softmax", "logaddexp", "logit", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lt", "ltensor3",
+    "advanced_set_subtensor1", "advanced_subtensor1", "all", "allclose", "alloc", "and_", "any", "arange", "arccos",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "argtopk",
+    "as_tensor", "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "average", "batched_dot", "bcol",
+    "beta", "betainc", "betaincinv", "betaln", "bincount", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "block_diag", "bmatrix", "broadcast_arrays", "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5",
+    "bvector", "cast", "cbrt", "ccol", "ceil", "chi2sf", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col",
+    "cols", "compress", "concatenate", "constant", "corr", "corrcoef", "cos", "cosh", "cov", "crow", "cscalar",
+    "ctensor3", "ctensor4", "ctensor5", "cumprod", "cumsum", "cvector", "dcol", "dcols", "deg2rad", "det", "diag",
+    "diagonal", "diff", "digamma", "dimshuffle", "divmod", "dmatrices", "dmatrix", "dot", "drow", "drows", "dscalar",
+    "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors", "e", "eigh", "eigvalsh", "einsum", "empty",
+    "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit",
+    "expm", "expm1", "extract_diag", "eye", "factorial", "fcol", "fcols", "fill", "fill_diagonal", "flatnonzero",
+    "flatten", "flip", "floor", "floor_div", "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3",
+    "ftensor4", "ftensor5", "full", "full_like", "fvector", "fvectors", "gamma", "gammainc", "gammaincc",
+    "gammainccinv", "gammaincinv", "gammal", "gammaln", "gammau", "ge", "geomspace", "grad", "greater", "greater_equal",
+    "gt", "hessian", "histogram", "horizontal_stack", "hstack", "hyp2f1", "hypot", "i0", "i1", "icol", "icols",
+    "identity", "identity_like", "ifelse", "imatrices", "imatrix", "inc_subtensor", "inf", "int_div", "interp", "inv",
+    "inverse_permutation", "invert", "iround", "irow", "irows", "iscalar", "iscalars", "isclose", "isfinite", "isinf",
+    "isnan", "itensor3", "itensor4", "itensor5", "iv", "ive", "ivector", "ivectors", "j0", "j1", "jacobian", "join",
+    "join_dims", "jv", "kn", "kron", "kv", "kve", "lcol", "lcols", "le", "less", "less_equal", "linalg", "linspace",
+    "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr", "log_softmax",
+    "logaddexp", "logit", "logspace", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lstsq", "lt", "ltensor3",
     "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors", "matmul", "matrices", "matrix",
     "matrix_dot", "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum",
-    "mean", "median", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "ndtri", "neg", "neq",
-    "newaxis", "nonzero", "nonzero_values", "norm", "not_equal", "ones", "ones_like", "or_", "outer", "owens_t", "pad",
-    "permute_row_elements", "pi", "pinv", "poch", "polygamma", "pow", "power", "prod", "psi", "ptp", "qr", "rad2deg",
-    "random", "ravel", "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
+    "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan",
+    "nan_to_num", "ndtri", "neg", "neq", "newaxis", "nonzero", "nonzero_values", "norm", "not_equal", "ogrid", "ones",
+    "ones_like", "or_", "outer", "owens_t", "pack", "pad", "percentile", "permute_row_elements", "pi", "pinv", "poch",
+    "polygamma", "pow", "power", "prod", "psi", "ptp", "qr", "quantile", "rad2deg", "random", "ravel",
+    "ravel_multi_index", "reciprocal", "relu", "repeat", "reshape", "rint", "roll", "round",
     "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan",
-    "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared",
-    "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "softmax", "softplus", "solve", "solve_triangular", "sort",
-    "specify_broadcastable", "specify_shape", "split", "sqr", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum",
-    "svd", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5",
-    "tensor_copy", "tensor_from_scalar", "tensordot", "tile", "trace", "transpose", "tri", "tri_gamma", "tril",
-    "tril_indices", "triu", "triu_indices", "true_div", "trunc", "unique", "unravel_index", "until", "var", "vecdot",
-    "vecmat", "vector", "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow",
-    "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros",
-    "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
+    "searchsorted", "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft",
+    "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "softmax", "softplus", "solve",
+    "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "split_dims", "sqr", "sqrt",
+    "square", "squeeze", "stack", "stacklists", "std", "sub", "sum", "svd", "swapaxes", "switch", "take",
+    "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy", "tensor_from_scalar",
+    "tensordot", "tensorinv", "tensorsolve", "tile", "topk", "topk_and_argtopk", "trace", "transpose", "tri",
+    "tri_gamma", "tril", "tril_indices", "triu", "triu_indices", "true_div", "trunc", "unique", "unpack",
+    "unravel_index", "until", "var", "vecdot", "vecmat", "vector", "vectorize", "vectorize_graph", "vectors",
+    "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5",
+    "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar",
+    "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]

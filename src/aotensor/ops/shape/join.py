@@ -234,12 +234,12 @@ def vertical_stack(*tensors: Any) -> Variable:
 def split(x: Any, splits_size: Any, n_splits: int | None = None, axis: int = 0) -> list[Variable]:
     """Consecutive parts of x along an axis, of the given extents, which may be symbolic.
 
-    n_splits: their number, checked if given.
+    n_splits: their number, checked if given; it must be where the extents are a vector of unknown length.
     Raises: GraphValueError if the extents do not add up to that of x (at run time where they are not known) or one is
     negative.
     """
     x = as_tensor(x)
-    extents = as_extents(splits_size)
+    extents = as_extents(splits_size, n_splits)
     if n_splits is not None and n_splits != len(extents):
         raise GraphValueError(f"split: {len(extents)} extents for {n_splits} parts")
     if not extents:

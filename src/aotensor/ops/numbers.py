@@ -1,0 +1,47 @@
+"""What is composed of elementwise ops: quotient and remainder, numbers in place of nan, closeness of all elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.graph.coercion import coerced
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.elementwise.arithmetic import identity, int_div, mod
+from aotensor.ops.elementwise.compare import cast, eq, isclose, isnan, switch
+from aotensor.ops.reduce.sums import all as all_of
+
+
+@coerced
+def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
+    """(x // y, x % y), as Python's divmod."""
+    return int_div(x, y), mod(x, y)
+
+
+@coerced
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
+    """Whether `isclose` holds for all elements, a bool scalar."""
+    return all_of(isclose(a, b, rtol, atol, equal_nan))
+
+
+@coerced
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Variable:
+    """x with numbers in place of nan, +inf and −inf: 0 and the largest finite ones by default; integers stay.
+
+    The derivative is 1 where x is finite and 0 elsewhere. copy: has no effect.
+    """
+    x = as_tensor(x)
+    if not dtypes.is_float(x.dtype):
+        return identity(x)
+    most = float(np.finfo(x.dtype).max)
+    for where, value in (
+        (isnan(x), nan),
+        (eq(x, constant(math.inf, dtype=x.dtype)), most if posinf is None else posinf),
+        (eq(x, constant(-math.inf, dtype=x.dtype)), -most if neginf is None else neginf),
+    ):
+        number = constant(value, dtype=x.dtype) if isinstance(value, int | float) else cast(value, x.dtype)
+        x = switch(where, number, x)
+    return x  # type: ignore[no-any-return]

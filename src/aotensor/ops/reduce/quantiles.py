@@ -1,0 +1,168 @@
+"""Order statistics between two elements, and the largest or smallest few: quantile, percentile, topk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from aotensor.core import dtypes
+from aotensor.core.types import normalise_axes, normalise_axis
+from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.elementwise.arithmetic import maximum, minimum
+from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, isinf, isnan, lt, or_, rint, switch
+from aotensor.ops.index import subtensor
+from aotensor.ops.random.parameter import parameter
+from aotensor.ops.reduce.sort import argsort, sort
+from aotensor.ops.reduce.sums import Axes
+from aotensor.ops.shape.axes import expand_dims, moveaxis, transpose
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import extent_of, extents_of, product
+from aotensor.ops.shape.reshape import ravel, reshape
+from aotensor.ops.take import take, take_along_axis
+
+Place: TypeAlias = Callable[[Variable, Variable], Variable]
+"""(q, n) → where a quantile lies among the ordered elements 0 … n − 1, between two of them."""
+
+
+def _hyndman(alpha: float, beta: float) -> Place:
+    """n·q + α + q·(1 − α − β) − 1.   Source: Hyndman & Fan, Sample quantiles in statistical packages (1996)."""
+    return lambda q, n: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _closest(q: Variable, n: Variable) -> Variable:
+    """n·q − ½, rounded up, but down to an even number of elements from halfway."""
+    place = n * q - 1.5
+    whole = floor(place)
+    is_down = and_(eq(place, whole), eq(whole - 2 * floor(whole / 2), 1))
+    return whole + switch(is_down, 0, 1)
+
+
+def _nearest(q: Variable, n: Variable) -> Variable:
+    return rint((n - 1) * q)
+
+
+_PLACES: Final[dict[str, Place]] = {
+    "inverted_cdf": lambda q, n: -floor(-(n * q)) - 1,
+    "averaged_inverted_cdf": lambda q, n: n * q - 1,
+    "closest_observation": _closest,
+    "interpolated_inverted_cdf": _hyndman(0, 1),
+    "hazen": _hyndman(0.5, 0.5),
+    "weibull": _hyndman(0, 0),
+    "linear": lambda q, n: (n - 1) * q,
+    "median_unbiased": _hyndman(1 / 3, 1 / 3),
+    "normal_unbiased": _hyndman(3 / 8, 3 / 8),
+    "lower": lambda q, n: floor((n - 1) * q),
+    "higher": lambda q, n: -floor(-((n - 1) * q)),
+    "midpoint": lambda q, n: (n - 1) * q,
+    "nearest": _nearest,
+}
+"""Methods by their names in NumPy."""
+
+
+@coerced
+def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
+    """The element below which a share q of the elements along axes lies.   q: (…) → (…, remaining axes of a)
+
+    method: how it lies between two elements, one of NumPy's names: "linear", "lower", "higher", "nearest", "midpoint",
+    "hazen", "weibull", "median_unbiased", "normal_unbiased", "inverted_cdf", "averaged_inverted_cdf",
+    "closest_observation", "interpolated_inverted_cdf". nan if there is one; of nothing an error.
+    The gradient goes to the two elements by their weights, ties by sorted position, and to q as the slope on its right.
+
+    Raises: GraphValueError for another method, an axis out of range or named twice, or a q outside of [0, 1] (at run
+    time where it is not known); GraphIndexError at run time for an empty axis.
+    """
+    one_of("quantile: method", method, _PLACES)
+    return _quantile("quantile", as_tensor(a), q, 1, axis, method, keepdims)
+
+
+@coerced
+def percentile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
+    """`quantile` of q percent.   Raises: as `quantile`, for a q outside of [0, 100]."""
+    one_of("percentile: method", method, _PLACES)
+    return _quantile("percentile", as_tensor(a), q, 100, axis, method, keepdims)
+
+
+def _quantile(name: str, a: Variable, q: Any, whole: int, axis: Axes, method: str, keepdims: bool) -> Variable:
+    axes = normalise_axes(axis, a.ndim)
+    dtype = dtypes.mean_of(a.dtype)
+    shares = parameter(f"{name}: q", q, "float64", low=0, high=whole) / whole
+    kept = [axis for axis in range(a.ndim) if axis not in axes]
+    extents = extents_of(a)
+    lines = reshape(
+        transpose(cast(a, dtype), [*kept, *axes]), [*(extents[k] for k in kept), product(extents[k] for k in axes)]
+    )
+    found = _between(sort(lines), shares, method)
+    found = moveaxis(found, list(range(len(kept), found.ndim)), list(range(shares.ndim))) if shares.ndim else found
+    return expand_dims(found, [shares.ndim + k for k in axes]) if keepdims and axes else found
+
+
+def _between(ordered: Variable, shares: Variable, method: str) -> Variable:
+    """The quantiles of the ordered lines along the last axis.   (…, n), (…) → (…, shares)"""
+    extent = extent_of(ordered, -1)
+    n = cast(as_tensor(extent), "float64")
+    wanted = _PLACES[method](shares, n)
+    place = minimum(maximum(wanted, 0), n - 1)
+    below = floor(place)
+    weight = place - below
+    if method == "midpoint":
+        weight = switch(gt(weight, 0), 0.5, 0.0)
+    elif method == "averaged_inverted_cdf":
+        weight = switch(lt(wanted, 0), 0.0, switch(gt(weight, 0), 1.0, 0.5))
+    low = cast(below, "int64")
+    high = minimum(low + 1, extent - 1)
+    first, second = take(ordered, low, axis=-1), take(ordered, high, axis=-1)
+    weight = cast(weight, ordered.dtype)
+    is_alone = and_(or_(eq(weight, 0), eq(first, second)), isinf(second))  # inf − inf, or 0·inf
+    found = first + weight * switch(is_alone, 0, second - first)
+    last = subtensor(ordered, (..., -1))
+    is_nan = expand_dims(isnan(last), list(range(last.ndim, found.ndim))) if shares.ndim else isnan(last)
+    return switch(is_nan, constant(math.nan, dtype=ordered.dtype), found)
+
+
+# --- the largest few -------------------------------------------------------------------------------------------------
+
+
+@coerced
+def topk(x: Any, kth: int, axis: int | None = -1, sorted: bool = True) -> Variable:
+    """The `kth` largest elements along an axis, the largest first; for a negative kth the |kth| smallest ones,
+    the smallest first. nan counts as larger than all else. Derivatives go to the elements; ties by position.
+
+    axis: None for all elements. sorted: they are in any case.
+
+    Raises: GraphValueError for a kth of 0 or beyond the extent (at run time where that is not known), or an axis out
+    of range.
+    """
+    return _top("topk", x, kth, axis)[0]
+
+
+@coerced
+def argtopk(x: Any, kth: int, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Variable:
+    """The positions along the axis of what `topk` gives. No gradient.   Raises: as `topk`."""
+    return cast(_top("argtopk", x, kth, axis)[1], idx_dtype)
+
+
+@coerced
+def topk_and_argtopk(
+    x: Any, kth: int, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> list[Variable]:
+    """[topk, argtopk]   Raises: as `topk`."""
+    values, places = _top("topk_and_argtopk", x, kth, axis)
+    return [values, cast(places, idx_dtype)]
+
+
+def _top(name: str, x: Any, kth: int, axis: int | None) -> tuple[Variable, Variable]:
+    x = as_tensor(x)
+    x, axis = (ravel(x), 0) if axis is None else (x, normalise_axis(axis, x.ndim))
+    extent = x.static_shape[axis]
+    count = abs(kth)
+    if kth == 0 or (extent is not None and count > extent):
+        of = "some" if extent is None else f"{extent}"
+        raise GraphValueError(f"{name}: kth is {kth}, of {of} elements along axis {axis}", lines=[x.describe()])
+    order = argsort(x, axis)
+    step = (slice(-1, -count - 1, -1),) if kth > 0 else (slice(None, count),)
+    places = subtensor(order, (*[slice(None)] * axis, *step))
+    places = specify_shape(places, [count if k == axis else None for k in range(x.ndim)])
+    return take_along_axis(x, places, axis), places

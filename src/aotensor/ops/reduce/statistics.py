@@ -1,0 +1,130 @@
+"""Weighted means, covariances and correlations: sums and products with NumPy's options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aotensor.core import dtypes
+from aotensor.core.types import normalise_axes
+from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
+from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.contract import matmul
+from aotensor.ops.diagonal import diagonal
+from aotensor.ops.elementwise.compare import cast, clip, le, switch
+from aotensor.ops.elementwise.elementary import sqrt
+from aotensor.ops.reduce.sums import Axes, count, mean, spread
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
+from aotensor.ops.shape.join import concatenate
+from aotensor.ops.shape.reshape import reshape
+
+
+@coerced
+def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    """Σ w·a / Σ w over axes, the mean without weights; `returned`: (average, Σ w).
+
+    weights: of the shape of a, or a vector along the one axis. Weights that add up to 0 give nan or inf.
+
+    Raises: GraphTypeError for weights of another rank, GraphValueError for an axis out of range or named twice.
+    """
+    a = as_tensor(a)
+    axes = normalise_axes(axis, a.ndim)
+    if weights is None:
+        found = mean(a, axis=axes, keepdims=keepdims)
+        return (found, spread(count(a, axes, found.dtype), (), found)) if returned else found
+    w = as_tensor(weights)
+    if w.ndim != a.ndim:
+        if w.ndim != 1 or len(axes) != 1:
+            lines = [a.describe(), w.describe()]
+            raise GraphTypeError("average: weights have the shape of a, or are a vector along one axis", lines=lines)
+        w = dimshuffle(w, [0 if k == axes[0] else None for k in range(a.ndim)])
+    dtype = dtypes.mean_of(dtypes.promote(a.dtype, w.dtype))
+    w = cast(w, dtype)
+    product = w * cast(a, dtype)
+    total = sum_over(spread(w, (), product), axis=axes, keepdims=keepdims)
+    found = sum_over(product, axis=axes, keepdims=keepdims) / total
+    return (found, total) if returned else found
+
+
+@coerced
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Variable:
+    """The covariances of the rows of m (of its columns unless `rowvar`), and of y behind it.   (p, n) → (p, p)
+
+    Divided by n − 1, or by n if `bias`, or by n − ddof. fweights: how often each observation counts; aweights: how
+    much. A vector is one variable, whose covariance is a scalar.
+
+    Raises: GraphTypeError above rank 2, or for weights that are no vectors.
+    """
+    rows = _variables("cov", m, rowvar)
+    if y is not None:
+        rows = concatenate([rows, _variables("cov", y, rowvar)])
+    dtype = dtypes.mean_of(rows.dtype)
+    rows = cast(rows, dtype)
+    freedom = ddof if ddof is not None else 0 if bias else 1
+    weights = _weights(fweights, aweights, dtype)
+    if weights is None:
+        total = count(rows, (1,), dtype)
+        divisor = total - constant(freedom, dtype=dtype)
+        centered = rows - mean(rows, axis=1, keepdims=True)
+        scaled = centered
+    else:
+        total = sum_over(weights)
+        center = sum_over(rows * weights[None, :], axis=1, keepdims=True) / total
+        centered = rows - center
+        scaled = centered * weights[None, :]
+        lost: Variable = constant(freedom, dtype=dtype)
+        if aweights is not None and freedom:
+            lost = lost * sum_over(weights * cast(as_tensor(aweights), dtype)) / total
+        divisor = total - lost
+    divisor = switch(le(divisor, 0), 0.0, divisor)
+    found = matmul(scaled, matrix_transpose(centered)) / divisor
+    return reshape(found, ()) if y is None and as_tensor(m).ndim < 2 else found
+
+
+def _variables(name: str, x: Any, rowvar: bool) -> Variable:
+    """Variables as rows, observations as columns."""
+    x = as_tensor(x)
+    if x.ndim > 2:
+        raise GraphTypeError(f"{name}: needs a vector or a matrix", lines=[x.describe()])
+    if x.ndim < 2:
+        return dimshuffle(x, [None, *range(x.ndim)] if x.ndim else [None, None])
+    return x if rowvar else matrix_transpose(x)
+
+
+def _weights(fweights: Any, aweights: Any, dtype: str) -> Variable | None:
+    found: Variable | None = None
+    for what, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        w = as_tensor(given)
+        if w.ndim != 1:
+            raise GraphTypeError(f"cov: {what} are a vector, not {w.type}", lines=[w.describe()])
+        if what == "fweights" and dtypes.is_float(w.dtype):
+            raise GraphTypeError(f"cov: fweights are integers, not {w.dtype}", lines=[w.describe()])
+        found = cast(w, dtype) if found is None else found * cast(w, dtype)
+    return found
+
+
+@coerced
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
+    """The correlations of the rows of x, and of y behind it: covariances over standard deviations, in [−1, 1].
+
+    nan for a variable that does not vary.   Raises: as `cov`.
+    """
+    c = cov(x, y, rowvar)
+    if c.ndim == 0:
+        return c / c
+    deviations = sqrt(diagonal(c))
+    return clip(c / deviations[:, None] / deviations[None, :], -1.0, 1.0)
+
+
+corr = corrcoef

@@ -1,0 +1,89 @@
+"""Arguments that do not go: functions of order, counts, grids, groups of axes and samples name what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import AotensorError
+from aotensor.graph.walk import leaves
+
+X, M, K = at.vector("x"), at.matrix("M"), at.lvector("k")
+WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: at.linspace(0, 1, -1), ValueError, "linspace: num is -1"),
+    (lambda: at.linspace(0, 1, 2.5), TypeError, "linspace: num is an integer scalar"),
+    (lambda: at.linspace(0, X, 3, axis=2), ValueError, "axis"),
+    (lambda: at.geomspace(0.0, 1.0), ValueError, "geomspace: start is 0"),
+    (lambda: at.meshgrid(M), TypeError, "meshgrid: needs vectors"),
+    (lambda: at.meshgrid(X, indexing="kl"), ValueError, "meshgrid: indexing is one of 'xy', 'ij', not 'kl'"),
+    (lambda: at.mgrid[0:], TypeError, "mgrid: takes slices with a stop"),
+    (lambda: at.eye(3, k=0.5), TypeError, "eye: k is an integer scalar"),
+    (lambda: at.tril(X, at.lscalar("k")), TypeError, "tril: needs a rank of at least 2"),
+    (lambda: at.searchsorted(M, X), TypeError, "needs a vector to search in"),
+    (lambda: at.searchsorted(X, X, "middle"), ValueError, "searchsorted: side is one of"),
+    (lambda: at.bincount(X), TypeError, "bincount: x holds integers, not float64"),
+    (lambda: at.bincount(K, minlength=-1), ValueError, "bincount: minlength is -1"),
+    (lambda: at.bincount(K, M), TypeError, "bincount: weights is a vector"),
+    (lambda: at.bincount([-1]), ValueError, "bincount: x has an element that is not at least 0"),
+    (lambda: at.histogram(X, 0), ValueError, "histogram: bins is 0"),
+    (lambda: at.histogram(X, "auto"), TypeError, "histogram: bins is a number or a vector"),
+    (lambda: at.histogram(X, 3, (2, 1)), ValueError, "does not ascend"),
+    (lambda: at.interp(X, M, X), TypeError, "interp: xp is a vector"),
+    (lambda: at.interp(X, X, X, period=0), ValueError, "interp: the period is 0"),
+    (lambda: at.quantile(X, 1.5), ValueError, "quantile: q has an element that is not at least 0 and at most 1"),
+    (lambda: at.percentile(X, 50, method="best"), ValueError, "percentile: method is one of"),
+    (lambda: at.quantile(X, 0.5, axis=1), ValueError, "axis 1"),
+    (lambda: at.topk(at.vector(shape=(3,)), 4), ValueError, "topk: kth is 4, of 3 elements along axis 0"),
+    (lambda: at.argtopk(X, 0), ValueError, "argtopk: kth is 0"),
+    (lambda: at.average(M, 0, M[None]), TypeError, "average: weights have the shape of a"),
+    (lambda: at.cov(M[None]), TypeError, "cov: needs a vector or a matrix"),
+    (lambda: at.cov(M, fweights=X), TypeError, "cov: fweights are integers"),
+    (lambda: at.cov(M, aweights=M), TypeError, "cov: aweights are a vector"),
+    (lambda: at.unique(M, axis=2), ValueError, "axis 2"),
+    (lambda: at.join_dims(M, 1, 2), ValueError, "join_dims: no 2 axes from 1 on"),
+    (lambda: at.split_dims(at.vector(shape=(6,)), (4, 2)), ValueError, "6 elements do not fit a shape of 8"),
+    (lambda: at.pack(M, keep_axes=1), ValueError, "pack: axes 1 are not the first and the last ones"),
+    (lambda: at.pack(X, keep_axes=(0, 1)), ValueError, "pack: tensor 0 has rank 1"),
+    (lambda: at.unpack(M, [(2,)]), TypeError, "unpack: rank 2"),
+    (lambda: at.vectorize(at.dot, "m,n"), ValueError, "vectorize: the signature is like"),
+    (lambda: at.vectorize(at.dot, "(n),(n)->()")(X), TypeError, "vectorize: 1 arguments"),
+    (lambda: at.vectorize(at.dot, "(n),(n)->(n)")(X, X), TypeError, "vectorize: result 0 has rank 0"),
+    (lambda: at.vectorize(at.dot, "(m,n),(n)->(m)")(X, X), TypeError, "vectorize: argument 0 has rank 1"),
+    (lambda: at.tensorinv(M, 0), ValueError, "tensorinv: ind is 0"),
+    (lambda: at.tensorsolve(X, M), TypeError, "tensorsolve: a has at least the axes of b"),
+    (lambda: at.lstsq(M[None], X), TypeError, "lstsq: needs a matrix"),
+]
+
+
+@pytest.mark.shows("tensor/4-arguments")
+@pytest.mark.parametrize(("call", "error", "text"), WRONG, ids=range(len(WRONG)))
+def test_what_is_refused_when_built(call: Callable[[], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as found:
+        call()
+    assert isinstance(found.value, AotensorError)
+
+
+LATE: list[tuple[Callable[[], Any], list[Any], str]] = [
+    (lambda: at.bincount(K), [[2, -1]], "bincount: x has an element"),
+    (lambda: at.quantile(X, X), [[0.5, -0.5]], "quantile: q has an element"),
+    (lambda: at.topk(X, 3), [[1.0, 2.0]], "extent"),
+    (lambda: at.interp(X, X[:0], X[:0]), [[1.0]], "out of range"),
+    (lambda: at.tensorinv(M, 1), [np.ones((2, 3))], "extent"),
+    (lambda: at.vectorize(at.dot, "(m,n),(n)->(m)")(M, X), [np.ones((2, 3)), np.ones(2)], "extent"),
+]
+
+
+@pytest.mark.shows("tensor/4-arguments")
+def test_what_is_refused_at_run_time() -> None:
+    """By the reference, and by compiled code, one library for all."""
+    for call, values, text in LATE:
+        y = call()
+        f = aot.function([x for x in (M, X, K) if x in leaves([y])], y)
+        for run in (f, f.reference):
+            with pytest.raises((ValueError, IndexError), match=text):
+                run(*map(np.asarray, values))
