@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from case_arm import Arm, MappedArm
 from case_chain import Chain
+from case_functions import FUNCTIONS, Bessel, Plain
 from case_logistic import HessianVector, Logistic
 from case_mixture import Mixture
 from case_mlp import Mlp
@@ -41,6 +42,10 @@ def _extent(size: int, scale: float, axes: int = 1) -> int:
     return max(3, round(size * scale ** (1 / axes)))
 
 
+def _function(name: str) -> Case:
+    return Case(lambda s: (Bessel if name == "jv" else Plain)(name, _extent(200_000, s)))
+
+
 CASES: dict[str, Case] = {
     "logistic": Case(lambda s: Logistic(_extent(10_000, s))),
     "chain-1e6-float64": Case(lambda s: Chain(_extent(1_000_000, s), "float64")),
@@ -62,6 +67,7 @@ CASES: dict[str, Case] = {
     "stencil": Case(lambda s: Stencil(False, _extent(1000, s, axes=2))),
     "stencil-gradient": Case(lambda s: Stencil(True, _extent(1000, s, axes=2))),
     "radon": Case(lambda s: Radon(_extent(10_000, s))),
+    **{name: _function(name) for name in FUNCTIONS},
 }
 
 

@@ -117,6 +117,7 @@ SMOOTH = [
     smooth("random-weibull", lambda s, a: second(RNG.weibull(s, a)), SCALE),
     smooth("random-pareto", lambda s, a: second(RNG.pareto(s, a)), SCALE),
     smooth("random-triangular", lambda s, a, d: second(RNG.triangular(s, a, a + d / 3, a + d)), LOC, SCALE),
+    smooth("random-truncexpon", lambda s, b, m: second(RNG.truncexpon(s, b, m, 1.5)), SCALE, LOC),
     smooth("random-wald", lambda s, m, d: second(RNG.wald(s, m, d)), SCALE, SCALE + 1),
     smooth("random-gamma-scale", lambda s, d: second(RNG.gamma(s, 2.5, d)), SCALE),
     smooth("random-invgamma-scale", lambda s, d: second(RNG.invgamma(s, 2.5, d)), SCALE),

@@ -36,6 +36,7 @@ REAL: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "weibull": (lambda s: R.weibull(s, 1.7, COUNT), stats.weibull_min(1.7)),
     "pareto": (lambda s: R.pareto(s, 2.5, COUNT), stats.lomax(2.5)),
     "triangular": (lambda s: R.triangular(s, -1.0, 0.5, 2.0, COUNT), stats.triang(0.5, -1, 3)),
+    "truncexpon": (lambda s: R.truncexpon(s, 1.7, 1.0, 2.0, COUNT), stats.truncexpon(1.7, 1, 2)),
     "wald": (lambda s: R.wald(s, 2.0, 3.0, COUNT), stats.invgauss(2 / 3, scale=3)),
     "gamma_tiny": (lambda s: R.gamma(s, 0.02, 1.0, COUNT), stats.gamma(0.02)),
     "gamma_small": (lambda s: R.gamma(s, 0.6, 2.0, COUNT), stats.gamma(0.6, scale=2)),

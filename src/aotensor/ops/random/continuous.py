@@ -17,7 +17,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.compare import cast, ge, le, switch
-from aotensor.ops.elementwise.elementary import exp, expm1, log, sqrt, tan
+from aotensor.ops.elementwise.elementary import exp, expm1, log, log1p, sqrt, tan
 from aotensor.ops.elementwise.powers import pow as power
 from aotensor.ops.elementwise.special import logit
 from aotensor.ops.random.parameter import parameter
@@ -111,6 +111,15 @@ def pareto(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     state, dtype = as_state(state), real(dtype)
     a = parameter("pareto: a", a, dtype, low=0, is_open=True)
     return after(state), expm1(noise("exponential", state, extents_for(size, [a]), dtype) / a)
+
+
+def truncexpon(state: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
+    """Exponential below b > 0, moved and scaled: loc − scale·log(1 + u·(e^−b − 1)), in [loc, loc + scale·b]."""
+    state, dtype = as_state(state), real(dtype)
+    b = parameter("truncexpon: b", b, dtype, low=0, is_open=True)
+    loc, scale = parameter("truncexpon: loc", loc, dtype), parameter("truncexpon: scale", scale, dtype, low=0)
+    u = noise("uniform", state, extents_for(size, [b, loc, scale]), dtype)
+    return after(state), loc - scale * log1p(u * expm1(-b))
 
 
 def triangular(state: Any, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> Drawn:

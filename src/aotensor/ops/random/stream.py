@@ -18,7 +18,7 @@ DISTRIBUTIONS: Final[Mapping[str, Callable[..., Drawn]]] = {
         continuous.beta, continuous.cauchy, continuous.chisquare, continuous.exponential, continuous.gamma,
         continuous.gumbel, continuous.halfnormal, continuous.invgamma, continuous.laplace, continuous.logistic,
         continuous.lognormal, continuous.normal, continuous.pareto, continuous.standard_normal, continuous.t,
-        continuous.triangular, continuous.uniform, continuous.wald, continuous.weibull,
+        continuous.triangular, continuous.truncexpon, continuous.uniform, continuous.wald, continuous.weibull,
         discrete.bernoulli, discrete.binomial, discrete.geometric, discrete.integers, discrete.negative_binomial,
         discrete.poisson,
         arrangements.categorical, arrangements.choice, arrangements.multinomial, arrangements.permutation,
