@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from case import Case, kink, normal, value
 
 import aotensor.tensor as at
@@ -42,6 +43,12 @@ def spread(*shape: int) -> Draw:
         return [(u * (1 + np.arange(k) + rng.uniform(0, 0.2, k))) @ vt]
 
     return draw
+
+
+def weights(rng: np.random.Generator) -> Array:
+    """A positive definite matrix near the identity."""
+    x = rng.normal(size=(3, 3)) / 8
+    return np.eye(3) + x + x.T
 
 
 def single(draw: Draw) -> Draw:
@@ -84,6 +91,15 @@ EIGH = [
     dynamic("eigh-named", at.eigh, symmetric(3, 3), dims=[("n", "n")], compiles=False),
     fixed("eigh-upper", lambda x: at.eigh(x, "U"), spread(3, 3)),
     fixed("eigh-lower-of-any", lambda x: at.eigh(x)[1], spread(3, 3)),
+    fixed("eigh-of-two", lambda x, b: at.eigh(x, "U", b), lambda rng: [*symmetric(3, 3)(rng), weights(rng)]),
+    value(
+        "eigh-of-two-values",
+        lambda x, b: at.eigvalsh(x, b=b),
+        [SWAP, np.array([[2.0, 0.0], [0.5, 1.0]])],
+        scipy.linalg.eigh(SWAP, [[2.0, 0.5], [0.5, 1.0]], eigvals_only=True),
+        rtol=1e-9,
+        keeps_places=True,
+    ),
     fixed("eigh-batch", at.eigh, symmetric(2, 3, 3)),
     fixed("eigh-float32", at.eigh, single(symmetric(3, 3))),
     fixed("eigh-function", lambda x: rebuilt([at.exp(at.eigh(x)[0]), at.eigh(x)[1]]), symmetric(3, 3), compiles=False),

@@ -149,8 +149,8 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
     def prod(self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None) -> Variable:
         return dense().prod(self, axis=axis, keepdims=keepdims, dtype=dtype)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False) -> Variable:
-        return dense().mean(self, axis=axis, keepdims=keepdims)
+    def mean(self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None) -> Variable:
+        return dense().mean(self, axis=axis, keepdims=keepdims, dtype=dtype)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> Variable:
         return dense().max(self, axis=axis, keepdims=keepdims)

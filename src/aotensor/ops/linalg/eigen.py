@@ -19,10 +19,11 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
-from aotensor.ops.linalg.cholesky import fold_lower, symmetric_of_lower
-from aotensor.ops.linalg.matrices import check_square, floating, lowered_square
+from aotensor.ops.linalg.cholesky import cholesky, fold_lower, symmetric_of_lower
+from aotensor.ops.linalg.matrices import both_floating, check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
 from aotensor.ops.linalg.signs import signs_of
+from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 
 FAILED: Final = "the eigenvalues did not converge"
@@ -93,22 +94,32 @@ class Eigh(TrailingOp):
 
 
 @coerced
-def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
+def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
 
     Only the triangle UPLO, "L" or "U", is read, and the gradient lives in it. In each eigenvector the first component
     that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. What
-    is not finite gives nan.
+    is not finite gives nan. b: a positive definite matrix, of which the same triangle is read: a·v = b·v·diag(w) and
+    vᵀ·b·v = 1, by its Cholesky factor L and the eigenvectors Lᵀ·v, which have these signs.
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square or another UPLO; LinAlgError
-    at run time where the iteration does not converge.
+    at run time where the iteration does not converge, or b is not positive definite.
     """
-    return Eigh(_triangle("eigh", UPLO))(floating(a))  # type: ignore[no-any-return]
+    uplo = _triangle("eigh", UPLO)
+    if b is None:
+        return Eigh(uplo)(floating(a))  # type: ignore[no-any-return]
+    a, b = both_floating(a, b)
+    factor = cholesky(b if uplo == "L" else matrix_transpose(b))
+    half = solve_triangular(factor, symmetric(a, uplo), lower=True, b_ndim=2)
+    w, v = Eigh("L")(solve_triangular(factor, matrix_transpose(half), lower=True, b_ndim=2))
+    return [w, solve_triangular(factor, v, lower=True, trans=1, b_ndim=2)]
 
 
 @coerced
-def eigvalsh(a: Any, UPLO: str = "L") -> Variable:
+def eigvalsh(a: Any, UPLO: str = "L", b: Any = None) -> Variable:
     """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without its vectors."""
+    if b is not None:
+        return eigh(a, UPLO, b)[0]
     return Eigh(_triangle("eigvalsh", UPLO))(floating(a))[0]  # type: ignore[no-any-return]
 
 
