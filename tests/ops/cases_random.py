@@ -98,6 +98,7 @@ DRAWS = [
     drawn("random-gamma-shape", lambda s, a: second(RNG.gamma(s, a, 2.0, dtype="float32")), halves(0.0, 0.3, 4.0, 1e6)),
     drawn("random-beta", lambda s, a, b: second(RNG.beta(s, a, b)), halves(0.5, 3.0), halves(2.0, 0.7)),
     drawn("random-dirichlet", lambda s, a: second(RNG.dirichlet(s, a, 4)), halves(0.5, 3.0, 1.0)),
+    drawn("random-vonmises", lambda s, k: second(RNG.vonmises(s, 2.0, k)), halves(0.0, 1e-5, 0.5, 4.0, 1e4, 1e13)),
     drawn("random-next-state", lambda s: RNG.normal(s)[0]),
 ]  # fmt: skip
 
@@ -118,6 +119,7 @@ SMOOTH = [
     smooth("random-pareto", lambda s, a: second(RNG.pareto(s, a)), SCALE),
     smooth("random-triangular", lambda s, a, d: second(RNG.triangular(s, a, a + d / 3, a + d)), LOC, SCALE),
     smooth("random-truncexpon", lambda s, b, m: second(RNG.truncexpon(s, b, m, 1.5)), SCALE, LOC),
+    smooth("random-vonmises-mu", lambda s, m: second(RNG.vonmises(s, m, 2.0)), LOC / 4),
     smooth("random-wald", lambda s, m, d: second(RNG.wald(s, m, d)), SCALE, SCALE + 1),
     smooth("random-gamma-scale", lambda s, d: second(RNG.gamma(s, 2.5, d)), SCALE),
     smooth("random-invgamma-scale", lambda s, d: second(RNG.invgamma(s, 2.5, d)), SCALE),

@@ -99,7 +99,7 @@ def test_wrong_sizes_are_value_errors(build: object) -> None:
         lambda: at.arange(at.vector("x")),
         lambda: at.diag(at.scalar("x")),
         lambda: at.tril(at.vector("x")),
-        lambda: at.eye(3, k=at.lscalar("k")),
+        lambda: at.eye(3, k=at.dscalar("k")),
         lambda: at.identity_like(at.vector("x")),
     ],
 )

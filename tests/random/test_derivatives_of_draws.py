@@ -71,8 +71,8 @@ UNDEFINED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("multinomial", lambda p: R.multinomial(STATE, 9, p), "is undefined"),
     ("choice", lambda p: R.choice(STATE, 2, 3, p=p), "is undefined"),
     ("gamma", lambda p: R.gamma(STATE, p), "gamma: a rejected proposal makes the draw jump in it"),
-    ("beta", lambda p: R.beta(STATE, p, 1.0), "only the scale has a derivative"),
-    ("dirichlet", lambda p: R.dirichlet(STATE, p), "only the scale has a derivative"),
+    ("beta", lambda p: R.beta(STATE, p, 1.0), "only location and scale have derivatives"),
+    ("dirichlet", lambda p: R.dirichlet(STATE, p), "only location and scale have derivatives"),
 ]
 
 

@@ -23,6 +23,7 @@ from aotensor.ops.random.continuous import (
     triangular,
     truncexpon,
     uniform,
+    vonmises,
     wald,
     weibull,
 )
@@ -37,5 +38,5 @@ __all__ = [
     "chisquare", "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma", "geometric", "gumbel",
     "halfnormal", "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial", "multinomial_in_groups",
     "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson", "standard_normal",
-    "subset", "t", "triangular", "truncexpon", "uniform", "wald", "weibull",
+    "subset", "t", "triangular", "truncexpon", "uniform", "vonmises", "wald", "weibull",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.arithmetic import sqr
+from aotensor.ops.elementwise.arithmetic import mod, sqr
 from aotensor.ops.elementwise.compare import cast, ge, le, switch
 from aotensor.ops.elementwise.elementary import exp, expm1, log, log1p, sqrt, tan
 from aotensor.ops.elementwise.powers import pow as power
@@ -120,6 +120,15 @@ def truncexpon(state: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any =
     loc, scale = parameter("truncexpon: loc", loc, dtype), parameter("truncexpon: scale", scale, dtype, low=0)
     u = noise("uniform", state, extents_for(size, [b, loc, scale]), dtype)
     return after(state), loc - scale * log1p(u * expm1(-b))
+
+
+def vonmises(state: Any, mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
+    """Von Mises: angles about mu in [−π, π], of concentration kappa ≥ 0. mu has the derivative 1, kappa none."""
+    state, dtype = as_state(state), real(dtype)
+    mu = parameter("vonmises: mu", mu, dtype)
+    kappa = parameter("vonmises: kappa", kappa, "float64", low=0)
+    turned = mu + cast(sampled("vonmises", state, extents_for(size, [mu, kappa]), [kappa]), dtype)
+    return after(state), mod(turned + math.pi, 2 * math.pi) - math.pi
 
 
 def triangular(state: Any, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> Drawn:

@@ -20,7 +20,7 @@ from aotensor.ops.random.philox import Position
 from aotensor.ops.random.positions import array_positions, check_state, tabulate_draw
 
 DISCRETE: Final = "a draw is a jump function of it; use the density of the distribution instead (score function)"
-NOT_REPARAMETERISED: Final = "a rejected proposal makes the draw jump in it; only the scale has a derivative"
+NOT_REPARAMETERISED: Final = "a rejected proposal makes the draw jump in it; only location and scale have derivatives"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ SAMPLERS: Final[Mapping[str, Sampler]] = {
     "geometric": Sampler(samplers.geometric, ("float64",), "int64"),
     "integers": Sampler(samplers.integers, ("uint64", "uint64"), "uint64"),
     "gamma": Sampler(samplers.gamma, ("float64",), "float64", NOT_REPARAMETERISED),
+    "vonmises": Sampler(samplers.vonmises, ("float64",), "float64", NOT_REPARAMETERISED),
     "poisson": Sampler(samplers.poisson, ("float64",), "int64"),
     "binomial": Sampler(samplers.binomial, ("int64", "float64"), "int64"),
     "positive_binomial": Sampler(samplers.positive_binomial, ("int64", "float64"), "int64"),

@@ -20,6 +20,9 @@ LIMIT: Final = 256
 """Blocks of a loop, and so rounds, or half as many where a round takes two; it ends so even if a parameter is nan."""
 SMALL_MEAN: Final = 10.0
 """Below it, counts are searched for one after the other: as many steps as the count, and one block."""
+FLAT: Final = 1e-8
+NARROW: Final = 1e6
+"""Concentrations of angles that are as good as none, and as a normal distribution's."""
 LARGEST_SEARCHED: Final = 200.0
 """No count of a mean below `SMALL_MEAN` exceeds it with a probability of 2**-53."""
 
@@ -195,6 +198,44 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
 
     many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*position, n, m], _is_open, step)[2]
     return v.cast(v.select(is_dense, few, many), "int64")
+
+
+def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
+    """Angles about 0 in [−π, π] of concentration kappa: by rejection from a wrapped Cauchy distribution.
+
+    Source: Best & Fisher, "Efficient simulation of the von Mises distribution" (1979). A kappa below `FLAT` is uniform,
+    one above `NARROW` normal, to within rounding.
+    """
+    one, two = v.constant(1.0, "float64"), v.constant(2.0, "float64")
+    is_flat = v.compare("lt", kappa, v.constant(FLAT, "float64"))
+    is_narrow = v.compare("gt", kappa, v.constant(NARROW, "float64"))
+    k = v.select(v.or_(is_flat, is_narrow), one, kappa)
+    # s = (1 + ρ²)/2ρ of ρ = (r − √2r)/2κ, r = 1 + √(1 + 4κ²), written so that nothing cancels for small κ
+    r = v.add(one, v.math("sqrt", v.add(one, v.mul(v.constant(4.0, "float64"), v.mul(k, k)))))
+    rho = v.div(v.mul(two, k), v.add(r, v.math("sqrt", v.mul(two, r))))
+    s = v.div(v.add(one, v.mul(rho, rho)), v.mul(two, rho))
+
+    def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+        *where, s, k = fixed
+        words = block(v, (where[0], where[1], where[2]), attempt)
+        one, two = v.constant(1.0, "float64"), v.constant(2.0, "float64")
+        side = v.sub(v.mul(two, inner(v, words[0], words[1], "float64")), one)
+        level = inner(v, words[2], words[3], "float64")
+        z = v.math("cos", v.mul(v.constant(math.pi, "float64"), v.abs(side)))
+        w = v.div(v.add(one, v.mul(s, z)), v.add(s, z))
+        y = v.mul(k, v.sub(s, w))
+        stands = v.compare("le", v.math("log", v.div(level, y)), v.sub(one, y))
+        angle = v.math("arccos", v.maximum(v.minimum(w, one), v.neg(one)))
+        is_left = v.compare("lt", side, v.constant(0.0, "float64"))
+        return [v.add(attempt, v.constant(1, "uint64")), stands, v.select(is_left, v.neg(angle), angle)]
+
+    start = [v.constant(0, "uint64"), v.or_(is_flat, is_narrow), v.constant(0.0, "float64")]
+    turned = v.iterate(start, [*position, s, k], _is_open, step)[2]
+    words = block(v, position)
+    share = v.sub(inner(v, words[0], words[1], "float64"), v.constant(0.5, "float64"))
+    anywhere = v.mul(v.constant(2 * math.pi, "float64"), share)
+    spread = v.div(normal(v, words, "float64"), v.math("sqrt", v.select(is_narrow, kappa, one)))
+    return v.select(is_flat, anywhere, v.select(is_narrow, spread, turned))
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
