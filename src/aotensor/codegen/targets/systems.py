@@ -82,6 +82,8 @@ def canonical(triple: str) -> str:
     machine = _MACHINES.get(first, first)
     parts = binding.get_triple_parts("-".join([machine, *rest]))
     system, environment = str(parts.OS), str(parts.Env)
+    if str(parts.Arch) == "unknown":
+        return triple  # which LLVM refuses
     if system == "unknown" and (strange := [word for word in rest if word not in _SYSTEM_WORDS]):
         raise UnsupportedError(f"target {triple}: there is no system {strange[-1]}", hint=_similar(triple))
     if system == "linux" and rest and rest[-1] != "linux" and not _ENVIRONMENTS.fullmatch(rest[-1]):
