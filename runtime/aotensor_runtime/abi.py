@@ -10,6 +10,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
+from aotensor_runtime.arrays.dtypes import DTYPES
+
 ABI_VERSION: Final = 2
 
 HEADER: Final = Path(__file__).parent / "include" / "aotensor.h"
@@ -22,25 +24,11 @@ CHECKSUM_SECTION: Final = ".aotensor.checksum"
 VALUES_SECTION: Final = ".aotensor.values"
 EXTRA_SECTION_PREFIX: Final = ".aotensor.x."
 
-DTYPE_CODES: Final[dict[str, int]] = {
-    "bool": 1,
-    "int8": 2,
-    "int16": 3,
-    "int32": 4,
-    "int64": 5,
-    "uint8": 6,
-    "uint16": 7,
-    "uint32": 8,
-    "uint64": 9,
-    "float32": 10,
-    "float64": 11,
-}
+DTYPE_CODES: Final[dict[str, int]] = {name: record.code for name, record in DTYPES.items()}
 
 DTYPE_NAMES: Final[dict[int, str]] = {code: name for name, code in DTYPE_CODES.items()}
 
-DTYPE_SIZES: Final[dict[str, int]] = {"bool": 1} | {
-    name: int(name.lstrip("uintfloa")) // 8 for name in DTYPE_CODES if name != "bool"
-}
+DTYPE_SIZES: Final[dict[str, int]] = {name: record.size for name, record in DTYPES.items()}
 """Bytes of one element."""
 
 
@@ -63,6 +51,18 @@ class Status(IntEnum):
     BAD_STRUCTURE = 13
     BAD_INDEX = 14
     CHECK = 1000
+
+
+class Complex64(ctypes.Structure):
+    """aotensor_complex64: a complex number of two floats."""
+
+    _fields_ = (("re", ctypes.c_float), ("im", ctypes.c_float))
+
+
+class Complex128(ctypes.Structure):
+    """aotensor_complex128: a complex number of two doubles."""
+
+    _fields_ = (("re", ctypes.c_double), ("im", ctypes.c_double))
 
 
 class Array(ctypes.Structure):
@@ -227,6 +227,8 @@ METHOD_OFFSET: Final = 32
 """Bytes from the start of a `bytes` object to its content, where `aotensor_run_bound` finds its struct."""
 
 STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
+    "aotensor_complex64": Complex64,
+    "aotensor_complex128": Complex128,
     "aotensor_array": Array,
     "aotensor_sparse": Sparse,
     "aotensor_blas": Blas,

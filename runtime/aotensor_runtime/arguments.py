@@ -22,7 +22,7 @@ LARGE: Final = 1 << 18
 LINE: Final = 64
 """Bytes of a cache line."""
 
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 _NOTHING = np.zeros(1, dtype="bool")
 _NO_STEPS = (0, 0)
@@ -96,7 +96,7 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
     dtype = DTYPES[target.dtype]
     if type(value) is float and target.dtype == "float64" and not target.shape:
         return np.array(value)
-    is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
+    is_literal = isinstance(value, bool | int | float | complex | list | tuple) and not isinstance(value, np.generic)
     array = as_plain(spec, value, target.name)
     if array.dtype != dtype:
         array = _from_literal(spec, array, target) if is_literal else _cast(spec, array, target)
@@ -133,17 +133,19 @@ def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> 
     dtype = DTYPES[target.dtype]
     if array.dtype.kind not in _KINDS:
         raise ArgumentTypeError(
-            f"{spec.name}: {target.name} holds no real numbers (dtype {array.dtype})", hint=dtype_hint(array.dtype)
+            f"{spec.name}: {target.name} holds no {'' if dtype.kind == 'c' else 'real '}numbers (dtype {array.dtype})",
+            hint=dtype_hint(array.dtype),
         )
     if array.size and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
         raise ArgumentTypeError(
-            f"{spec.name}: {target.name} = {_short(array)} has dtype {array.dtype}, expected {dtype}"
+            f"{spec.name}: {target.name} = {_short(array)} has dtype {array.dtype}, expected {dtype}",
+            hint=dtype_hint(array.dtype),
         )
-    if target.dtype == "float64":
+    if target.dtype in ("float64", "complex128"):
         return array.astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         result = array.astype(dtype)
-    if not spec.allow_input_downcast and not np.array_equal(result, array, equal_nan=dtype.kind == "f"):
+    if not spec.allow_input_downcast and not np.array_equal(result, array, equal_nan=dtype.kind in "fc"):
         raise ArgumentTypeError(f"{spec.name}: {target.name} = {_short(array)} does not fit {dtype} exactly")
     return result
 

@@ -171,6 +171,8 @@ def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:
     """Equal dtype and shape, and values no further apart than `allowed`; nan equals nan, inf equals inf."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return False
+    if expected.dtype.kind == "c":
+        return all(is_near(x, y, allowed) for x, y in ((found.real, expected.real), (found.imag, expected.imag)))
     if expected.dtype.kind != "f":
         return np.array_equal(found, expected)
     with np.errstate(invalid="ignore"):

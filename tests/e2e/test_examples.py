@@ -143,3 +143,9 @@ def test_bundle_adjustment_reaches_the_noise(run: Runner) -> None:
     assert blunt and float(blunt[1]) == pytest.approx(after, abs=0.002)
     agreement = re.search(r"differences agree to (\S+)", text)
     assert agreement and float(agreement[1]) < 1e-5
+
+
+def test_spectrum_finds_poles_below_the_noise(run: Runner) -> None:
+    text = run(EXAMPLES / "spectrum.py")
+    errors = re.search(r"error of the data ([\d.]+), of the model ([\d.]+)", text)
+    assert errors and float(errors[2]) < 0.3 * float(errors[1]), text

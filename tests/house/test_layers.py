@@ -81,7 +81,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 # What of the runtime each layer reads; the command line reads all of it.
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors",),
-    "core": ("arrays.plain",),
+    "core": ("arrays.dtypes", "arrays.plain"),
     "codegen": ("abi", "manifest", "container", "elf", "errors", "typed.parameters"),
     "sampling": ("vectors",),
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",

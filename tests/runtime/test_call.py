@@ -132,7 +132,7 @@ REFUSALS: list[tuple[Callable[[runtime.Library], object], type[Exception], str]]
     (lambda lib: lib.scale(X), TypeError, "scale: x has rank 2, expected 1"),
     (lambda lib: lib.scale(W * 1j), TypeError,
      ("scale: x has dtype complex128, expected float64\n"
-      "hint: pass real and imaginary part, .real and .imag, as two arrays")),
+      "hint: pass its real part, .real, or its size, abs(x)")),
     (lambda lib: lib.scale(["a"]), TypeError, "scale: x holds no real numbers (dtype <U1)"),
     (lambda lib: lib.scale(None), TypeError, "scale: x: NoneType None is no number and no array"),
     (lambda lib: lib.plus(Decimal(1), 2), TypeError,

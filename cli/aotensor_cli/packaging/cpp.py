@@ -15,7 +15,7 @@ from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
 from aotensor_runtime.abi import STRUCTS
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import FunctionSpec, OutputSpec, typed_line
-from aotensor_runtime.typed.parameters import KEYWORDS, Parameter, entry_parameters, parameter_names
+from aotensor_runtime.typed.parameters import C_TYPES, KEYWORDS, Parameter, entry_parameters, parameter_names
 
 _COMMON: Final = """#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "this header is for C++20, which has std::span; the C header of the library is for any version"
@@ -68,6 +68,9 @@ inline T *address(std::span<T> values) {
 }  // namespace of_every_library
 }  // namespace aotensor
 #endif"""
+
+_STRUCTS: Final = frozenset(STRUCTS).difference(C_TYPES.values())
+"""Structs that describe arrays, not elements of them."""
 
 
 def namespace(manifest: Manifest) -> str:
@@ -193,7 +196,7 @@ def _defined(gives: str, name: str, declared: str, body: Sequence[str]) -> str:
 
 def _is_span(x: Parameter) -> bool:
     """A dense array of at least one dim, in memory of the caller's."""
-    is_struct = x.type in STRUCTS
+    is_struct = x.type in _STRUCTS
     return not is_struct and x.value is not None and bool(x.value.shape)
 
 
@@ -201,7 +204,7 @@ def _declared(x: Parameter) -> str:
     """A parameter of the C++ function: numbers by value, results and structs by reference, arrays as spans."""
     if _is_span(x):
         return f"std::span<{'const ' * x.is_read_only}{x.type}> {x.name}"
-    if not x.is_pointer or (x.is_read_only and x.type not in STRUCTS):
+    if not x.is_pointer or (x.is_read_only and x.type not in _STRUCTS):
         return f"{x.type} {x.name}"
     return f"{'const ' * x.is_read_only}{x.type} &{x.name}"
 

@@ -52,14 +52,14 @@ def plain_array(value: object) -> AnyArray:
 
 
 def dtype_hint(dtype: np.dtype[Any]) -> str | None:
-    """What to do about an array whose dtype is none of real numbers of up to 64 bits."""
-    if dtype.kind == "f" and dtype.itemsize > 8:
-        return "convert it with .astype('float64')"
+    """What to do about an array whose dtype is none of numbers, or not one of real ones where these are needed."""
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        return f"convert it with .astype('{'float64' if dtype.kind == 'f' else 'complex128'}')"
     return _HINTS.get(dtype.kind)
 
 
 _HINTS: Final = {
-    "c": "pass real and imaginary part, .real and .imag, as two arrays",
+    "c": "pass its real part, .real, or its size, abs(x)",
     "M": "pass numbers: .astype('int64'), or differences in a unit",
     "m": "pass numbers: divide by a unit, as in x / np.timedelta64(1, 's')",
     "O": "its elements are Python objects: convert it with .astype('float64'), if they are numbers",

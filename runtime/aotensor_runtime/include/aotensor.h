@@ -26,8 +26,22 @@ enum {
   AOTENSOR_UINT32  = 8,
   AOTENSOR_UINT64  = 9,
   AOTENSOR_FLOAT32 = 10,
-  AOTENSOR_FLOAT64 = 11
+  AOTENSOR_FLOAT64 = 11,
+  AOTENSOR_COMPLEX64  = 12, /* aotensor_complex64  */
+  AOTENSOR_COMPLEX128 = 13  /* aotensor_complex128 */
 };
+
+/* Complex numbers. Pointers to `float _Complex` and `double _Complex` of C, and to std::complex of C++, point to the
+ * same bytes and may be cast to these. */
+typedef struct aotensor_complex64 {
+  float re;                         /* real part      */
+  float im;                         /* imaginary part */
+} aotensor_complex64;
+
+typedef struct aotensor_complex128 {
+  double re;                        /* real part      */
+  double im;                        /* imaginary part */
+} aotensor_complex128;
 
 /* status codes; a code from AOTENSOR_CHECK on is a check that one function makes on its values. It is made of the
  * function's name and what the check says, so it stays the same when other functions and checks come and go, and the
@@ -58,7 +72,7 @@ typedef struct aotensor_array {
   const int64_t *shape;   /* extents in elements, `rank` of them; may be NULL if rank is 0                 */
   const int64_t *strides; /* in elements, not bytes, `rank` of them; may be negative; NULL means row-major */
   int32_t        rank;    /* number of dims                                                                */
-  int32_t        dtype;   /* AOTENSOR_BOOL ... AOTENSOR_FLOAT64                                            */
+  int32_t        dtype;   /* AOTENSOR_BOOL ... AOTENSOR_COMPLEX128                                         */
 } aotensor_array;
 
 /* flags of aotensor_context */

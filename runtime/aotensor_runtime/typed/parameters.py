@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
 
 
@@ -24,9 +25,7 @@ KEYWORDS: Final = _words("""
     """)
 """Keywords of C and C++, and macros that compilers and headers are known to define."""
 
-C_TYPES: Final = {"bool": "uint8_t", "float32": "float", "float64": "double"} | {
-    f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
+C_TYPES: Final = {name: record.c for name, record in DTYPES.items()}
 
 Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
 """A parameter of the typed entry."""

@@ -11,7 +11,9 @@ from aotensor_runtime.signature import FunctionSpec
 from aotensor_runtime.typed.parameters import C_TYPES, Parameter, entry_parameters
 
 _SCALARS: Final[dict[str, Any]] = {
-    text: getattr(ctypes, f"c_{text.removesuffix('_t')}") for text in dict.fromkeys(C_TYPES.values())
+    text: getattr(ctypes, f"c_{text.removesuffix('_t')}")
+    for text in dict.fromkeys(C_TYPES.values())
+    if text not in STRUCTS
 }
 
 

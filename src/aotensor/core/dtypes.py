@@ -13,18 +13,27 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.errors import GraphOverflowError, UnsupportedError
+from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.arrays.plain import dtype_hint
 
-BOOL: Final = ("bool",)
-SIGNED: Final = ("int8", "int16", "int32", "int64")
-UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
-FLOATS: Final = ("float32", "float64")
+
+def _of_kind(kind: str) -> tuple[str, ...]:
+    return tuple(name for name, record in DTYPES.items() if record.kind == kind)
+
+
+BOOL: Final = _of_kind("b")
+SIGNED: Final = _of_kind("i")
+UNSIGNED: Final = _of_kind("u")
+FLOATS: Final = _of_kind("f")
+COMPLEX: Final = _of_kind("c")
 INTEGERS: Final = SIGNED + UNSIGNED
 DISCRETE: Final = BOOL + INTEGERS
 ALL: Final = DISCRETE + FLOATS
 INDEX: Final = "index"
 
-_SIZES: Final = {"bool": 1, "index": 8} | {name: int(name.lstrip("uintfloa")) // 8 for name in INTEGERS + FLOATS}
+_SIZES: Final = {"index": 8} | {name: record.size for name, record in DTYPES.items()}
+_PARTS: Final = {name: record.part for name, record in DTYPES.items() if record.part is not None}
+_WHOLES: Final = {part: name for name, part in _PARTS.items()}
 
 
 @cache
@@ -41,6 +50,26 @@ def itemsize(dtype: str) -> int:
 def is_float(dtype: str) -> bool:
     """float32 or float64."""
     return dtype in FLOATS
+
+
+def is_complex(dtype: str) -> bool:
+    """complex64 or complex128."""
+    return dtype in COMPLEX
+
+
+def is_inexact(dtype: str) -> bool:
+    """A float or complex: what has derivatives."""
+    return dtype in FLOATS or dtype in COMPLEX
+
+
+def part_of(dtype: str) -> str:
+    """The dtype of real and imaginary part; a real dtype is its own."""
+    return _PARTS.get(dtype, dtype)
+
+
+def complex_of(dtype: str) -> str:
+    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and small integers."""
+    return dtype if is_complex(dtype) else _WHOLES[float_of(dtype)]
 
 
 def is_discrete(dtype: str) -> bool:
@@ -61,7 +90,7 @@ def is_unsigned(dtype: str) -> bool:
 def canonical(dtype: DTypeLike | str) -> str:
     """The name of a dtype that the compiler supports.
 
-    Raises: UnsupportedError (a TypeError) for float16, complex, object and all other kinds, and for what is no dtype.
+    Raises: UnsupportedError (a TypeError) for float16, object and all other kinds, and for what is no dtype.
     """
     if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
         return dtype
@@ -69,13 +98,13 @@ def canonical(dtype: DTypeLike | str) -> str:
         found = None if dtype is None else np.dtype(dtype)  # NumPy would take None for float64
     except Exception as error:  # TypeError, ValueError, SyntaxError: as NumPy reads what it gets
         raise UnsupportedError(f"{dtype!r:.60} is no dtype", hint=_SUPPORTED) from error
-    if found is None or found.name not in ALL:
+    if found is None or found.name not in DTYPES:
         what = f"{dtype!r} is no dtype" if found is None else f"dtype {found.name} is not supported"
         raise UnsupportedError(what, hint="; ".join(filter(None, [_SUPPORTED, _hint_for(found)])))
     return found.name
 
 
-_SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float32 or float64"
+_SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float32, float64, complex64 or complex128"
 
 
 def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
@@ -90,40 +119,40 @@ def promote(*dtypes: str) -> str:
 
 def float_of(dtype: str) -> str:
     """dtype of `exp`, `sqrt`, ... of a value: floats keep theirs, integers of up to 16 bits give float32."""
-    if is_float(dtype):
+    if is_inexact(dtype):
         return dtype
     return "float32" if itemsize(dtype) <= 2 else "float64"
 
 
 def sum_of(dtype: str) -> str:
     """dtype of `sum` and `prod`: integers widen to 64 bits, bool counts in int64, floats keep theirs."""
-    if is_float(dtype):
+    if is_inexact(dtype):
         return dtype
     return "uint64" if dtype in UNSIGNED else "int64"
 
 
 def mean_of(dtype: str) -> str:
     """dtype of `mean`, `var` and `true_div`: floats keep theirs, all else gives float64."""
-    return dtype if is_float(dtype) else "float64"
+    return dtype if is_inexact(dtype) else "float64"
 
 
 def accumulator_of(dtype: str) -> str:
-    """dtype in which a sum of `dtype` is accumulated: float64 for every float."""
-    return "float64" if is_float(dtype) else dtype
+    """dtype in which a sum of `dtype` is accumulated: float64 for every float, complex128 for every complex dtype."""
+    return DTYPES[dtype].accumulator
 
 
 def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
     """dtype of a Python scalar beside an operand of dtype `other`: literals are weak.
 
     An int takes the smallest integer type that holds it, so that `x_int8 + 1` stays int8; a float beside a float
-    takes that float's dtype, beside anything else float64.
+    takes that float's dtype, beside a complex dtype that of its parts, beside anything else float64.
 
     Raises: GraphOverflowError for an int beyond 64 bits.
     """
     if isinstance(value, bool):
         return "bool"
-    if other is not None and is_float(other):
-        return other
+    if other is not None and is_inexact(other):
+        return part_of(other)
     if isinstance(value, int):
         for name in SIGNED if value < 0 else ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
             info = np.iinfo(name)

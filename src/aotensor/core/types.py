@@ -103,24 +103,28 @@ class TensorType:
         return array
 
     def _convert(self, value: object, array: Array, allow_downcast: bool | None) -> Array:
-        if array.dtype.kind not in "biuf":
+        if array.dtype.kind not in _KIND_ORDER:
             raise GraphTypeError(f"expected {self}, found {_describe(value)}", hint=dtype_hint(array.dtype))
-        is_literal = isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic)
+        is_literal = isinstance(value, bool | int | float | complex | list | tuple) and not isinstance(
+            value, np.generic
+        )
         if np.can_cast(array.dtype, self.dtype, "safe") or (array.size == 0 and is_literal):
             return array.astype(self.dtype)
+        if array.dtype.kind == "c" and not dtypes.is_complex(self.dtype):
+            raise GraphTypeError(f"{_describe(value)} does not fit {self}", hint=dtype_hint(array.dtype))
         with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(self.dtype)
-        is_exact = is_literal and np.array_equal(converted, array, equal_nan=array.dtype.kind == "f")
+        is_exact = is_literal and np.array_equal(converted, array, equal_nan=array.dtype.kind in "fc")
         if is_exact and _KIND_ORDER[array.dtype.kind] <= _KIND_ORDER[converted.dtype.kind]:
             return converted
         if allow_downcast and np.can_cast(array.dtype, self.dtype, "same_kind"):
             return converted
-        hint = "pass allow_input_downcast=True or convert it" if array.dtype.kind == "f" else "convert it first"
-        hint = dtype_hint(array.dtype) or hint
+        hint = "pass allow_input_downcast=True or convert it" if array.dtype.kind in "fc" else "convert it first"
+        hint = hint if dtypes.is_complex(self.dtype) else dtype_hint(array.dtype) or hint
         raise GraphTypeError(f"{_describe(value)} does not fit {self} without loss", hint=hint)
 
 
-_KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2}
+_KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 """Literals go to their own kind or a later one, if their values fit."""
 
 

@@ -63,6 +63,7 @@ def _key(f: Definition) -> str:
         str(f.pipeline),
         "" if f.schedule_text is None else f.schedule_text.label,
         repr(f.updates),
+        repr((f.flat.complex_arguments, f.flat.complex_results)),
         repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # a csr and a csc matrix have leaves of the same types
         f"-O{OPT_LEVEL}",
         _machine(),

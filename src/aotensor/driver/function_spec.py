@@ -65,12 +65,12 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         shape = tuple(
             n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
         )
-        inputs.append(ArgumentSpec(names[0].get(k, name), x.dtype, shape, default))
+        inputs.append(ArgumentSpec(names[0].get(k, name), *flat.as_given(name, x.dtype, shape), default))
     counted = {n for k in names[0] for n in inputs[k].shape}
     outputs = []
     for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
         known = tuple(n if isinstance(n, int) or not (k in names[1] or _words(n) & counted) else None for n in extents)
-        outputs.append(OutputSpec(names[1].get(k, name), x.dtype, known))
+        outputs.append(OutputSpec(names[1].get(k, name), *flat.as_given(name, x.dtype, known)))
     return FunctionSpec(
         name=f.name,
         dims=tuple(dict.fromkeys(n for a in inputs for n in a.shape if isinstance(n, str))),

@@ -167,7 +167,7 @@ def lower(
     look = report.begin(sites, functions) if report is not None else None
     observers = [snapshots.module, *([look] if look is not None else [])]
     runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, observers)
-    programs = [Program(f.name, tuple(f.flat.arguments.items()), tuple(f.flat.results.items())) for f in functions]
+    programs = [Program(f.name, *f.flat.named, complex_outputs=frozenset(f.flat.complex_results)) for f in functions]
     with runner.noting("build"):
         module, built = build(programs, options.fp, sites)
     result = Lowered(list(functions), built, module, machine, options, runner, sites, pipeline, schedule)

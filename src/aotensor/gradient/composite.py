@@ -54,6 +54,7 @@ class OpFromGraph(Op):
 
     name: ClassVar[str] = "op_from_graph"
     takes_sparse: ClassVar[bool] = True
+    takes_complex: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -200,7 +200,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
             whole = Guarded(guards, scaled).by_whole(y)
             found.append(Guarded(whole.guards, unbroadcast(whole.term, x)))
         else:
-            found.append(Guarded(guards, cast(scaled, x.dtype) if dtypes.is_float(x.dtype) else scaled))
+            found.append(Guarded(guards, cast(scaled, x.dtype) if dtypes.is_inexact(x.dtype) else scaled))
     return found
 
 

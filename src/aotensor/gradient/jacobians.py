@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.forward import push
@@ -59,6 +60,7 @@ def jacobian(
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
     targets = as_variables(wrt, "wrt")
     stop = as_constants(consider_constant)
+    _check_real("jacobian", [expression, *targets])
     if sparse:
         return like(wrt, [sparse_jacobian(expression, x, stop, policy, pattern) for x in targets])
     columns = {
@@ -94,6 +96,7 @@ def hessian(
     if cost.ndim != 0:
         raise GraphValueError("hessian: cost is a scalar", lines=[cost.describe()], hint="take the sum or the mean")
     targets = as_variables(wrt, "wrt")
+    _check_real("hessian", targets)
     for x in targets:
         if x.ndim != 1:
             raise GraphValueError("hessian: wrt holds vectors", lines=[x.describe()], hint="flatten it")
@@ -110,6 +113,14 @@ def hessian(
             for derivative, x in zip(derivatives, targets, strict=True)
         ],
     )
+
+
+def _check_real(name: str, variables: Sequence[Variable]) -> None:
+    """Raises: GraphTypeError for a complex variable: a matrix of numbers does not say what is linear over the reals."""
+    for x in variables:
+        if dtypes.is_complex(x.dtype):
+            hint = "make it of real variables with complex(x, y), and take real and imaginary parts of the result"
+            raise GraphTypeError(f"{name}: {x} is complex", lines=[x.describe()], hint=hint)
 
 
 def _is_forward_shorter(expression: Variable, x: Variable) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, as_array
 from aotensor.errors import GradientError, GraphTypeError, GraphValueError, UnsupportedOptionError
 from aotensor.gradient.reverse import grad
@@ -16,6 +17,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.operations import functions
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
+from aotensor.ops.complex.loops import as_pair, of_pair
 from aotensor.ops.reduce.sums import sum
 
 _STEPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
@@ -138,8 +140,9 @@ def verify_grad(
 ) -> None:
     """Compare the gradient of Σ u⊙fun(…), for random u, with finite differences at `pt`, `n_tests` times.
 
-    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays, or SciPy matrices, whose stored
-    values are varied; a sparse result is made dense.
+    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays, of complex ones, whose
+    parts are varied and counted along a last axis of two, or of SciPy matrices, whose stored values are varied; a
+    sparse result is made dense.
     eps: the step; a larger one does linear functions no harm. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
     (float32); an element is wrong if it exceeds both.
     rng: gives `random(shape)`; by default a new generator.
@@ -151,6 +154,7 @@ def verify_grad(
     a list; GraphValueError for derivatives that are not finite; NullTypeGradError for undefined ones.
     """
     fun, pt = through_data(fun, pt) if isinstance(pt, list | tuple) else (fun, pt)
+    fun, pt = through_pairs(fun, pt) if isinstance(pt, list | tuple) else (fun, pt)
     arrays = _checked_points(pt)
     rng = np.random.default_rng() if rng is None else rng
     tolerance = max((_TOLERANCES[array.dtype.name] for array in arrays), default=_TOLERANCES["float64"])
@@ -176,6 +180,19 @@ def verify_grad(
         drawn = np.asarray(rng.random(shape) + 0.5, dtype)
         numeric = numeric_grad(lambda *xs, u=drawn: value(*xs, u)[0], list(arrays), eps, out_type)
         _compare(numeric, analytic(*arrays, drawn), abs_tol, rel_tol)
+
+
+def through_pairs(fun: Callable[..., Any], pt: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """The function of both parts, along a last axis of two, of complex points; a complex result is such a pair too."""
+    arrays = [np.asarray(array) for array in pt]
+    is_complex = [array.dtype.name in ("complex64", "complex128") for array in arrays]
+
+    def of_pairs(*inputs: Variable) -> Any:
+        found = fun(*(of_pair(x) if on else x for x, on in zip(inputs, is_complex, strict=True)))
+        return as_pair(found) if isinstance(found, Variable) and dtypes.is_complex(found.dtype) else found
+
+    pairs = [np.stack([a.real, a.imag], -1) if on else a for a, on in zip(arrays, is_complex, strict=True)]
+    return of_pairs, [pair if on else given for pair, given, on in zip(pairs, pt, is_complex, strict=True)]
 
 
 def _checked_points(pt: object) -> list[Array]:

@@ -119,8 +119,8 @@ def check_like(found: Variable, x: Variable, what: str) -> None:
 
 
 def is_float(x: Variable) -> bool:
-    """True if the elements of `x` are floats."""
-    return dtypes.is_float(x.dtype)
+    """True if the elements of `x` are floats or complex numbers."""
+    return dtypes.is_inexact(x.dtype)
 
 
 def float_of(x: Variable) -> str:

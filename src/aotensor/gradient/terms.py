@@ -100,8 +100,10 @@ def _check_term(what: str, term: Any, x: Variable) -> None:
         )
     if is_disconnected(term) or is_null(term):
         return
-    if not dtypes.is_float(term.dtype):
+    if not dtypes.is_inexact(term.dtype):
         raise GraphTypeError(f"{what} is of {term.type}, derivatives are floating", lines=[x.describe()])
+    if dtypes.is_complex(term.dtype) and not dtypes.is_complex(x.dtype):
+        raise GraphTypeError(f"{what} is of {term.type}, derivatives of real variables are real", lines=[x.describe()])
     if term.ndim != x.ndim:
         raise GraphValueError(f"{what} has rank {term.ndim} instead of {x.ndim}", lines=[x.describe()])
     for axis, (one, other) in enumerate(zip(term.static_shape, x.static_shape, strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from aotensor.core.dtypes import is_complex
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
 from aotensor.graph.site import made_at, written_as
@@ -49,10 +50,26 @@ class Expansion:
 
 def without_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The graph with every op on sparse matrices said in ops on the vectors that they are made of."""
+    return _expanded_while(outputs, stop, has_sparse)
+
+
+def without_complex(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The graph with every op on complex values said in ops on their parts."""
+    return _expanded_while(outputs, stop, has_complex)
+
+
+def _expanded_while(
+    outputs: Sequence[Variable], stop: Collection[Variable], is_wanted: Callable[[Apply], bool]
+) -> list[Variable]:
     found, is_changed = list(outputs), True
     while is_changed:
-        found, is_changed = expanded_once(found, stop, has_sparse)
+        found, is_changed = expanded_once(found, stop, is_wanted)
     return found
+
+
+def has_complex(node: Apply) -> bool:
+    """Does the node take or give a complex value?"""
+    return any(is_complex(x.dtype) for x in (*node.inputs, *node.outputs))
 
 
 def has_sparse(node: Apply) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import (
@@ -29,7 +29,8 @@ from aotensor.errors import (
     UnsupportedError,
 )
 from aotensor.graph.expression import located
-from aotensor.graph.operations import sparse
+from aotensor.graph.operands import check_count, is_complex, with_operands
+from aotensor.graph.operations import complex_numbers, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable, as_tensor
@@ -90,6 +91,9 @@ class Op(ABC):
     takes_sparse: ClassVar[bool] = False
     """Whether its inputs may be sparse matrices."""
 
+    takes_complex: ClassVar[bool] = False
+    """Whether its inputs and results may be complex; else its counterpart takes over, or it is refused."""
+
     is_check: ClassVar[bool] = False
     """Whether output k is input k, once something is known to hold."""
 
@@ -117,17 +121,22 @@ class Op(ABC):
     def apply(self, *inputs: Any) -> Apply:
         """The node of this op on these inputs.
 
-        Raises: GraphError with the names and types of the inputs; GraphTypeError for what infer_type may not give.
+        Raises: GraphError with the names and types of the inputs; GraphTypeError for what infer_type may not give, and
+        for complex values where the op has no meaning on them.
         """
         variables = self.convert_inputs(inputs)
-        _check_count(self, variables)
+        check_count(self.name, type(self).infer_type, variables)
+        if not self.takes_complex and any(map(is_complex, variables)):
+            return complex_numbers().counterpart(self, variables)
         try:
             types = self.infer_type(*(x.tensor_type for x in variables))
         except GraphError as error:
-            raise _with_operands(error, self, variables) from error
+            raise with_operands(error, self.name, variables) from error
         found = types if isinstance(types, tuple | list) else (types,)
         if not all(isinstance(type, TensorType) for type in found):
             raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is no TensorType, nor several")
+        if not self.takes_complex and any(dtypes.is_complex(type.dtype) for type in found):
+            raise complex_numbers().refusal(self.name, variables)
         return Apply(self, variables, found)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
@@ -332,33 +341,6 @@ _NUMPY_SAYS: Final[dict[type[Exception], type[AotensorError]]] = {
     ValueError: GraphValueError,
 }
 """Errors about values, most special ones first, and ours of the same kind."""
-
-
-def _check_count(op: Op, inputs: Sequence[Variable]) -> None:
-    """Raises: GraphTypeError for another number of inputs than the typing rule takes."""
-    least, most = _counts(type(op))
-    if len(inputs) < least or (most is not None and len(inputs) > most):
-        expected = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
-        noun = "input" if expected == "1" else "inputs"
-        raise GraphTypeError(
-            f"{op.name}: takes {expected} {noun}, {len(inputs)} given", lines=[x.describe() for x in inputs]
-        )
-
-
-@cache
-def _counts(kind: type[Op]) -> tuple[int, int | None]:
-    """The least and the largest number of inputs of the typing rule; None for any number."""
-    parameters = list(inspect.signature(kind.infer_type).parameters.values())[1:]
-    named = [one for one in parameters if one.kind != one.VAR_POSITIONAL]
-    least = sum(one.default is one.empty for one in named)
-    return least, len(named) if len(named) == len(parameters) else None
-
-
-def _with_operands(error: GraphError, op: Op, variables: Sequence[Variable]) -> GraphError:
-    """The same error with the op's name in front and its operands below."""
-    found = error.diagnostic
-    title = found.title if found.title.startswith(op.name) else f"{op.name}: {found.title}"
-    return type(error)(title, lines=[*found.lines, *(x.describe() for x in variables)], hint=found.hint)
 
 
 def disconnected() -> Variable:

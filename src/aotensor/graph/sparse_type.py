@@ -11,7 +11,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType, as_array
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
@@ -60,6 +60,10 @@ class SparseTensorType(TensorType):
         dims = (None, None) if shape is None else tuple(shape)
         if len(dims) != 2:
             raise GraphValueError(f"a sparse matrix has 2 dims, not {len(dims)}")
+        if str(dtype).startswith("complex"):
+            raise UnsupportedError(
+                f"sparse matrices of {dtype} are not supported", hint="keep two: of real and imaginary parts"
+            )
         if str(dtype) in UNCOMPRESSED_DTYPES:
             raise GraphTypeError(f"sparse matrices of {dtype} are not there")
         super(SparseTensorType, self).__init__(dtype, dims)

@@ -159,7 +159,8 @@ def shared(
 
 @coerced
 def constant(value: object, name: str | None = None, dtype: DTypeLike | None = None) -> Constant:
-    """A constant. A Python int takes the smallest integer type that holds it, a Python float takes floatX.
+    """A constant. A Python int takes the smallest integer type that holds it, a Python float takes floatX, a complex
+    number the complex dtype of floatX.
 
     dtype: rounds floats to float32, and converts what fits exactly; `cast` does more.
 
@@ -172,7 +173,7 @@ def constant(value: object, name: str | None = None, dtype: DTypeLike | None = N
     if isinstance(value, np.matrix):
         raise GraphTypeError("a np.matrix, whose * is the matrix product, is no tensor", hint="pass np.asarray(m)")
     if dtype is not None:
-        if type(value) is int and dtypes.is_float(dtypes.canonical(dtype)):
+        if type(value) is int and dtypes.is_inexact(dtypes.canonical(dtype)):
             value = _float(value)
         return Constant(_exact(as_array(value), dtypes.canonical(dtype)), name=name)
     if isinstance(value, bool):
@@ -182,6 +183,8 @@ def constant(value: object, name: str | None = None, dtype: DTypeLike | None = N
     if isinstance(value, int | float) and not isinstance(value, np.generic):
         from_literal = dtypes.weak_scalar(value) if isinstance(value, int) else config.floatX
         return Constant(np.asarray(value, dtype=from_literal), name=name)
+    if isinstance(value, complex) and not isinstance(value, np.generic):
+        return Constant(np.asarray(value, dtype=dtypes.complex_of(config.floatX)), name=name)
     array = as_array(value)
     return Constant(array.astype(dtypes.canonical(array.dtype)), name=name)
 
@@ -195,11 +198,13 @@ def _float(number: int) -> float:
 
 def _exact(array: Array, dtype: str) -> Array:
     """The array in another dtype.   Raises: GraphValueError if that changes more than the last digits of a float."""
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         dtypes.canonical(array.dtype)
+    if array.dtype.kind == "c" and not dtypes.is_complex(dtype):
+        raise GraphTypeError(f"a complex value does not fit {dtype}", hint="pass its real part, .real")
     with np.errstate(all="ignore"):
         converted = array.astype(dtype)
-        if array.dtype.kind == "f" and dtypes.is_float(dtype):
+        if array.dtype.kind in "fc" and dtypes.is_inexact(dtype):
             is_same = np.array_equal(np.isinf(converted), np.isinf(array))
         else:
             is_same = np.array_equal(converted, array)
@@ -222,7 +227,9 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
         result = value
     elif isinstance(value, list | tuple) and _holds_variable(value):
         result = dense().stack([as_tensor(item) for item in value])
-    elif isinstance(value, np.ndarray | np.generic | bool | int | float | list | tuple) or _is_array_like(value):
+    elif isinstance(value, np.ndarray | np.generic | bool | int | float | complex | list | tuple) or _is_array_like(
+        value
+    ):
         result = constant(value, name=name)
     elif value.__class__.__module__.startswith("scipy.sparse"):
         hint = "pass its .toarray(), or use what aotensor.sparse has"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func
@@ -40,6 +40,8 @@ class Program:
     name: str
     inputs: tuple[tuple[str, Variable], ...]
     outputs: tuple[tuple[str, Variable], ...]
+    complex_outputs: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Those whose last axis has the parts of complex numbers, and is no axis for the caller."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,10 @@ class _FunctionImporter:
         name = self.program.name
         inputs = [argument.type for argument in self.block.args]
         extents: list[SSAValue] = []
-        for x, (_, variable) in zip(outputs, self.program.outputs, strict=True):
+        for x, (key, variable) in zip(outputs, self.program.outputs, strict=True):
             last = self.block.last_op
-            extents += [self.builder.scalars.index(n).ssa for n in x.extents]
+            seen = x.extents[:-1] if key in self.program.complex_outputs else x.extents
+            extents += [self.builder.scalars.index(n).ssa for n in seen]
             locate_behind(last, self.block, self.builder.locations.at(variable.site))
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
@@ -124,6 +127,9 @@ class _FunctionImporter:
             self.builder.checks.append(("value", COMPUTED_TWICE))
             main.attributes["sizes_check"] = IntegerAttr(len(self.builder.checks), i64)
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
+        if self.program.complex_outputs:
+            pairs = [k for k, (key, _) in enumerate(self.program.outputs) if key in self.program.complex_outputs]
+            main.attributes["complex_results"] = ArrayAttr(IntegerAttr(k, i64) for k in pairs)
         self.module.body.block.add_op(main)
         self.module.body.block.add_op(extents_function(main, extents))
         checks = [op for op in self.block.ops if isinstance(op, CheckOp) and depends_on_arguments_only(op)]

@@ -220,6 +220,8 @@ def zeros_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
 
 def is_zeros(x: Variable) -> bool:
     """Is x a dense tensor made of zeros, as `zeros` and `zeros_like` make it?"""
+    if x.owner is not None and x.owner.op.name == "complex":
+        return all(map(is_zeros, x.owner.inputs))
     while x.owner is not None and (isinstance(x.owner.op, Alloc | FullLike) or x.owner.op.name == "cast"):
         x = x.owner.inputs[0]
     return isinstance(x, Constant) and not x.is_sparse and not x.data.any()

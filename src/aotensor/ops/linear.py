@@ -19,7 +19,7 @@ def zero_gradient(x: Variable) -> Variable:
     Those of a sparse matrix store nothing.
     """
     zeros = sparse().zeros_like if x.is_sparse else dense().zeros_like
-    return zeros(x, x.dtype if dtypes.is_float(x.dtype) else config.floatX)
+    return zeros(x, x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
 
 
 def bilinear_tangent(

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from aotensor.core.dtypes import is_complex
+from aotensor.ops.complex.parts import conj, imag, real
+from aotensor.ops.complex.polar import angle
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
 from aotensor.ops.create import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from aotensor.ops.diagonal import diag, diagonal, eye, tri, tril, tril_indices, triu, triu_indices
@@ -143,7 +146,7 @@ Table = Mapping[str, Callable[..., Any]]
 UFUNCS: Final[Table] = {
     "absolute": abs, "add": add, "arccos": arccos, "arccosh": arccosh, "arcsin": arcsin, "arcsinh": arcsinh,
     "arctan": arctan, "arctan2": arctan2, "arctanh": arctanh, "bitwise_and": and_, "bitwise_or": or_,
-    "bitwise_xor": xor, "cbrt": cbrt, "ceil": ceil, "clip": numpy_clip, "conjugate": identity, "cos": cos,
+    "bitwise_xor": xor, "cbrt": cbrt, "ceil": ceil, "clip": numpy_clip, "conjugate": conj, "cos": cos,
     "cosh": cosh, "deg2rad": deg2rad, "degrees": rad2deg, "divide": true_div, "equal": eq, "exp": exp, "exp2": exp2,
     "expm1": expm1, "floor": floor, "floor_divide": int_div, "greater": gt, "greater_equal": ge, "hypot": hypot,
     "invert": invert, "isfinite": isfinite, "isinf": isinf, "isnan": isnan, "less": lt, "less_equal": le, "log": log,
@@ -182,7 +185,7 @@ FUNCTIONS: Final[Table] = {
     "full": full, "full_like": full_like, "hstack": hstack, "i0": i0, "identity": identity_matrix, "inner": numpy_inner,
     "isclose": isclose, "kron": kron, "matrix_transpose": matrix_transpose, "max": max, "mean": mean, "median": median,
     "min": min, "moveaxis": moveaxis, "nonzero": nonzero, "ones": ones, "ones_like": ones_like, "outer": outer,
-    "pad": pad, "prod": prod, "ptp": ptp, "ravel": ravel, "ravel_multi_index": ravel_multi_index, "real": identity,
+    "pad": pad, "prod": prod, "ptp": ptp, "ravel": ravel, "ravel_multi_index": ravel_multi_index, "real": real,
     "repeat": repeat, "reshape": reshape, "roll": roll, "round": numpy_round, "shape": shape, "size": numpy_size,
     "sort": sort, "split": numpy_split, "squeeze": squeeze, "stack": stack, "std": std, "sum": sum,
     "swapaxes": swapaxes, "take": take, "take_along_axis": take_along_axis, "tensordot": tensordot, "tile": tile,
@@ -204,10 +207,12 @@ FUNCTIONS: Final[Table] = {
     "atleast_3d": lambda *arys: one_or_several(atleast_3d, arys),
     "fliplr": lambda m: flip(m, 1),
     "flipud": lambda m: flip(m, 0),
-    "iscomplexobj": lambda x: False,
-    "isrealobj": lambda x: True,
+    "angle": angle,
+    "imag": imag,
+    "iscomplexobj": lambda x: is_complex(x.dtype),
+    "isrealobj": lambda x: not is_complex(x.dtype),
     "ndim": lambda a: a.ndim,
-    "vdot": lambda a, b: dot(ravel(a), ravel(b)),
+    "vdot": lambda a, b: dot(conj(ravel(a)), ravel(b)),
     "linalg.multi_dot": lambda arrays: matrix_dot(*arrays),
     "linalg.svdvals": lambda x: svd(x, compute_uv=False),
 }  # fmt: skip

@@ -10,6 +10,7 @@ from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.complex.parts import conj
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import alloc, zeros
 from aotensor.ops.diagonal import eye
@@ -25,11 +26,12 @@ from aotensor.ops.shape.reshape import reshape
 
 @coerced
 def vecdot(x: Any, y: Any) -> Variable:
-    """Σ_k x[…, k]·y[…, k].   (…, k), (…, k) → (…); leading dims broadcast where statically 1.
+    """Σ_k x̄[…, k]·y[…, k].   (…, k), (…, k) → (…); leading dims broadcast where statically 1. A complex x is
+    conjugated.
 
     Raises: GraphValueError for a scalar or for extents that differ.
     """
-    return einsum("...a,...a->...", x, y)
+    return einsum("...a,...a->...", conj(x), y)
 
 
 @coerced
@@ -43,11 +45,12 @@ def matvec(x: Any, y: Any) -> Variable:
 
 @coerced
 def vecmat(x: Any, y: Any) -> Variable:
-    """Σ_k x[…, k]·y[…, k, j].   (…, k), (…, k, n) → (…, n); leading dims broadcast where statically 1.
+    """Σ_k x̄[…, k]·y[…, k, j].   (…, k), (…, k, n) → (…, n); leading dims broadcast where statically 1. A complex x is
+    conjugated.
 
     Raises: GraphValueError for too low a rank or for extents that differ.
     """
-    return einsum("...a,...ab->...b", x, y)
+    return einsum("...a,...ab->...b", conj(x), y)
 
 
 @coerced

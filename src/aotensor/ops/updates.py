@@ -14,6 +14,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
+from aotensor.ops.complex.parts import FromParts, Part, part_of, parts, whole
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.index import IncSubtensor, Subtensor
@@ -52,6 +53,9 @@ def set_subtensor(x: Any, y: Any) -> Variable:
 def _changed(x: Any, y: Any, is_set: bool) -> Variable:
     window = as_tensor(x)
     node = window.owner
+    if node is not None and dtypes.is_complex(window.dtype) and isinstance(node.op, FromParts):
+        values = parts(as_tensor(y))
+        return whole(*(_changed(_window_of_part(window, k), value, is_set) for k, value in enumerate(values)))
     new_axes: list[int] = []
     if node is not None and isinstance(node.op, AdvancedSubtensor):
         return _changed_by_arrays(node, y, is_set)
@@ -66,6 +70,17 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
     if new_axes:
         value = _without_axes(value, new_axes, window.ndim)
     return IncSubtensor(node.op.entries, is_set)(target, value, *symbols)  # type: ignore[no-any-return]
+
+
+def _window_of_part(window: Variable, index: int) -> Variable:
+    """Real or imaginary part of a window of a complex tensor, as a window of that part of the tensor."""
+    part = part_of(window, index)
+    node = part.owner
+    if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].owner is not None:
+        inner = node.inputs[0].owner
+        if isinstance(inner.op, Part):
+            return node.op(part_of(inner.inputs[0], inner.op.index))  # type: ignore[no-any-return]
+    return part
 
 
 def _changed_by_arrays(node: Apply, y: Any, is_set: bool) -> Variable:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from aotensor.core.types import Array
+from aotensor.sampling.pairs import paired
 
 RTOL: Final = {"float64": 1e-11, "float32": 2e-5}
 """Relative to the largest magnitude of the array: about 1e5 and 200 ulp. Sums in another order and functions of 2 ulp
@@ -71,11 +72,12 @@ def disagreements(
     nearby: gives the expected values with other roundings. ignore_nan: do not look where nan is expected.
     """
     for position, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
+        x, y = paired(x), paired(y)
         if ignore_nan and x.shape == y.shape and y.dtype.kind == "f":
             x = np.where(np.isnan(y), y, x)
         problem = disagreement(x, y, absolute_tolerance(y, rtol))
         if problem is not None and rtol is None and x.dtype == y.dtype and x.shape == y.shape:
-            problem = disagreement(x, y, conditioned_tolerance(y, nearby()[position]))
+            problem = disagreement(x, y, conditioned_tolerance(y, paired(nearby()[position])))
         if problem is not None:
             return f"{name}: {problem}"
     return None

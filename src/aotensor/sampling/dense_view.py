@@ -13,12 +13,16 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from aotensor.core.dtypes import is_complex
 from aotensor.core.types import Array
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
+from aotensor.ops.complex.parts import parts, whole
 from aotensor.ops.shape.extents import extent_of
-from aotensor.sparse.boundary import SparseValue, flatten
+from aotensor.ops.shape.join import stack
+from aotensor.sampling.pairs import paired, unpaired
+from aotensor.sparse.boundary import SparseValue, flatten, halves
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts, scipy_matrix
 from aotensor.sparse.sample import densified
@@ -44,13 +48,15 @@ class Graph(Protocol):
 class DenseView:
     """Dense arguments and results by name; a function without sparse ones is its own view.
 
-    matrices: which arguments belong together, in terms of positions.
+    matrices: which arguments belong together, in terms of positions. pairs: positions of those that are the parts of a
+    complex argument; complex results are pairs as well.
     """
 
     name: str
     arguments: dict[str, Variable]
     results: dict[str, Variable]
     matrices: tuple[SparseValue, ...]
+    pairs: frozenset[int] = frozenset()
 
     @staticmethod
     def of(f: Graph) -> DenseView:
@@ -62,12 +68,14 @@ class DenseView:
         """The view of a graph."""
         flat = flatten(arguments, {})
         leaves = list(flat.arguments.values())
-        known = {
+        known: dict[Variable, Variable] = {
             arguments[one.name]: _matrix(one.type, leaves[one.first : one.first + 4]) for one in flat.sparse_arguments
         }
+        known.update((arguments[name], whole(*halves(flat.arguments[name]))) for name in flat.complex_arguments)
+        pairs = frozenset(k for k, name in enumerate(flat.arguments) if name in flat.complex_arguments)
         found = replace(list(results.values()), known)
-        dense = [densified(parts_of(y)) if isinstance(y, SparseVariable) else y for y in found]
-        return DenseView(name, flat.arguments, dict(zip(results, dense, strict=True)), flat.sparse_arguments)
+        dense = [densified(parts_of(y)) if isinstance(y, SparseVariable) else _as_pair(y) for y in found]
+        return DenseView(name, flat.arguments, dict(zip(results, dense, strict=True)), flat.sparse_arguments, pairs)
 
     def split(self, values: Arrays) -> dict[str, Array]:
         """Values of the function's arguments as values of those of the view."""
@@ -76,7 +84,8 @@ class DenseView:
 
     def joined(self, arrays: Sequence[Array]) -> list[Any]:
         """The other way round."""
-        return with_matrices(arrays, self.matrices)
+        wholes = [unpaired(x) if k in self.pairs else x for k, x in enumerate(arrays)]
+        return with_matrices(wholes, self.matrices)
 
 
 def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> list[Any]:
@@ -95,9 +104,9 @@ def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> lis
 
 
 def arrays_of(x: Any) -> list[Array]:
-    """An array itself; pattern, data, indices and indptr of a SciPy matrix."""
+    """An array itself, a complex one as pairs; pattern, data, indices and indptr of a SciPy matrix."""
     if isinstance(x, np.ndarray) or not is_matrix(x):
-        return [x]
+        return [paired(np.asarray(x))]
     return [np.broadcast_to(np.zeros((), bool), x.shape), x.data, x.indices, x.indptr]
 
 
@@ -106,6 +115,10 @@ def matrix_value(form: str, data: Array, indices: Array, indptr: Array, shape: t
     matrix = scipy_matrix(form, data, indices, indptr, shape)
     matrix.indices, matrix.indptr = indices, indptr  # SciPy narrows what fits 32 bits
     return matrix
+
+
+def _as_pair(x: Variable) -> Variable:
+    return stack(parts(x), axis=x.ndim) if is_complex(x.dtype) else x
 
 
 def dense_value(x: Any) -> Array:

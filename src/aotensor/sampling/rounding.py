@@ -77,6 +77,6 @@ def _nudged(x: Any, rng: np.random.Generator) -> Any:
         moved = x.copy()
         moved.data = _nudged(x.data, rng)
         return moved
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         return x
     return np.asarray(x * (1 + np.finfo(x.dtype).eps * (2 * rng.integers(2, size=x.shape) - 1)), dtype=x.dtype)

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor.core.dtypes import is_float
+from aotensor.core.dtypes import is_complex, is_float, part_of
 from aotensor.core.types import Array
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import all_nodes
 from aotensor.graph.variable import SharedVariable
 from aotensor.graph.walk import evaluate_all
 from aotensor.sampling.dense_view import Arrays, Graph
+from aotensor.sampling.pairs import unpaired
 from aotensor.sampling.random_matrix import random_matrix
 from aotensor.sampling.rounding import nearby
 
@@ -201,8 +202,14 @@ _DOMAINS: Final = ("normal", "unit", "normal", "unit", "wide", "specials", "norm
 """What floats are drawn from. unit: 0.1 to 0.9. specials: nan, ±0 and denormals among normal ones; infinities: ±inf."""
 
 
+_SPECIAL: Final = ("specials", "infinities")
+
+
 def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], domain: str) -> Array:
-    """Random values of one of the domains."""
+    """Random values of one of the domains; complex ones are finite."""
+    if is_complex(dtype):
+        drawn = values_in(rng, part_of(dtype), (*shape, 2), "normal" if domain in _SPECIAL else domain)
+        return unpaired(drawn)
     if dtype == "bool":
         return np.asarray(rng.integers(0, 2, shape), dtype=dtype)
     if not is_float(dtype):
@@ -211,7 +218,7 @@ def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], doma
     if domain == "unit":
         return np.asarray(rng.uniform(0.1, 0.9, shape), dtype=dtype)
     values = np.asarray(rng.normal(0, 8 if domain == "wide" else 1, shape), dtype=dtype)
-    if domain in ("specials", "infinities"):
+    if domain in _SPECIAL:
         tiny = np.finfo(dtype).smallest_subnormal
         special = np.array([np.nan, 0.0, -0.0, tiny] if domain == "specials" else [np.inf, -np.inf], dtype=dtype)
         values = np.where(rng.random(shape) < 0.2, rng.choice(special, shape), values)

@@ -9,9 +9,11 @@ from typing import Final
 
 import numpy as np
 
+from aotensor.core.dtypes import is_complex
 from aotensor.core.types import Array
 from aotensor.sampling.agreement import conditioned_tolerance
 from aotensor.sampling.dense_view import DenseView, Graph
+from aotensor.sampling.pairs import unpaired
 from aotensor.sampling.samples import Sampler, nearby_values, reference_values
 from aotensor_runtime.vectors import Vector, pack
 
@@ -40,7 +42,12 @@ def _vectors(f: Graph) -> Iterator[Vector]:
         nearby = _values(partial(nearby_values, view, arrays, sampler.rng))
         if nearby is not None:
             tolerances = [float(f"{conditioned_tolerance(x, y):.2g}") for x, y in zip(outputs, nearby, strict=True)]
-            yield Vector(f.name, inputs, tuple(map(_shortened, outputs)), tuple(tolerances))
+            given = [unpaired(x) if k in view.pairs else x for k, x in enumerate(inputs)]
+            shortened = [
+                unpaired(_shortened(x)) if is_complex(y.dtype) else _shortened(x)
+                for x, y in zip(outputs, f.results.values(), strict=True)
+            ]
+            yield Vector(f.name, tuple(given), tuple(shortened), tuple(tolerances))
 
 
 def _values(evaluate: Callable[[], list[Array]]) -> list[Array] | None:

@@ -1,28 +1,35 @@
-"""Functions of sparse matrices as functions of dense arrays, which is what gets compiled.
+"""Functions of sparse matrices and complex values as functions of dense real arrays, which is what gets compiled.
 
 An input A becomes four arguments: the pattern A of bool (m, n), which only carries the extents and has no memory;
 A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order.
+A complex z of shape (n,) becomes its own memory: reals of shape (n, 2), the last axis of which has both parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.dtypes import complex_of, is_complex
+from aotensor.core.dtypes import part_of as dtype_of_parts
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace, toposort
+from aotensor.ops.complex.parts import Part, part_of
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.join import stack
 from aotensor.sparse.compressed import lowered_extent
 from aotensor.sparse.csm import CSMProperties, MatrixExtent, MatrixShape, parts_of
+
+T = TypeVar("T")
 
 PARTS = ("", "_data", "_indices", "_indptr")
 """What is behind the name of a matrix in the names of its leaves, in order."""
@@ -39,12 +46,24 @@ class SparseValue:
 
 @dataclass(frozen=True)
 class Flat:
-    """A function of dense leaves: inputs and outputs by name, and which of them are sparse matrices."""
+    """A function of dense leaves: inputs and outputs by name, and which of them are sparse matrices, or complex."""
 
     arguments: dict[str, Variable]
     results: dict[str, Variable]
     sparse_arguments: tuple[SparseValue, ...]
     sparse_results: tuple[SparseValue, ...]
+    complex_arguments: tuple[str, ...] = ()
+    complex_results: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[tuple[tuple[str, Variable], ...], tuple[tuple[str, Variable], ...]]:
+        """Inputs and outputs with their names."""
+        return tuple(self.arguments.items()), tuple(self.results.items())
+
+    def as_given(self, name: str, dtype: str, shape: tuple[T, ...]) -> tuple[str, tuple[T, ...]]:
+        """dtype and extents of an argument or result as the caller has them: no pairs, but complex numbers."""
+        is_pair = name in self.complex_arguments or name in self.complex_results
+        return (complex_of(dtype), shape[:-1]) if is_pair else (dtype, shape)
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,9 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
     sparse_arguments: list[SparseValue] = []
     for name, x in arguments.items():
         if not isinstance(x, SparseVariable):
-            inputs[name] = x
+            inputs[name] = pair_of(x, name) if is_complex(x.dtype) else x
+            if is_complex(x.dtype):
+                known[x] = [inputs[name]]
             continue
         names = _leaf_names(name, taken)
         sparse_arguments.append(SparseValue(name, x.sparse_type, len(inputs)))
@@ -84,6 +105,9 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
     for name, x in results.items():
         if not isinstance(x, SparseVariable):
             outputs[name] = x
+            if is_complex(x.dtype):
+                with made_at(x.site):
+                    outputs[name] = stack([part_of(x, index) for index in range(2)], axis=x.ndim)
             continue
         sparse_results.append(SparseValue(name, x.sparse_type, len(outputs)))
         with made_at(x.site):
@@ -92,7 +116,19 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
         outputs.update(zip(_leaf_names(name, taken), (pattern, p.data, p.indices, p.indptr), strict=True))
     dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known), is_rewrite=True)
     named = dict(zip(outputs, dense, strict=True))
-    return Flat(inputs, named, tuple(sparse_arguments), tuple(sparse_results))
+    pairs = [tuple(name for name, x in side.items() if is_complex(x.dtype)) for side in (arguments, results)]
+    return Flat(inputs, named, tuple(sparse_arguments), tuple(sparse_results), *pairs)
+
+
+def pair_of(x: Variable, name: str | None = None) -> Variable:
+    """A leaf for a complex leaf: its parts along a last axis."""
+    with made_at(x.site):
+        return Variable(TensorType(dtype_of_parts(x.dtype), (*x.tensor_type.shape, 2)), name=name)
+
+
+def halves(pair: Variable) -> tuple[Variable, Variable]:
+    """Real and imaginary part of a value that is there as a pair."""
+    return pair[..., 0], pair[..., 1]
 
 
 def _leaf_names(name: str, taken: set[str]) -> list[str]:
@@ -128,7 +164,9 @@ def _replacements(
             continue
         pattern, *vectors = known[node.inputs[0]]
         with made_at(written_as(node)):
-            if isinstance(node.op, CSMProperties):
+            if isinstance(node.op, Part):
+                found[node.outputs[0]] = halves(pattern)[node.op.index]
+            elif isinstance(node.op, CSMProperties):
                 extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
                 shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)
                 found.update(zip(node.outputs, [*vectors, shape], strict=True))

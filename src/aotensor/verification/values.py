@@ -17,6 +17,7 @@ from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.sampling.agreement import disagreements
 from aotensor.sampling.dense_view import Arrays, DenseView, Graph, dense_value, with_matrices
+from aotensor.sampling.pairs import paired
 from aotensor.sampling.random_matrix import disordered
 from aotensor.sampling.samples import Sample, Sampler, nearby_values, reference_values
 from aotensor.verification.report import CheckFailed, CheckSkipped
@@ -47,7 +48,8 @@ def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: f
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
         values = view.joined(list(arrays.values()))
-        return call_with_state(function, [disordered(rng, x) if is_matrix(x) else x for x in values])
+        found = call_with_state(function, [disordered(rng, x) if is_matrix(x) else x for x in values])
+        return [paired(x) for x in found]
 
     return compare_on_samples(f, evaluate, samples, seed, rtol)
 

@@ -37,20 +37,23 @@ def define_arrays(module: Module) -> Arrays:
 
 
 def define_bytes(module: Module) -> Function:
-    """i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if it has 2^60 elements or more.
+    """i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if it is too large.
 
-    So many elements of 8 bytes are what 63 bits count; extents of 0 count as 1, as in NumPy.
+    Too large are 2^60 elements or more, 2^59 of 16 bytes: their bytes are to be counted by 63 bits. Extents of 0 count
+    as 1, as in NumPy.
     """
     c = Code(module, "entry.bytes", i64, [pointer, i64, i64])
     shape, rank, itemsize = c.arguments
-    total, is_empty = c.slot(i64, number(8)), c.slot(i1, constant(i1, 0))
+    unit = c.larger(itemsize, number(8))
+    total, is_empty = c.slot(i64, unit), c.slot(i1, constant(i1, 0))
     with c.loop(rank) as axis:
         extent = c.item(shape, axis)
         is_empty.set(c.any(is_empty.get(), c.same(extent, number(0))))
         pair = c.builder.smul_with_overflow(total.get(), c.larger(extent, number(1)))
         c.give_when(c.builder.extract_value(pair, 1), number(-1))
         total.set(c.builder.extract_value(pair, 0))
-    size = c.builder.mul(c.builder.lshr(total.get(), number(3)), itemsize)
+    small = c.builder.mul(c.builder.lshr(total.get(), number(3)), itemsize)
+    size = c.builder.select(c.same(unit, number(8)), small, total.get())
     c.give(c.builder.select(is_empty.get(), number(0), size))
     return c.function
 
@@ -155,7 +158,7 @@ def _define_copy_tile(module: Module) -> Function:
             addresses = [c.at(base, b.mul(i, by), itemsize) for base, by in ((to, to_step), (source, step))]
             b.call(memcpy, [*addresses, b.mul(columns, itemsize)])
         b.ret_void()
-    for size in (1, 2, 4, 8):
+    for size in (1, 2, 4, 8, 16):
         with c.when(c.same(itemsize, number(size))):
             with c.loop(columns) as j, c.loop(rows) as i:
                 offset = b.add(b.mul(i, step), b.mul(j, inner))

@@ -66,5 +66,5 @@ class ElementaryMethods:
     isnan = Method(lambda: dense().isnan)
     isinf = Method(lambda: dense().isinf)
     isfinite = Method(lambda: dense().isfinite)
-    conj = Method(lambda: dense().tensor_copy)
-    conjugate = Method(lambda: dense().tensor_copy)
+    conj = Method(lambda: dense().conj)
+    conjugate = Method(lambda: dense().conj)

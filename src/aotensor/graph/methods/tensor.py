@@ -284,6 +284,16 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         return result
 
     @property
+    def real(self) -> Variable:
+        """The real part; the variable itself where it is real."""
+        return dense().real(self)
+
+    @property
+    def imag(self) -> Variable:
+        """The imaginary part; zeros where the variable is real."""
+        return dense().imag(self)
+
+    @property
     def T(self) -> Variable:
         return dense().transpose(self)
 

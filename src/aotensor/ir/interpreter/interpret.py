@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    IntegerAttr,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -66,10 +67,18 @@ def interpret(module: ModuleOp, name: str, *arrays: Array) -> list[Array]:
         if isinstance(op, func.FuncOp) and op.sym_name.data == f"{name}.extents":
             promised = _run(op.body.block, dict(zip(op.body.block.args, arguments, strict=True)))
     results = _run(function.body.block, dict(zip(function.body.block.args, arguments, strict=True)))
-    found = [extent for x in results for extent in x.shape]
+    pairs = _complex_results(function)
+    shapes = [x.shape[:-1] if k in pairs else x.shape for k, x in enumerate(results)]
+    found = [extent for shape in shapes for extent in shape]
     if promised and [int(n) for n in promised] != found:
         raise InternalError(f"interpret: @{name}.extents gives {promised}, the results have extents {found}")
     return results
+
+
+def _complex_results(function: func.FuncOp) -> set[int]:
+    """Numbers of the results whose last axis has the parts of complex numbers, and is no axis for the caller."""
+    found = function.attributes.get("complex_results")
+    return {k.value.data for k in found if isinstance(k, IntegerAttr)} if isinstance(found, ArrayAttr) else set()
 
 
 def _function(module: ModuleOp, name: str) -> func.FuncOp:

@@ -263,7 +263,7 @@ def unbroadcast(g: Variable, x: Variable) -> Variable:
         g = dense().sum(g, axis=axes, keepdims=True)
     if extra:
         g = dense().dimshuffle(g, tuple(range(extra, g.ndim)))
-    return dense().cast(g, x.dtype) if dtypes.is_float(x.dtype) else g
+    return dense().cast(g, x.dtype) if dtypes.is_inexact(x.dtype) else g
 
 
 def _expanded(g: Variable, y: Variable) -> Variable:
@@ -278,12 +278,19 @@ def _expanded(g: Variable, y: Variable) -> Variable:
 
 
 def _is_literal(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool | np.generic)
+    return isinstance(value, int | float | complex) and not isinstance(value, bool | np.generic)
 
 
-def _weak(value: int | float, common: str | None) -> Variable:
+def _weak(value: int | float | complex, common: str | None) -> Variable:
     """A literal beside operands of dtype `common`."""
+    if isinstance(value, complex):
+        return as_tensor(value) if common is None else constant(value, dtype=_complex_beside(common))
     return as_tensor(value) if common is None else constant(value, dtype=dtypes.weak_scalar(value, common))
+
+
+def _complex_beside(common: str) -> str:
+    """The dtype of a complex literal: floats and complex dtypes keep their precision."""
+    return dtypes.complex_of(common) if dtypes.is_inexact(common) else "complex128"
 
 
 def _check_extents(name: str, inputs: Sequence[Variable], values: Sequence[Array], rank: int) -> None:

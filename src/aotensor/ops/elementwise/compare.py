@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.operations import sparse
+from aotensor.graph.operations import complex_numbers, sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, routed
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
@@ -56,13 +56,15 @@ def cast(x: Any, dtype: Any) -> Variable:
     Floats to integers truncate, saturate at the bounds and give 0 for nan; anything to bool is x ≠ 0. The derivative is
     1 between floats and from discrete to float, 0 to a discrete dtype. A sparse matrix keeps its pattern.
 
-    Raises: UnsupportedError for a dtype that cannot be compiled.
+    Raises: UnsupportedError for a dtype that cannot be compiled, GraphTypeError from a complex to a real dtype.
     """
     if isinstance(x, Variable) and x.is_sparse:
         return sparse().cast(x, dtype)
     variable = as_tensor(x)
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
-    return variable if variable.dtype == wanted else _cast(wanted)(variable)
+    if variable.dtype == wanted:
+        return variable
+    return complex_numbers().to_complex(variable, wanted) if dtypes.is_complex(wanted) else _cast(wanted)(variable)
 
 
 # --- comparison ------------------------------------------------------------------------------------------------------

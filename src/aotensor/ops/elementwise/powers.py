@@ -136,7 +136,14 @@ def pow(x: Any, y: Any) -> Variable:
         )
     match exponent:
         case 0:
-            return second(base, 1 if dtypes.is_float(common) else as_tensor(np.ones((), common)))
+            return second(
+                base,
+                as_tensor(np.ones((), common))
+                if dtypes.is_complex(common)
+                else 1
+                if dtypes.is_float(common)
+                else as_tensor(np.ones((), common)),
+            )
         case 1:
             return base
         case 2:
@@ -150,7 +157,7 @@ def _whole_literal(x: Any, y: Any) -> int | None:
     """The exponent, if it is a literal for which multiplications serve and x is symbolic."""
     if isinstance(y, bool | np.generic) or not isinstance(y, int | float) or not isinstance(x, Variable):
         return None
-    if isinstance(y, float) and not (y.is_integer() and dtypes.is_float(x.dtype)):
+    if isinstance(y, float) and not (y.is_integer() and dtypes.is_inexact(x.dtype)):
         return None
     return int(y) if -_MAX_UNROLLED_POWER <= y <= _MAX_UNROLLED_POWER else None
 

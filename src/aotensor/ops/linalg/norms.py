@@ -39,6 +39,10 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
     """
     x = as_tensor(x)
     x = cast(x, dtypes.mean_of(x.dtype))
+    if dtypes.is_complex(x.dtype):
+        if ord in (2, -2, "nuc") and axis is not None and not isinstance(axis, int | np.integer):
+            raise GraphTypeError(f"norm: ord {ord!r} of complex matrices, which have no svd here", lines=[x.describe()])
+        x = absolute(x)
     if ord is not None and not isinstance(ord, str | int | float | np.number):
         raise GraphTypeError(f"norm: ord is a number, a str or None, not {ord!r:.60}")
     axes = normalise_axes(axis, x.ndim)

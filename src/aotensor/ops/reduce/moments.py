@@ -91,11 +91,13 @@ class SquaredDeviations(AxisOp):
 
 @coerced
 def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """Σ (x − mean x)² / (n − ddof) over axes: float64 for discrete x; nan if n ≤ ddof.
+    """Σ |x − mean x|² / (n − ddof) over axes: float64 for discrete x; nan if n ≤ ddof.
 
     Raises: GraphValueError for an axis out of range or named twice.
     """
     x = as_tensor(x)
+    if dtypes.is_complex(x.dtype):
+        return var(x.real, axis, ddof, keepdims) + var(x.imag, axis, ddof, keepdims)
     axes = normalise_axes(axis, x.ndim)
     x = cast(x, dtypes.mean_of(x.dtype))
     freedom = count(x, axes, x.dtype) - constant(ddof, dtype=x.dtype)

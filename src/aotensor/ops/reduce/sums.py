@@ -211,7 +211,7 @@ def mean(x: Any, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bo
     x = as_tensor(x)
     axes = normalise_axes(axis, x.ndim)
     out = dtypes.mean_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
-    total = sum(x, axis=axes, dtype="float64", keepdims=keepdims)
+    total = sum(x, axis=axes, dtype="complex128" if dtypes.is_complex(out) else "float64", keepdims=keepdims)
     return cast(total / count(x, axes, "float64"), out)
 
 

@@ -1,22 +1,29 @@
-"""Values as the dense ones that loops and branches carry: a sparse matrix is there as its vectors."""
+"""Values as the dense real ones that loops and branches carry: a sparse matrix is there as its vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import parts
+from aotensor.ops.complex.parts import whole as of_parts
 
 
 def dense_values(x: Variable) -> list[Variable]:
-    """x itself; of a sparse matrix its five vectors: data, indices, indptr, and two that have its extents."""
-    return sparse().vectors(x) if isinstance(x, SparseVariable) else [x]
+    """x itself; of a complex value its two parts, of a sparse matrix its five vectors: data, indices, indptr, and two
+    that have its extents.
+    """
+    if isinstance(x, SparseVariable):
+        return sparse().vectors(x)
+    return list(parts(x)) if dtypes.is_complex(x.dtype) else [x]
 
 
 def whole(type: TensorType, values: Iterator[Variable]) -> Variable:
     """The value of that type from the next of the dense ones."""
     if not isinstance(type, SparseTensorType):
-        return next(values)
+        return of_parts(next(values), next(values)) if dtypes.is_complex(type.dtype) else next(values)
     return sparse().of_vectors(type, [next(values) for _ in range(5)])

@@ -10,11 +10,13 @@ from typing import Any
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.expansion import without_complex
 from aotensor.graph.op import Apply, tracing
 from aotensor.graph.operations import sparse
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import SharedVariable, Variable, constant
 from aotensor.graph.walk import replace
+from aotensor.ops.complex.loops import RealLoop
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.scan.arguments import State, as_list, make_state, read_outputs, read_sequences, step_count
 from aotensor.ops.scan.carried import dense_values, whole
@@ -60,8 +62,12 @@ def scan(
     """
     if isinstance(truncate_gradient, bool) or not isinstance(truncate_gradient, int) or truncate_gradient < -1:
         raise GraphValueError(f"scan: truncate_gradient is a number of steps, or −1, not {truncate_gradient!r}")
-    loop = Loop(fn, sequences, outputs_info, non_sequences, n_steps, go_backwards, strict)
-    outputs, updates = loop.run(truncate_gradient, name or "")
+    if not callable(fn):
+        raise GraphTypeError(f"scan: fn is a function of one step, not {type(fn).__name__}")
+    real = RealLoop(fn, sequences, outputs_info)
+    loop = Loop(real.step, real.sequences, real.outputs_info, non_sequences, n_steps, go_backwards, strict)
+    pairs, updates = loop.run(truncate_gradient, name or "")
+    outputs = real.joined(pairs)
     result: Any = outputs[0] if len(outputs) == 1 and not return_list else outputs
     if not return_updates:
         if updates:
@@ -83,8 +89,6 @@ class Loop:
         go_backwards: bool = False,
         strict: bool = False,
     ) -> None:
-        if not callable(fn):
-            raise GraphTypeError(f"scan: fn is a function of one step, not {type(fn).__name__}")
         self._fn, self._strict = fn, strict
         self._rows, lengths = read_sequences(sequences, go_backwards)
         self._states = read_outputs(outputs_info)
@@ -130,6 +134,7 @@ class Loop:
         symbols = [[Variable(x.type, name=x.name) for x in values] for values in operands]
         inner = {x: whole(x.tensor_type, iter(own)) for x, own in zip(outer, symbols, strict=True)}
         outputs = replace(made.flat(), {**inner, **{x: state.slots[0] for x, state in carried.items()}})
+        outputs = without_complex(outputs, [*slots, *chain(*symbols)])
         op = Scan(
             Subgraph((*slots, *chain(*symbols)), tuple(outputs)),
             len(self._rows),

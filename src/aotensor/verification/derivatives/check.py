@@ -15,6 +15,7 @@ from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
 from aotensor.errors import AotensorError, UnsupportedError
 from aotensor.sampling.dense_view import Arrays, DenseView
+from aotensor.sampling.pairs import paired
 from aotensor.sampling.samples import Sample, Sampler, reference_values
 from aotensor.verification.derivatives.culprit import first_culprit, purposeful
 from aotensor.verification.derivatives.measure import METHODS, Point, findings_at
@@ -72,7 +73,7 @@ class GradientChecks:
 
     def _call(self, function: LibraryFunction, arrays: Sequence[Array]) -> list[Array]:
         """The function itself on the arrays of its view."""
-        return call_with_state(function, self._view.joined(arrays))
+        return [paired(x) for x in call_with_state(function, self._view.joined(arrays))]
 
     def row(self, method: str) -> str:
         """What one method says of all gradients.   Raises: CheckFailed, CheckSkipped"""

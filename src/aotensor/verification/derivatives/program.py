@@ -15,6 +15,7 @@ from aotensor.errors import AotensorError
 from aotensor.gradient.forward import pushforward
 from aotensor.gradient.reverse import pullback
 from aotensor.graph.continuation import continue_all
+from aotensor.graph.expansion import has_complex
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all, leaves, replace, toposort
 from aotensor.sampling.dense_view import Graph
@@ -123,7 +124,7 @@ class Reference:
         """One output where input x is moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
         known, wide = self.values_of(values), self._inputs[x]
         path = [self.path[output]]
-        if _has_matrices(path[0]):
+        if _has_matrices(path[0]) or _has_complex(path[0]):
             path = expand_composites(path, list(known))
         return continue_all(path, known | {wide: known[wide] + 1j * change})[0]
 
@@ -184,6 +185,11 @@ def _widened(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -
     except AotensorError:
         return None
     return None if any(_coarsest(y) == "float32" for y in widened) else widened
+
+
+def _has_complex(output: Variable) -> bool:
+    """Are there complex values on the way? They are made of reals when ops are expanded, and reals can be continued."""
+    return any(map(has_complex, toposort([output])))
 
 
 def _has_matrices(output: Variable) -> bool:

@@ -2,4 +2,4 @@
 
 import aotensor.tensor as at
 
-at.vector("z", dtype="complex128")
+at.vector("z", dtype="float16")

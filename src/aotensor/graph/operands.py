@@ -1,0 +1,45 @@
+"""The inputs of a node: their number, their kind, and how errors about them are told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from aotensor.core import dtypes
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphError, GraphTypeError
+from aotensor.graph.variable import Variable
+
+
+def is_complex(x: Variable) -> bool:
+    """Does the variable have complex values? Not a gradient term that has none."""
+    return isinstance(x.type, TensorType) and dtypes.is_complex(x.type.dtype)
+
+
+def check_count(name: str, infer_type: Callable[..., Any], inputs: Sequence[Variable]) -> None:
+    """Raises: GraphTypeError for another number of inputs than the typing rule takes."""
+    least, most = _counts(infer_type)
+    if len(inputs) < least or (most is not None and len(inputs) > most):
+        expected = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+        noun = "input" if expected == "1" else "inputs"
+        raise GraphTypeError(
+            f"{name}: takes {expected} {noun}, {len(inputs)} given", lines=[x.describe() for x in inputs]
+        )
+
+
+@cache
+def _counts(infer_type: Callable[..., Any]) -> tuple[int, int | None]:
+    """The least and the largest number of inputs of a typing rule; None for any number."""
+    parameters = list(inspect.signature(infer_type).parameters.values())[1:]
+    named = [one for one in parameters if one.kind != one.VAR_POSITIONAL]
+    least = sum(one.default is one.empty for one in named)
+    return least, len(named) if len(named) == len(parameters) else None
+
+
+def with_operands(error: GraphError, name: str, variables: Sequence[Variable]) -> GraphError:
+    """The same error with the op's name in front and its operands below."""
+    found = error.diagnostic
+    title = found.title if found.title.startswith(name) else f"{name}: {found.title}"
+    return type(error)(title, lines=[*found.lines, *(x.describe() for x in variables)], hint=found.hint)

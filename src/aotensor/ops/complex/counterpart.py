@@ -1,0 +1,233 @@
+"""What an op on real tensors means where it meets complex ones; every op asks here, and most are refused by name.
+
+f(z), holomorphic      one node, `functions`
+A·z, linear            complex(A·real(z), A·imag(z))
+B(w, z), bilinear      complex(B(u, x) − B(v, y), B(u, y) + B(v, x))
+shape(z)               shape(real(z))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Final
+
+from aotensor.core import dtypes
+from aotensor.errors import GraphTypeError
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.variable import Variable
+from aotensor.ops.advanced import IncAdvancedSubtensor
+from aotensor.ops.complex.formulas import direction
+from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
+from aotensor.ops.complex.parts import FromParts, parts, real, to_complex, whole
+from aotensor.ops.contract import Contract
+from aotensor.ops.create import zeros_like
+from aotensor.ops.elementwise.arithmetic import hypot, identity, second
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.compare import and_, cast, eq, isfinite, isinf, isnan, neq, or_, switch
+from aotensor.ops.gradient_control import ViewOp
+from aotensor.ops.index import IncSubtensor
+from aotensor.ops.linear import LinearOp
+from aotensor.ops.mask import Nonzero
+from aotensor.ops.reduce.cumulate import CumProd
+from aotensor.ops.reduce.sums import Prod, Quantifier
+from aotensor.ops.scan.frontend import scan
+from aotensor.ops.shape.axes import transpose
+from aotensor.ops.shape.extents import Shape, ShapeI, shape_i
+from aotensor.ops.shape.join import Join, Split, concatenate
+from aotensor.ops.shape.reshape import reshape
+
+__all__ = ["SUPPORTED", "counterpart", "refusal", "to_complex"]
+
+_ORDERED: Final = frozenset(
+    [
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "maximum",
+        "minimum",
+        "clip",
+        "sort",
+        "argsort",
+        "max",
+        "min",
+        "argmax",
+        "argmin",
+        "extremum",
+        "arg_extremum",
+        "mod",
+        "int_div",
+        "ceil",
+        "floor",
+        "trunc",
+        "rint",
+        "round_half_to_even",
+        "round_half_away_from_zero",
+    ]
+)
+"""Ops that need an order of their operands."""
+_SPARSE_PRODUCTS: Final = frozenset({"sparse_dot", "structured_dot", "true_dot"})
+"""Ops that are linear in a dense operand beside a real sparse one."""
+SUPPORTED: Final = (
+    "use real(z), imag(z), abs(z) or angle(z), which are real; elementary functions, sums, products, shapes and "
+    "indices take complex values as they are"
+)
+
+
+def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:
+    """The node that stands for `op` on inputs of which some are complex.   Raises: GraphTypeError by the op's name"""
+    found = _elementwise(op, inputs) if isinstance(op, Elementwise) else _other(op, inputs)
+    if found is None:
+        raise refusal(op.name, inputs)
+    return found
+
+
+def refusal(name: str, inputs: Sequence[Variable]) -> GraphTypeError:
+    """The error for an op that has no meaning, or none yet, on complex values."""
+    if not any(dtypes.is_complex(x.dtype) for x in inputs):
+        hint = "make it with a real dtype, then cast(x, 'complex128')"
+        return GraphTypeError(f"{name}: gives no complex values", lines=[x.describe() for x in inputs], hint=hint)
+    reason = "complex numbers have no order" if name in _ORDERED else "takes no complex values"
+    return GraphTypeError(f"{name}: {reason}", lines=[x.describe() for x in inputs], hint=SUPPORTED)
+
+
+def _other(op: Op, inputs: Sequence[Variable]) -> Apply | None:
+    match op:
+        case Quantifier() | Nonzero():
+            return op.apply(neq(inputs[0], 0))
+        case Shape() | ShapeI():
+            return op.apply(*map(real, inputs))
+        case Prod() | CumProd():
+            return _node(_product(op, inputs[0]))
+        case Contract():
+            return _bilinear(op, inputs)
+        case Join():
+            return _linear(op, inputs, len(inputs))
+        case IncSubtensor() | IncAdvancedSubtensor():
+            return _linear(op, inputs, 2) if dtypes.is_complex(inputs[0].dtype) else None
+        case LinearOp() | Split() | ViewOp():
+            return _linear(op, inputs, 1)
+    if op.name in _SPARSE_PRODUCTS and not any(dtypes.is_complex(x.dtype) for x in inputs if x.is_sparse):
+        sides = ([x if x.is_sparse else parts(x)[k] for x in inputs] for k in range(2))
+        return _node(whole(*(op.apply(*side).outputs[0] for side in sides)))
+    return None
+
+
+def _product(op: Prod | CumProd, z: Variable) -> Variable:
+    """Products along axes, in order, accumulated in complex128."""
+    axes = op.axes if isinstance(op, Prod) else (op.axis,)
+    rest = [axis for axis in range(z.ndim) if axis not in axes]
+    rows = transpose(cast(z, "complex128"), [*axes, *rest])
+    if len(axes) > 1:
+        rows = reshape(rows, [-1, *(shape_i(z, axis) for axis in rest)])
+    one = to_complex(zeros_like(real(rows).sum(axis=0)) + 1, "complex128")
+    found = scan(lambda row, total: total * row, rows, one, return_updates=False)
+    if isinstance(op, CumProd):
+        return cast(transpose(found, [rest.index(k) + 1 if k in rest else 0 for k in range(z.ndim)]), op.dtype)
+    return cast(concatenate([one[None], found])[-1], op.dtype)
+
+
+def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
+    """An op that is linear in its first inputs, which the others steer."""
+    values, steering = inputs[:count], [real(x) for x in inputs[count:]]
+    if not any(dtypes.is_complex(x.dtype) for x in values):
+        return op.apply(*values, *steering)
+    on_parts = _of_parts(op)
+    if on_parts is None:
+        return None
+    sides = [on_parts.apply(*side, *steering).outputs for side in zip(*map(parts, values), strict=True)]
+    common = [dtypes.promote(x.dtype, y.dtype) for x, y in zip(*sides, strict=True)]
+    whole_parts = [cast(x, dtype) for side in sides for x, dtype in zip(side, common, strict=True)]
+    return FromParts(len(common)).apply(*whole_parts)
+
+
+def _of_parts(op: Op) -> Op | None:
+    """The same op on parts: complex dtypes among its parameters are those of their parts. None for a real result."""
+    if not is_dataclass(op):
+        return op
+    given = {field.name: getattr(op, field.name) for field in fields(op) if field.name in ("dtype", "acc_dtype")}
+    if any(not dtypes.is_complex(dtype) for dtype in given.values()):
+        return None
+    return replace(op, **{name: dtypes.part_of(dtype) for name, dtype in given.items()}) if given else op
+
+
+def _bilinear(op: Op, inputs: Sequence[Variable]) -> Apply:
+    """Four real products, or two where one factor is real."""
+    product: Callable[..., Variable] = op
+    a, b = inputs
+    if not dtypes.is_complex(a.dtype):
+        return _node(whole(*(_cast_to_part(product(a, part), inputs) for part in parts(b))))
+    if not dtypes.is_complex(b.dtype):
+        return _node(whole(*(_cast_to_part(product(part, b), inputs) for part in parts(a))))
+    (u, v), (x, y) = parts(a), parts(b)
+    return _node(whole(product(u, x) - product(v, y), product(u, y) + product(v, x)))
+
+
+def _cast_to_part(x: Variable, inputs: Sequence[Variable]) -> Variable:
+    return cast(x, dtypes.part_of(dtypes.promote(*(y.dtype for y in inputs))))
+
+
+def _elementwise(op: Elementwise, inputs: Sequence[Variable]) -> Apply | None:
+    name = op.name
+    if name == "int_pow":
+        return ComplexFunction(name, dict(op.row.parameters)["exponent"]).apply(*inputs)
+    if name in FUNCTIONS:
+        return ComplexFunction(name).apply(*inputs)
+    if name == "cast":
+        return _cast(dict(op.row.parameters)["dtype"], inputs)
+    made = _COMPOSED.get(name)
+    return None if made is None else _node(made(*inputs))
+
+
+def _cast(dtype: str, inputs: Sequence[Variable]) -> Apply | None:
+    (z,) = inputs
+    if dtypes.is_complex(dtype):
+        return _node(whole(*(cast(part, dtypes.part_of(dtype)) for part in parts(z))))
+    if dtype == "bool":
+        return _node(neq(z, 0))
+    raise GraphTypeError(
+        f"cast: {z.dtype} to {dtype} would drop the imaginary part", lines=[z.describe()], hint="use real(z) or abs(z)"
+    )
+
+
+def _switch(condition: Variable, a: Variable, b: Variable) -> Variable:
+    condition = neq(condition, 0) if dtypes.is_complex(condition.dtype) else condition
+    if not any(dtypes.is_complex(x.dtype) for x in (a, b)):
+        return switch(condition, a, b)
+    part = dtypes.part_of(dtypes.promote(a.dtype, b.dtype))
+    return whole(*(cast(switch(condition, x, y), part) for x, y in zip(parts(a), parts(b), strict=True)))
+
+
+def _second(a: Variable, b: Variable) -> Variable:
+    if not dtypes.is_complex(b.dtype):
+        return second(real(a), b)
+    return whole(*(second(real(a), part) for part in parts(b)))
+
+
+def _equal(a: Variable, b: Variable) -> Variable:
+    return and_(*(eq(x, y) for x, y in zip(parts(a), parts(b), strict=True)))
+
+
+def _differ(a: Variable, b: Variable) -> Variable:
+    return or_(*(neq(x, y) for x, y in zip(parts(a), parts(b), strict=True)))
+
+
+_COMPOSED: Final[dict[str, Callable[..., Variable]]] = {
+    "abs": lambda z: hypot(*parts(z)),
+    "eq": _equal,
+    "identity": lambda z: whole(*map(identity, parts(z))),
+    "isfinite": lambda z: and_(*map(isfinite, parts(z))),
+    "isinf": lambda z: or_(*map(isinf, parts(z))),
+    "isnan": lambda z: or_(*map(isnan, parts(z))),
+    "neq": _differ,
+    "second": _second,
+    "sign": lambda z: whole(*direction(parts(z))),
+    "switch": _switch,
+}
+"""Functions that are no holomorphic ones, by those of parts."""
+
+
+def _node(x: Variable) -> Apply:
+    assert x.owner is not None
+    return x.owner

@@ -1,0 +1,65 @@
+"""Complex values in loops, which carry reals: sequences, states and outputs are pairs along a last axis there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aotensor.core import dtypes
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.complex.parts import parts, whole
+from aotensor.ops.scan.arguments import as_list
+from aotensor.ops.scan.step import parse, until
+from aotensor.ops.shape.join import stack
+
+
+def as_pair(x: Variable) -> Variable:
+    """(…) complex → (…, 2) real."""
+    return stack(parts(x), axis=x.ndim)
+
+
+def of_pair(x: Variable) -> Variable:
+    """(…, 2) real → (…) complex."""
+    return whole(x[..., 0], x[..., 1])
+
+
+class RealLoop:
+    """A loop on reals that does what one on complex values does.
+
+    sequences, outputs_info: as of `scan`, with pairs for complex values. step: the step function between them.
+    """
+
+    def __init__(self, fn: Callable[..., Any], sequences: Any, outputs_info: Any) -> None:
+        self._fn = fn
+        self._is_complex: list[bool] = []
+        self._outputs: list[bool] = []
+        self.sequences = [self._packed(item, "input", (0,)) for item in as_list(sequences)]
+        self.outputs_info = [self._packed(item, "initial", (-1,)) for item in as_list(outputs_info)]
+
+    def _packed(self, item: Any, key: str, taps: tuple[int, ...]) -> Any:
+        """One entry with pairs; notes for each row that the step gets of it whether it is one."""
+        value = item.get(key) if isinstance(item, Mapping) else item
+        if value is None:
+            return item
+        if isinstance(item, Mapping) and item.get("taps") is not None:
+            taps = tuple(as_list(item["taps"]))
+        is_complex = isinstance(value, complex) or dtypes.is_complex(str(getattr(value, "dtype", "")))
+        self._is_complex += [is_complex] * len(taps)
+        if not is_complex:
+            return item
+        pair = as_pair(as_tensor(value))
+        return {**item, key: pair} if isinstance(item, Mapping) else pair
+
+    def step(self, *arguments: Any) -> Any:
+        """The user's step, with pairs instead of complex values."""
+        count = len(self._is_complex)
+        rows = [of_pair(x) if on else x for x, on in zip(arguments, self._is_complex, strict=False)]
+        result = parse(self._fn(*rows, *arguments[count:]))
+        self._outputs = [dtypes.is_complex(x.dtype) for x in result.outputs]
+        outputs = [as_pair(x) if on else x for x, on in zip(result.outputs, self._outputs, strict=True)]
+        last = [] if result.condition is None else [until(result.condition)]
+        return [outputs, result.updates, *last]
+
+    def joined(self, outputs: Sequence[Variable]) -> list[Variable]:
+        """What the loop gives, complex again."""
+        return [of_pair(x) if on else x for x, on in zip(outputs, self._outputs, strict=True)]

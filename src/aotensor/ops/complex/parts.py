@@ -1,0 +1,219 @@
+"""The three ops between complex values and their parts. All else that computes with complex numbers is made of these.
+
+    z = complex(x, y)      x = real(z)      y = imag(z)      real(complex(x, y))  →  x, when ops are expanded
+
+Cotangents follow one convention, that of JAX: the cotangent g of z is a complex number that stands for the linear map
+dz ↦ Re(g·dz). So the gradient of a real cost is ∂cost/∂x − i·∂cost/∂y for z = x + iy, and a holomorphic function f has
+the pullback g·f′(z), without any conjugate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.coercion import coerced
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.batching import all_batched
+from aotensor.ops.create import is_zeros, zeros_like
+from aotensor.ops.elementwise.arithmetic import neg, second
+from aotensor.ops.elementwise.compare import cast
+
+
+@dataclass(frozen=True)
+class FromParts(Op):
+    """x₁ … xₙ, y₁ … yₙ → x₁ + i·y₁, …, xₙ + i·yₙ, of parts that have one shape and one dtype each.   count: n"""
+
+    name: ClassVar[str] = "complex"
+    takes_complex: ClassVar[bool] = True
+    count: int = 1
+
+    def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
+        found = []
+        for re, im in zip(types[: self.count], types[self.count :], strict=True):
+            if re.dtype != im.dtype or not dtypes.is_float(re.dtype):
+                raise GraphTypeError(f"the parts are floats of one dtype, not {re} and {im}")
+            if re.rank != im.rank or any(
+                n != m and None not in (n, m) for n, m in zip(re.static_shape, im.static_shape, strict=True)
+            ):
+                raise GraphValueError(f"the parts have one shape, not {re} and {im}")
+            shape = tuple(m if n is None else n for n, m in zip(re.shape, im.shape, strict=True))
+            found.append(TensorType(dtypes.complex_of(re.dtype), shape))
+        return tuple(found)
+
+    def reference(self, *parts: Array) -> tuple[Array, ...]:
+        return tuple(joined(re, im) for re, im in zip(parts[: self.count], parts[self.count :], strict=True))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        reals = [g if is_disconnected(g) else part_of(g, 0) for g in cotangents]
+        return [*reals, *(g if is_disconnected(g) else _negated(part_of(g, 1)) for g in cotangents)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        found = []
+        for k, (re, im) in enumerate(zip(tangents[: self.count], tangents[self.count :], strict=True)):
+            if is_disconnected(re) and is_disconnected(im):
+                found.append(disconnected())
+                continue
+            x, y = inputs[k], inputs[k + self.count]
+            found.append(
+                whole(zeros_like(x) if is_disconnected(re) else re, zeros_like(y) if is_disconnected(im) else im)
+            )
+        return found
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[k % self.count == output for output in range(self.count)] for k in range(2 * self.count)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+
+@dataclass(frozen=True)
+class Part(Op):
+    """The real (index 0) or the imaginary part (index 1) of a complex value."""
+
+    takes_complex: ClassVar[bool] = True
+    index: int
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return ("real", "imag")[self.index]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def infer_type(self, z: TensorType) -> TensorType:
+        if not dtypes.is_complex(z.dtype):
+            raise GraphTypeError(f"needs a complex value, not {z}")
+        return z.with_dtype(dtypes.part_of(z.dtype))
+
+    def reference(self, z: Array) -> Array:
+        return np.array((z.real, z.imag)[self.index])
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (g,) = cotangents
+        return [whole(zeros_like(g), neg(g)) if self.index else whole(g, zeros_like(g))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (t,) = tangents
+        return [t if is_disconnected(t) else part_of(t, self.index)]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """The part that a complex value was made of."""
+        (z,) = inputs
+        found = _known_part(z, self.index)
+        return None if found is None else [found]
+
+
+def _known_part(z: Variable, index: int) -> Variable | None:
+    if isinstance(z, Constant):
+        return constant(np.array((z.data.real, z.data.imag)[index]))
+    if z.owner is not None and isinstance(z.owner.op, FromParts):
+        return z.owner.inputs[z.index + index * z.owner.op.count]
+    return None
+
+
+def part_of(z: Variable, index: int) -> Variable:
+    """A part of a complex value, the one that it was made of where that is known; of a real one itself, or zeros.
+
+    For derivatives and rewrites: there nobody differentiates by what is left out.
+    """
+    if not dtypes.is_complex(z.dtype):
+        return zeros_like(z) if index else z
+    found = _known_part(z, index)
+    return Part(index).apply(z).outputs[0] if found is None else found
+
+
+def whole(re: Variable, im: Variable) -> Variable:
+    """re + i·im of parts that have one shape."""
+    return FromParts().apply(re, im).outputs[0]
+
+
+def _negated(x: Variable) -> Variable:
+    return x if is_zeros(x) else neg(x)
+
+
+def joined(re: Any, im: Any) -> Array:
+    """A complex array of its parts, bit for bit, which `re + 1j * im` would not give beside infinities."""
+    found: Array = np.empty(np.shape(re), np.result_type(re, np.complex64))
+    found.real, found.imag = re, im
+    return found
+
+
+def parts(x: Variable) -> tuple[Variable, Variable]:
+    """Real and imaginary part; those of a real value are itself and zeros."""
+    if dtypes.is_complex(x.dtype):
+        return Part(0)(x), Part(1)(x)
+    return x, zeros_like(x)
+
+
+def to_complex(x: Variable, dtype: str) -> Variable:
+    """A value of any dtype as a complex one."""
+    re, im = parts(x)
+    part = dtypes.part_of(dtype)
+    return whole(cast(re, part), cast(im, part))
+
+
+@coerced
+def real(x: Any) -> Variable:
+    """The real part; x itself where it is real."""
+    x = as_tensor(x)
+    return Part(0).apply(x).outputs[0] if dtypes.is_complex(x.dtype) else x
+
+
+@coerced
+def imag(x: Any) -> Variable:
+    """The imaginary part; zeros where x is real."""
+    x = as_tensor(x)
+    return Part(1).apply(x).outputs[0] if dtypes.is_complex(x.dtype) else zeros_like(x)
+
+
+@coerced
+def complex(re: Any, im: Any) -> Variable:
+    """re + i·im: complex64 of float32 and small integers, else complex128; the parts broadcast.
+
+    Raises: GraphTypeError for a complex part, GraphValueError for extents that differ.
+    """
+    x, y = as_tensor(re), as_tensor(im)
+    for part in (x, y):
+        if dtypes.is_complex(part.dtype):
+            raise GraphTypeError("complex: the parts are real", lines=[part.describe()])
+    dtype = dtypes.float_of(dtypes.promote(x.dtype, y.dtype))
+    x, y = cast(x, dtype), cast(y, dtype)
+    return whole(*same_shape(x, y))
+
+
+def same_shape(x: Variable, y: Variable) -> tuple[Variable, Variable]:
+    """Both, repeated to their common shape where they broadcast."""
+    if x.tensor_type.shape == y.tensor_type.shape and None not in x.tensor_type.shape:
+        return x, y
+    if x.ndim == y.ndim and not any((n == 1) != (m == 1) for n, m in zip(x.static_shape, y.static_shape, strict=True)):
+        return x, y
+    return second(y, x), second(x, y)
+
+
+@coerced
+def conj(x: Any) -> Variable:
+    """The complex conjugate; x itself where it is real."""
+    z: Variable = as_tensor(x)
+    if not dtypes.is_complex(z.dtype):
+        return z
+    re, im = parts(z)
+    return whole(re, neg(im))

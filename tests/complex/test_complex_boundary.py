@@ -1,0 +1,97 @@
+"""Complex arrays at the borders of a library: signature, header, typed entry, bound calls, C, files, command line."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+
+Z = np.array([1 + 2j, -0.5j, 3])
+CLIENT = r"""
+#include "turned.h"
+#include <complex.h>
+#include <stdio.h>
+int main(void) {
+  double _Complex z[3] = {1 + 2 * I, -0.5 * I, 3}, y[3], total;
+  int32_t status =
+      turned(3, (const aotensor_complex128 *)z, (aotensor_complex128 *)y, (aotensor_complex128 *)&total, 0);
+  if (status) return puts(aotensor_status_message(status)), 1;
+  printf("%g%+gi %g%+gi\n", creal(y[0]), cimag(y[0]), creal(total), cimag(total));
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with one function of a complex vector."""
+    path = tmp_path_factory.mktemp("turned")
+    z = at.zvector("z", shape=("n",))
+    aot.compile([aot.function([z], {"y": 1j * z, "total": z.sum()}, name="turned")], path)
+    return path
+
+
+def test_signature_and_calls(folder: Path) -> None:
+    library = aot.load(folder / "libturned.so")
+    function: Any = library.functions["turned"]
+    spec = function.spec
+    assert [(x.dtype, x.shape) for x in (*spec.inputs, *spec.outputs)] == [
+        ("complex128", ("n",)), ("complex128", ("n",)), ("complex128", ()),
+    ]  # fmt: skip
+    y, total = np.empty(3, complex), np.empty((), complex)
+    function(Z, out={"y": y, "total": total})
+    np.testing.assert_array_equal(y, 1j * Z)
+    bound = function.bind(z=Z, y=y, total=total)
+    bound()
+    assert total == Z.sum()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(library)).turned(Z)["y"], 1j * Z)
+    pointer = function.pointer
+    places = [a.ctypes.data_as(kind) for a, kind in zip((Z, y, total), pointer.argtypes[1:4], strict=True)]
+    y[:] = 0
+    assert pointer.function(3, *places, None) == 0
+    np.testing.assert_array_equal(y, 1j * Z)
+    assert ctypes.sizeof(pointer.argtypes[1]._type_) == 16
+    with pytest.raises(TypeError, match="expected complex128"):
+        function(np.array(["a"]))
+
+
+def test_a_client_in_c(folder: Path) -> None:
+    (folder / "client.c").write_text(CLIENT, encoding="utf-8")
+    command = [
+        "cc",
+        "-std=c99",
+        "-Wall",
+        "-Werror",
+        "client.c",
+        "-o",
+        "client",
+        "-L.",
+        "-lturned",
+        "-Wl,-rpath,$ORIGIN",
+        "-lm",
+    ]
+    subprocess.run(command, cwd=folder, check=True)
+    assert subprocess.run([folder / "client"], capture_output=True, text=True, check=True).stdout == "-2+1i 4+1.5i\n"
+
+
+def test_the_command_line_runs_and_verifies(folder: Path) -> None:
+    np.save(folder / "z.npy", Z)
+    run = [sys.executable, "-m", "aotensor_cli"]
+    subprocess.run([*run, "run", "libturned.so", "z=z.npy", "-o", "found.npz"], cwd=folder, check=True)
+    with np.load(folder / "found.npz") as found:
+        np.testing.assert_array_equal(found["y"], 1j * Z)
+    text = subprocess.run(
+        [*run, "run", "libturned.so", "z=z.npy"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert "total = (4+1.5j)" in text.stdout
+    verified = subprocess.run([*run, "verify", "libturned.so"], cwd=folder, capture_output=True, text=True, check=False)
+    assert verified.returncode == 0, verified.stdout

@@ -1,0 +1,102 @@
+"""Fourier transforms against SciPy's: lengths of every kind, norms, axes, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.gradient import grad, verify_grad
+
+LENGTHS = (1, 2, 30, 49, 34)
+"""1, a radix, products of radices, a square of an odd radix, twice a prime that is convolved."""
+
+
+def drawn(*shape: int) -> np.ndarray[Any, Any]:
+    """A complex array of normal numbers."""
+    pair = np.random.default_rng(sum(shape)).normal(size=(2, *shape))
+    return np.asarray(pair[0] + 1j * pair[1])
+
+
+def assert_near(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], eps: float, what: str) -> None:
+    """Within a few roundings per stage of a transform, of its norm."""
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
+    scale = float(np.abs(wanted).max(initial=1e-300))
+    assert float(np.abs(found - wanted).max(initial=0)) <= 8 * eps * scale, what
+
+
+def test_lengths_of_every_kind() -> None:
+    given = {n: at.tensor(f"z{n}", dtype="complex128", shape=("b", n)) for n in LENGTHS}
+    outputs = {f"fft{n}": at.fft(z) for n, z in given.items()}
+    f = aot.function(list(given.values()), outputs, name="lengths")
+    values = {n: drawn(3, n) for n in LENGTHS}
+    found = f(*values.values())
+    for n, x in values.items():
+        assert_near(found[f"fft{n}"], scipy.fft.fft(x), 2.3e-16, f"length {n}")
+    assert f(*(x[:0] for x in values.values()))["fft30"].shape == (0, 30)
+
+
+def test_norms_axes_and_dtypes() -> None:
+    z, c = at.tensor("z", dtype="complex128", shape=(6, "m", 4)), at.tensor("c", dtype="complex64", shape=("k", 16))
+    x = at.matrix("x", shape=(9, 10))
+    a, b, r = drawn(6, 3, 4), drawn(5, 16).astype("complex64"), drawn(9, 10).real
+    s = scipy.fft
+    rows: dict[str, tuple[Any, Any]] = {
+        "axis": (at.fft(z, axis=0, norm="ortho"), s.fft(a, axis=0, norm="ortho")),
+        "cut": (at.ifft(z, n=3), s.ifft(a, n=3)),
+        "filled": (at.ifft(z, n=7, norm="forward"), s.ifft(a, n=7, norm="forward")),
+        "single": (at.fft(c), s.fft(b)),
+        "rfft": (at.rfft(x), s.rfft(r)),
+        "rfft_odd": (at.rfft(x, axis=0, norm="ortho"), s.rfft(r, axis=0, norm="ortho")),
+        "irfft": (at.irfft(at.rfft(x), norm="forward"), s.irfft(s.rfft(r), norm="forward")),
+        "irfft_odd": (at.irfft(c, n=9), s.irfft(b, n=9)),
+        "irfft_even": (at.irfft(c, n=8), s.irfft(b, n=8)),
+        "fft2": (at.fft2(x), s.fft2(r)),
+        "ifft2": (at.ifft2(x, s=(4, 5)), s.ifft2(r, s=(4, 5))),
+        "fftn": (at.fftn(z, axes=(0, 2), norm="ortho"), s.fftn(a, axes=(0, 2), norm="ortho")),
+        "ifftn": (at.ifftn(x), s.ifftn(r)),
+    }
+    f = aot.function([z, c, x], {key: row for key, (row, _) in rows.items()}, name="norms")
+    found, reference = f(a, b, r), f.reference(a, b, r)
+    for key, (_, wanted) in rows.items():
+        eps = float(np.finfo(wanted.dtype).eps)
+        assert_near(found[key], wanted, eps, key)
+        assert_near(reference[key], wanted, eps, key)
+
+
+def test_derivatives_are_transforms() -> None:
+    x = drawn(2, 6)
+    for transform in (at.fft, lambda z: at.irfft(z, n=9), lambda z: at.ifft(z, n=4, axis=0, norm="ortho")):
+        verify_grad(lambda z, g=transform: at.abs(g(z)) ** 2, [x])
+    verify_grad(lambda y: at.abs(at.rfft(y)), [x.real])
+    z = at.tensor("z", dtype="complex128", shape=(8,))
+    y = at.fft(z)
+    gradient = grad(at.sqr(at.abs(y)).sum(), z)
+    f = aot.function([z], [gradient, at.fft(at.fft(z)).conj()], name="parseval")
+    a = drawn(8)
+    found = f(a)
+    np.testing.assert_allclose(found[0], 2 * 8 * a.conj(), rtol=1e-13)  # Parseval: the sum is 8·|z|²
+    ops = {node.op.name for node in aot.graph.walk.toposort([grad(at.real(at.fft(z)).sum(), z)])}
+    assert "dft" in ops
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda z: at.fft(z), aot.errors.UnsupportedError, "fft: the length of a transform is a number"),
+        (lambda z: at.fft(z[:4], axis=1), ValueError, "fft: axis 1 is out of range for rank 1"),
+        (lambda z: at.fft(z[:4], norm="unit"), ValueError, "fft: norm"),
+        (lambda z: at.fft(at.stack([z[0]]), n=0), ValueError, "fft: a length of 0"),
+        (lambda z: at.fft(z[0]), TypeError, "fft: a scalar has no axis"),
+        (lambda z: at.rfft(z), TypeError, "rfft: x is complex"),
+        (lambda z: at.fft2(at.stack([z, z]), axes=(0,)), ValueError, "fft2: two axes, not 1"),
+        (lambda z: at.fftn(at.stack([z, z]), s=(2,), axes=(0, 1)), ValueError, "fftn: 1 lengths for 2 axes"),
+    ],
+)
+def test_wrong_lengths_norms_and_axes_are_told_by_name(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make(at.zvector("z"))
