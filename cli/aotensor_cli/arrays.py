@@ -126,19 +126,27 @@ def _read_csv(path: Path) -> AnyArray:
 
 def _are_numbers(line: str) -> bool:
     try:
-        return all(isinstance(_number(cell), int | float) for cell in line.split(","))
+        return all(isinstance(_number(cell), int | float | complex) for cell in line.split(","))
     except ValueError:
         return False
 
 
-def _number(cell: str) -> float | int | bool:
+def _number(cell: str) -> complex | float | int | bool:
     text = cell.strip()
     if text in ("True", "False"):
         return text == "True"
     try:
         return int(text)
     except ValueError:
+        return _inexact(text)
+
+
+def _inexact(text: str) -> float | complex:
+    """nan, inf, -inf, 1_000, 1+2j"""
+    try:
         return float(text)
+    except ValueError:
+        return complex(text)
 
 
 def _literal(text: str, name: str) -> AnyArray:
@@ -147,18 +155,20 @@ def _literal(text: str, name: str) -> AnyArray:
     except (ValueError, OverflowError):
         pass
     try:
-        return np.asarray(float(text))  # nan, inf, -inf, 1_000
+        return np.asarray(_inexact(text))
     except ValueError:
         hint = f"write a number, a list such as [1, 2], or a file ending in {', '.join(READABLE)}"
         raise Refusal(f"{name}={text}: neither a literal nor a file", hint) from None
 
 
 def _array(tree: object) -> AnyArray:
-    """Nested lists as an array; integers stay exact, also those beyond int64."""
+    """Nested lists as an array; integers stay exact, also those beyond int64. Complex numbers are texts in them."""
     array = np.asarray(tree)
+    if array.dtype.kind == "U":
+        array = np.array([complex(text) for text in array.ravel().tolist()]).reshape(array.shape)
     if array.dtype.kind in "fO" and array.size and all(type(x) is int for x in np.asarray(tree, dtype=object).flat):
         array = np.array(tree, dtype=np.uint64)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         raise ValueError("not an array of numbers")
     return array
 
@@ -172,9 +182,12 @@ def _squeezed(array: AnyArray, rank: int) -> AnyArray:
 
 def _as_dtype(array: AnyArray, dtype: str, name: str) -> AnyArray:
     """Numbers that were written as text, in the dtype that is expected."""
+    kind = np.dtype(dtype).kind
+    if array.dtype.kind == "c" and kind != "c":
+        raise Refusal(f"{name}: {_short(array)} is no {dtype}")
     with np.errstate(all="ignore"):
         converted = array.astype(dtype)
-    if np.dtype(dtype).kind == "f" or np.array_equal(converted, array):
+    if kind in "fc" or np.array_equal(converted, array):
         return converted
     raise Refusal(f"{name}: {_short(array)} is no {dtype}")
 

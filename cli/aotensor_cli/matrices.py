@@ -57,7 +57,11 @@ def members(name: str, x: Any) -> dict[str, AnyArray]:
 
 def tree_of(x: Any) -> Any:
     """An array or a matrix as JSON values."""
-    return {part: np.asarray(getattr(x, part)).tolist() for part in _FIELDS} if is_matrix(x) else x.tolist()
+    if is_matrix(x):
+        return {part: np.asarray(getattr(x, part)).tolist() for part in _FIELDS}
+    if x.dtype.kind == "c":
+        return np.array([str(z) for z in x.ravel().tolist()], dtype=object).reshape(x.shape).tolist()
+    return x.tolist()
 
 
 def from_tree(tree: Mapping[str, Any]) -> Any:

@@ -85,13 +85,16 @@ def test_a_client_in_c(folder: Path) -> None:
 
 def test_the_command_line_runs_and_verifies(folder: Path) -> None:
     np.save(folder / "z.npy", Z)
-    run = [sys.executable, "-m", "aotensor_cli"]
-    subprocess.run([*run, "run", "libturned.so", "z=z.npy", "-o", "found.npz"], cwd=folder, check=True)
+    command = [sys.executable, "-m", "aotensor_cli", "run", "libturned.so"]
+    for output, argument in (("found.npz", "z=z.npy"), ("found.json", 'z=["1+2j", "-0.5j", 3]')):
+        subprocess.run([*command, argument, "-o", output], cwd=folder, check=True)
     with np.load(folder / "found.npz") as found:
         np.testing.assert_array_equal(found["y"], 1j * Z)
-    text = subprocess.run(
-        [*run, "run", "libturned.so", "z=z.npy"], cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert "total = (4+1.5j)" in text.stdout
+    for file in ("found.json", "found.npz"):
+        text = subprocess.run(
+            [*command, "z=z.npy", "--expect", file], cwd=folder, capture_output=True, text=True, check=True
+        )
+        assert "total: as expected" in text.stderr
+    run = command[:3]
     verified = subprocess.run([*run, "verify", "libturned.so"], cwd=folder, capture_output=True, text=True, check=False)
     assert verified.returncode == 0, verified.stdout

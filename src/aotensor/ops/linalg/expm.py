@@ -12,15 +12,16 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp
+from aotensor.ops.complex.blocks import by_blocks, is_complex
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.gradient_control import disconnected_grad
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.matrices import check_square, floating, lowered_square, scipy_linalg
-from aotensor.ops.linalg.shapes import lowered_product, square_type
+from aotensor.ops.linalg.shapes import as_square, lowered_product, square_type
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import matrix_transpose
 from aotensor.ops.shape.extents import extent_of
@@ -147,4 +148,6 @@ def expm(a: Any) -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square.
     """
+    if is_complex(as_tensor(a)):
+        return by_blocks(expm, as_square("expm", as_tensor(a)))
     return Expm()(floating(a))  # type: ignore[no-any-return]

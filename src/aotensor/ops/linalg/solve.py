@@ -12,10 +12,11 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.complex.blocks import by_blocks, is_complex, solved
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
@@ -32,6 +33,7 @@ from aotensor.ops.linalg.matrices import (
     square_dim,
     with_common_batch,
 )
+from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.triangular import INNER, SolveTriangular, right_hand_side, side_by_side
 from aotensor.ops.shape.axes import matrix_transpose
 
@@ -186,6 +188,33 @@ _ASSUMPTIONS = {
 }  # fmt: skip
 
 
+def _solve_complex(
+    a: Variable, b: Variable, assume_a: str, lower: bool, transposed: bool, b_ndim: int | None, on_error: str
+) -> Variable:
+    """The same for complex a or b, by real matrices of twice the size; "pos" stays positive definite.
+
+    Raises: GraphTypeError for "sym", which may mean two things.
+    """
+    names = {"general": "gen", "symmetric": "sym", "hermitian": "her", "positive definite": "pos"}
+    assume_a = names.get(assume_a, assume_a)
+    if assume_a == "sym":
+        raise GraphTypeError(
+            'solve: assume_a "sym" of a complex matrix', lines=[a.describe()], hint='say "gen" or "her"'
+        )
+    core = right_hand_side("solve", a, b, b_ndim)
+    kind = "pos" if assume_a == "pos" else "gen"
+
+    def real(m: Variable, y: Variable) -> Variable:
+        return solve(m, y, assume_a=kind, lower=True, b_ndim=core, on_error=on_error)
+
+    if transposed:
+        a, lower = matrix_transpose(a), not lower
+        assume_a = {"lower triangular": "upper triangular", "upper triangular": "lower triangular"}.get(
+            assume_a, assume_a
+        )
+    return solved(real, a, b, core, assume_a, lower)
+
+
 @coerced
 def solve(
     a: Any,
@@ -209,6 +238,8 @@ def solve(
     """
     one_of("solve: assume_a", assume_a, _ASSUMPTIONS)
     one_of("solve: on_error", on_error, ON_ERROR)
+    if is_complex(as_tensor(a), as_tensor(b)):
+        return _solve_complex(as_tensor(a), as_tensor(b), assume_a, lower, transposed, b_ndim, on_error)
     a, b = both_floating(a, b)
     core = right_hand_side("solve", a, b, b_ndim)
     match _ASSUMPTIONS[assume_a]:
@@ -279,6 +310,8 @@ def inv(x: Any, on_error: str = "raise") -> Variable:
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     one_of("inv: on_error", on_error, ON_ERROR)
+    if is_complex(as_tensor(x)):
+        return by_blocks(lambda m: inv(m, on_error), as_square("inv", as_tensor(x)))
     x = floating_matrix("inv", x)
     return LuInverse()(x, *ColumnLu(on_error).apply(x).outputs)  # type: ignore[no-any-return]
 

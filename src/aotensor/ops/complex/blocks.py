@@ -1,0 +1,67 @@
+"""Complex matrices as real ones of twice the size, on which sums, products and inverses are those of the complex ones.
+
+    A = X + iY    ↔    [ X  −Y ]        A·z = b    ↔    the same with [real z; imag z] and [real b; imag b]
+                       [ Y   X ]
+
+Both have the same singular values, each twice, so errors are those of the real algorithm on the complex problem. A real
+solution takes twice the work of a complex one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aotensor.core import dtypes
+from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import parts, to_complex, whole
+from aotensor.ops.diagonal import tril, triu
+from aotensor.ops.elementwise.arithmetic import neg
+from aotensor.ops.shape.axes import matrix_transpose
+from aotensor.ops.shape.extents import shape_i
+from aotensor.ops.shape.join import concatenate
+
+
+def is_complex(*values: Variable) -> bool:
+    """Is one of them complex?"""
+    return any(dtypes.is_complex(x.dtype) for x in values)
+
+
+def as_blocks(z: Variable) -> Variable:
+    """(…, m, n) complex → (…, 2m, 2n) real."""
+    re, im = parts(z)
+    rows = [concatenate([re, neg(im)], axis=-1), concatenate([im, re], axis=-1)]
+    return concatenate(rows, axis=-2)
+
+
+def by_blocks(function: Callable[[Variable], Variable], z: Variable) -> Variable:
+    """A function that respects sums and products of matrices: an inverse, an exponential.   (…, m, n) complex"""
+    found = function(as_blocks(z))
+    rows, columns = found.ndim - 2, found.ndim - 1
+    half = shape_i(found, rows) // 2, shape_i(found, columns) // 2
+    left = found[..., : half[1]]
+    return whole(left[..., : half[0], :], left[..., half[0] :, :])
+
+
+def solved(
+    solve: Callable[[Variable, Variable], Variable], a: Variable, b: Variable, core: int, assume_a: str, lower: bool
+) -> Variable:
+    """x with a·x = b by a solver for real matrices.   core: 1 where b holds vectors, 2 where it holds matrices"""
+    common = dtypes.complex_of(dtypes.promote(a.dtype, b.dtype))
+    a, b = _meant(to_complex(a, common), assume_a, lower), to_complex(b, common)
+    found = solve(as_blocks(a), concatenate(list(parts(b)), axis=-core))
+    if core == 1:
+        half = shape_i(found, found.ndim - 1) // 2
+        return whole(found[..., :half], found[..., half:])
+    half = shape_i(found, found.ndim - 2) // 2
+    return whole(found[..., :half, :], found[..., half:, :])
+
+
+def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:
+    """The matrix of which the triangle is given that the assumption names."""
+    if assume_a in ("lower triangular", "upper triangular"):
+        return tril(a) if assume_a.startswith("lower") else triu(a)
+    if assume_a not in ("her", "pos"):
+        return a
+    strict = tril(a, -1) if lower else matrix_transpose(triu(a, 1)).conj()
+    diagonal, _ = parts(tril(triu(a)))
+    return strict + matrix_transpose(strict).conj() + diagonal
