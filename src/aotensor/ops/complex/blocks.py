@@ -18,7 +18,8 @@ from aotensor.ops.diagonal import tril, triu
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.shape.axes import matrix_transpose
 from aotensor.ops.shape.extents import shape_i
-from aotensor.ops.shape.join import concatenate
+from aotensor.ops.shape.join import concatenate, stack
+from aotensor.ops.shape.reshape import reshape
 
 
 def is_complex(*values: Variable) -> bool:
@@ -40,6 +41,20 @@ def by_blocks(function: Callable[[Variable], Variable], z: Variable) -> Variable
     half = shape_i(found, rows) // 2, shape_i(found, columns) // 2
     left = found[..., : half[1]]
     return whole(left[..., : half[0], :], left[..., half[0] :, :])
+
+
+def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Variable:
+    """L with L·Lᴴ = z by the factor of a real matrix in which each element is a block [x −y; y x].
+
+    L has a real diagonal, so its own matrix of blocks is lower triangular with a positive diagonal, and there is one
+    such factor. Only the lower triangle of z is read, its diagonal as real.
+    """
+    re, im = (tril(part, -k) for k, part in enumerate(parts(z)))
+    rows = [stack([re, neg(im)], axis=z.ndim), stack([im, re], axis=z.ndim)]
+    extents = [shape_i(z, axis) for axis in range(z.ndim)]
+    wide = [extent if k < z.ndim - 2 else 2 * extent for k, extent in enumerate(extents)]
+    found = factor(reshape(stack(rows, axis=z.ndim - 1), wide))
+    return whole(found[..., ::2, ::2], found[..., 1::2, ::2])
 
 
 def solved(

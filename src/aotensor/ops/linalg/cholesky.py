@@ -14,8 +14,9 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
+from aotensor.ops.complex.blocks import hermitian_factor, is_complex
 from aotensor.ops.diagonal import Triangle
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.matrices import (
@@ -34,6 +35,7 @@ from aotensor.ops.linalg.matrices import (
     square_dim,
     with_common_batch,
 )
+from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular, right_hand_side
 from aotensor.ops.shape.axes import matrix_transpose
 
@@ -197,12 +199,18 @@ def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) 
 def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
     """L with L·Lᵀ = x, or U with Uᵀ·U = x if not `lower`; only that triangle of x is read.   (…, n, n) → (…, n, n)
 
+    Of a complex x, L·Lᴴ = x with a real diagonal; that of x is read as real.
+
     The gradient lives in the triangle that is read. on_error: what a matrix that is not positive definite gives,
     "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     one_of("cholesky: on_error", on_error, ON_ERROR)
+    if is_complex(as_tensor(x)):
+        z = as_square("cholesky", as_tensor(x))
+        found = hermitian_factor(lambda m: cholesky(m, on_error=on_error), z if lower else matrix_transpose(z).conj())
+        return found if lower else matrix_transpose(found).conj()
     x = floating_matrix("cholesky", x)
     factor: Variable = Cholesky(on_error)(x if lower else matrix_transpose(x))
     return factor if lower else matrix_transpose(factor)
