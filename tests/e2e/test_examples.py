@@ -107,7 +107,7 @@ def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
         "logistic",
         *(
             pytest.param(name, marks=pytest.mark.again)
-            for name in ("mlp", "gaussian_process", "recurrent", "bundle_adjustment")
+            for name in ("mlp", "gaussian_process", "recurrent", "bundle_adjustment", "spectrum")
         ),
     ],
 )
