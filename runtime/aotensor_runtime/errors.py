@@ -13,6 +13,7 @@ AotensorError                              everything below; carries a Diagnosti
 │   ├── ArgumentValueError (ValueError)        sizes that do not go together
 │   │   └── ArgumentLinAlgError (LinAlgError)      a matrix that is singular, not positive definite, ...
 │   └── ArgumentIndexError (IndexError)        an index outside its axis
+├── ChunkError                             a chunk of rows that a worker could not compute, by position and file
 └── OutOfMemory            (MemoryError)       the library could not allocate its workspace
 """
 
@@ -105,6 +106,10 @@ class ArgumentLinAlgError(ArgumentValueError, LinAlgError):
 
 class ArgumentIndexError(ArgumentError, IndexError):
     """An index outside its axis."""
+
+
+class ChunkError(AotensorError):
+    """A chunk of rows that could not be read or computed: its position, files, worker and argument."""
 
 
 class OutOfMemory(AotensorError, MemoryError):

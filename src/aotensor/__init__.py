@@ -27,6 +27,7 @@ from aotensor.ops.scan.folds import foldl, foldr, map, reduce
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
+from aotensor.splitting.rounds import Rounds, split
 
 __all__ = [
     "Function",
@@ -34,6 +35,7 @@ __all__ = [
     "Op",
     "OpFromGraph",
     "Out",
+    "Rounds",
     "clone_replace",
     "compile",
     "config",
@@ -50,6 +52,7 @@ __all__ = [
     "scan",
     "scan_checkpoints",
     "shared",
+    "split",
     "subgraph_grad",
     "until",
 ]

@@ -17,6 +17,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
 ├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
+│   └── CrossingError                          an op that needs rows of several chunks at once
 ├── ToolError            (RuntimeError)    a tool is missing or failed: linker, C compiler
 ├── InternalError        (RuntimeError)    our own bug
 ├── GradientError                      a derivative that does not agree with finite differences
@@ -37,6 +38,7 @@ from aotensor_runtime.errors import (
     ArgumentLinAlgError,
     ArgumentTypeError,
     ArgumentValueError,
+    ChunkError,
     DamagedLibrary,
     Diagnostic,
     ForeignLibrary,
@@ -55,6 +57,8 @@ __all__ = [
     "ArgumentLinAlgError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "ChunkError",
+    "CrossingError",
     "DamagedLibrary",
     "Diagnostic",
     "DisagreementError",
@@ -148,6 +152,10 @@ class DisagreementError(AotensorError, AssertionError):
 
 class UnsupportedError(AotensorError, TypeError):
     """A dtype, op or option that cannot be compiled: which, at what stage, and what would help."""
+
+
+class CrossingError(UnsupportedError):
+    """An op that needs rows of several chunks at once, where a function is split over them."""
 
 
 class ToolError(AotensorError, RuntimeError):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +34,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = artifact.library_bytes
 
-    def count(f: aot.Function, opt_level: int) -> bytes:
-        names.append(f.name)
-        return bytes(real(f, opt_level))
+    def count(functions: Sequence[aot.Function], opt_level: int, sections: Mapping[str, bytes]) -> bytes:
+        names.extend(f.name for f in functions)
+        return bytes(real(functions, opt_level, sections))
 
     monkeypatch.setattr(artifact, "library_bytes", count)
     return names

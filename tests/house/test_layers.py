@@ -15,7 +15,7 @@ from sources import ROOT, Import, Source, sources, target_of
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
     "base", "core", "graph", "ops", "sparse", "gradient", "sampling", "ir", "passes", "codegen", "driver",
-    "pictures", "verification", "api", "tensor", "assembly", "top", "cli",
+    "pictures", "verification", "api", "splitting", "tensor", "assembly", "top", "cli",
 )  # fmt: skip
 
 # Imports inside functions: (importer, what it loads) → why it waits.
@@ -35,6 +35,15 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",
     ("aotensor.graph.sparse_type", "scipy.sparse"): "SciPy would triple the time of `import aotensor`",
     ("aotensor.ops.linalg.matrices", "scipy.linalg"): "SciPy would triple the time of `import aotensor`",
+    ("aotensor.splitting.rounds", "aotensor.splitting.plan"): "pools of threads and processes load at the first split",
+    ("aotensor.splitting.rounds", "aotensor_runtime.rounds.protocol"): "as above",
+    ("aotensor.splitting.rounds", "aotensor_runtime.rounds.split"): "as above",
+    ("aotensor.splitting.rounds", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
+    ("aotensor.splitting.rounds", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
+    ("aotensor_runtime.rounds.cluster", "distributed"): "an extra, for one engine",
+    ("aotensor_runtime.rounds.files", "h5py"): "an extra, for one kind of file",
+    ("aotensor_runtime.rounds.files", "pyarrow"): "an extra, for one kind of file",
+    ("aotensor_runtime.rounds.files", "zarr"): "an extra, for one kind of file",
     ("aotensor_runtime.blas", "scipy.linalg.cython_lapack"): "the runtime works with NumPy alone",
     ("aotensor_runtime.blas", "scipy.linalg.cython_blas"): "the runtime works with NumPy alone",
     ("aotensor_runtime.sparse.values", "scipy.sparse"): "the runtime works with NumPy alone",
@@ -75,6 +84,11 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
         "aotensor_runtime.typed.callback",
         "aotensor_cli.matrices",
     ),
+    "dask": ("aotensor_runtime.rounds.cluster",),
+    "distributed": ("aotensor_runtime.rounds.cluster",),
+    "h5py": ("aotensor_runtime.rounds.files",),
+    "pyarrow": ("aotensor_runtime.rounds.files",),
+    "zarr": ("aotensor_runtime.rounds.files",),
     "numpy": ("aotensor", "aotensor_cli", "aotensor_runtime"),
 }
 
@@ -90,6 +104,7 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "verification": ("", "container", "elf", "errors", "library", "machine", "manifest", "notebook.html", "signature",
                      "vectors"),
     "api": ("", "abi", "machine", "notebook.html", "signature", "threads"),
+    "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
 }  # fmt: skip
 
 ALL = pytest.mark.parametrize("source", sources().values(), ids=sources())

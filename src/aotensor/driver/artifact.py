@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,12 +66,13 @@ def compile_to_library(functions: Sequence[Definition], name: str | None, option
     return make_library(lower(functions, options), name or functions[0].name)
 
 
-def library_bytes(f: Definition, opt_level: int) -> bytes:
-    """A function as the bytes of a library that is called by this machine only, so it explains nothing.
+def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Mapping[str, bytes]) -> bytes:
+    """Functions as the bytes of a library that is called by this machine only, so it explains nothing.
 
     Raises: as `write_artifact`
     """
-    return make_library(lower([f], Options(opt_level=opt_level), texts=()), f.name, is_shipped=False).shared()
+    options = Options(opt_level=opt_level, sections=sections)
+    return make_library(lower(functions, options, texts=()), functions[0].name, is_shipped=False).shared()
 
 
 def write_artifact(

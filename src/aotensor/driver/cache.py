@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -28,23 +29,35 @@ def load_compiled(f: Definition) -> LibraryFunction:
 
     Raises: all that compiling raises.
     """
-    folder, name = store(), f"functions/{f.name[:60]}-{_key(f)}.so"
+    return _load(f.name, _key(f), lambda: _library_bytes([f], OPT_LEVEL, {}))[f.name]
+
+
+def load_together(functions: Sequence[Definition], name: str, sections: Mapping[str, bytes]) -> Library:
+    """Several functions as one library with further sections, in the same way.   Raises: as `load_compiled`"""
+    digest = hashlib.sha256("".join(_key(f) + f.doc for f in functions).encode())
+    for section, content in sections.items():
+        digest.update(section.encode() + b"\0" + content + b"\0")
+    return _load(name, digest.hexdigest()[:40], lambda: _library_bytes(functions, OPT_LEVEL, sections))
+
+
+def _load(called: str, key: str, make: Callable[[], bytes]) -> Library:
+    folder, name = store(), f"functions/{called[:60]}-{key}.so"
     data = folder.get(name)
     if data is not None:
         with suppress(LibraryError):  # for another machine that shares the folder, or of a broken build: made again
-            return Library(data, folder.folder / name)[f.name]
-    data = _library_bytes(f, OPT_LEVEL)
+            return Library(data, folder.folder / name)
+    data = make()
     try:
         path: Path | None = folder.put(name, data)
     except OSError as error:
         path = None
         warnings.warn(
-            f"the cache folder {folder.folder} cannot be written ({error.strerror or error}), so {f.name} is compiled "
+            f"the cache folder {folder.folder} cannot be written ({error.strerror or error}), so {called} is compiled "
             "again in every process; set AOTENSOR_CACHE_DIR to a folder of yours",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return Library(data, path)[f.name]
+    return Library(data, path)
 
 
 def loaded(library: bytes) -> Library:
@@ -84,10 +97,10 @@ def _foreign(f: Definition) -> str:
     return stage_text([f], "tensor")
 
 
-def _library_bytes(f: Definition, opt_level: int) -> bytes:
+def _library_bytes(functions: Sequence[Definition], opt_level: int, sections: Mapping[str, bytes]) -> bytes:
     from aotensor.driver.artifact import library_bytes
 
-    return library_bytes(f, opt_level)
+    return library_bytes(functions, opt_level, sections)
 
 
 def _machine() -> str:

@@ -83,6 +83,8 @@ class Definition:
         #: the loops that are compiled, instead of those that passes make
         self.schedule_text: HandSchedule | None = None
         self.name = name or "function"
+        #: what the header says about it, in one sentence
+        self.doc = ""
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
         self.inputs = [one.variable for one in wishes]

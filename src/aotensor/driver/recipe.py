@@ -76,7 +76,7 @@ class Options:
     threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
-    default those that the functions ask for, or those that passes make.
+    default those that the functions ask for, or those that passes make. sections: further ones, by name.
     """
 
     target: str | None = None
@@ -92,6 +92,7 @@ class Options:
     pipeline: Pipeline | None = None
     schedule: HandSchedule | None = None
     debug_info: bool = False
+    sections: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def has_threads(self) -> bool:
@@ -267,6 +268,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     vectors = make_vectors(lowered.functions) if is_shipped else b""
     if vectors:
         sections[VECTORS_SECTION] = vectors
+    sections.update(lowered.options.sections)
     blueprint = Blueprint(
         name,
         specs,

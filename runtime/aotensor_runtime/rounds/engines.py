@@ -1,0 +1,238 @@
+"""Where chunks are computed: here, on threads, on processes, or on any executor of `concurrent.futures`."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Collection, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor_runtime.errors import ArgumentValueError
+from aotensor_runtime.rounds.files import Npy
+from aotensor_runtime.rounds.sources import ArraySource, Part, Source
+from aotensor_runtime.rounds.worker import Handle, MissingLibrary, Task, call_chunk, read_parts, run_chunk
+
+_LARGE: Final = 1 << 20
+"""Bytes from which on values that all chunks need go to a file, instead of along with every chunk."""
+
+
+class Engine:
+    """What rounds ask of a place to compute. Subclasses override what they do otherwise.
+
+    workers: how many chunks are computed at the same time. ahead: how many are on their way beyond these.
+    """
+
+    workers = 1
+    ahead = 1
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back workers and files."""
+
+    def prepare(self, handle: Handle) -> None:
+        """Bring the library to the workers, as far as that is possible before chunks come."""
+
+    def keep(self, source: Source) -> Source:
+        """The source as workers read it best, for several rounds: an array in memory as a file that all map."""
+        return source
+
+    def hold(self, part: Part) -> Any:
+        """A part as it is sent, for several rounds."""
+        return part
+
+    def share(self, known: Mapping[str, Any]) -> Any:
+        """Values that every chunk of a round needs, as they are sent: once, if they are large."""
+        return known
+
+    def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
+        """A future of `run_chunk`."""
+        raise NotImplementedError
+
+    def first_done(self, futures: Collection[Any], timeout: float | None) -> list[Any]:
+        """Those that are done, once there are any; none after `timeout` seconds."""
+        return list(wait(futures, timeout, FIRST_COMPLETED).done)
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Is it the worker that failed, and not the chunk? Then the chunk is computed again."""
+        return isinstance(error, MissingLibrary)
+
+    def revive(self) -> None:
+        """Replace workers that have died."""
+
+    def threads_of_a_chunk(self) -> int | None:
+        """How many threads a call may use; None for all."""
+        return max((os.cpu_count() or 1) // self.workers, 1)
+
+
+class _Read:
+    """The future of a chunk that is read on a thread of its own, and computed when somebody waits for it."""
+
+    def __init__(self, task: Task, parts: Mapping[str, Any], known: Mapping[str, Any], reading: Future[Any]) -> None:
+        self.task, self.parts, self.known, self.reading = task, parts, known, reading
+
+    def result(self) -> dict[str, Any]:
+        """The outputs.   Raises: as `run_chunk`"""
+        values = {**self.known, **self.reading.result()}
+        return call_chunk(self.task, self.task.handle.library(), values, self.parts)
+
+    def cancel(self) -> None:
+        """Do not read it any more."""
+        self.reading.cancel()
+
+
+class Serial(Engine):
+    """One chunk after the other, on all cores; the next one is read while one is computed."""
+
+    def __init__(self) -> None:
+        self._reader = ThreadPoolExecutor(1, "aotensor-reader")
+
+    def close(self) -> None:
+        """End the thread that reads."""
+        self._reader.shutdown(cancel_futures=True)
+
+    def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> _Read:
+        """Begin to read the chunk."""
+        return _Read(task, parts, known, self._reader.submit(read_parts, task, parts))
+
+    def first_done(self, futures: Collection[Any], timeout: float | None) -> list[Any]:
+        """The first, once it is read."""
+        first = next(iter(futures))
+        return [first] if wait([first.reading], timeout).done else []
+
+    def threads_of_a_chunk(self) -> int | None:
+        """All of them."""
+        return None
+
+
+class Pool(Engine):
+    """Any executor with `submit` and futures like those of `concurrent.futures`, of so many workers.
+
+    What its workers lack of the library they ask for. Who made the executor closes it.
+    """
+
+    def __init__(self, executor: Executor, workers: int) -> None:
+        if workers < 1:
+            raise ArgumentValueError(f"an engine has at least one worker, not {workers}")
+        self.executor, self.workers, self.ahead = executor, workers, workers
+        self._handle: Handle | None = None
+        self._is_asked = False
+
+    def prepare(self, handle: Handle) -> None:
+        """Keep the bytes for workers that ask for them."""
+        self._handle = handle
+
+    def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
+        """A future of the executor."""
+        return self.executor.submit(run_chunk, task, parts, known)
+
+    def is_loss(self, error: BaseException) -> bool:
+        """A pool with a dead process, or a worker without the library."""
+        return isinstance(error, MissingLibrary | BrokenProcessPool)
+
+
+class Threads(Pool):
+    """Threads of this process: calls of compiled functions run at the same time, and so does reading."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        count = (os.cpu_count() or 1) if workers is None else workers
+        super().__init__(ThreadPoolExecutor(max(count, 1), "aotensor-chunk"), count)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.executor.shutdown(cancel_futures=True)
+
+
+class Processes(Pool):
+    """Processes of this machine. One that dies is replaced, and what it was computing is computed again.
+
+    Arrays in memory go to a folder of files once, in shared memory where there is one.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        count = (os.cpu_count() or 1) if workers is None else workers
+        if count < 1:
+            raise ArgumentValueError(f"an engine has at least one worker, not {count}")
+        shared = Path("/dev/shm")
+        self._folder = Path(tempfile.mkdtemp("-aotensor", dir=shared if os.access(shared, os.W_OK) else None))
+        self._files = 0
+        self.workers = count
+        super().__init__(self._new(None), count)
+
+    def _new(self, handle: Handle | None) -> ProcessPoolExecutor:
+        start = None if handle is None else handle.install
+        return ProcessPoolExecutor(self.workers, get_context("spawn"), _begin, (start,))
+
+    def close(self) -> None:
+        """End the processes, and remove the files."""
+        self.executor.shutdown(cancel_futures=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def prepare(self, handle: Handle) -> None:
+        """Processes begin with the library."""
+        if self._handle is None or self._handle.digest != handle.digest:
+            self.executor.shutdown()
+            self.executor = self._new(handle)
+        self._handle = handle
+
+    def revive(self) -> None:
+        """Other processes."""
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self._new(self._handle)
+
+    def keep(self, source: Source) -> Source:
+        """An array in memory as a file that workers read."""
+        if not isinstance(source, ArraySource):
+            return source
+        return Npy(self._written(lambda path: np.save(path, source.array, allow_pickle=False)), source.axis)
+
+    def share(self, known: Mapping[str, Any]) -> Any:
+        """Large values as a file, which a worker reads once."""
+        if sum(x.nbytes for x in known.values() if isinstance(x, np.ndarray)) < _LARGE:
+            return known
+
+        def write(path: Path) -> None:
+            path.write_bytes(pickle.dumps(known, pickle.HIGHEST_PROTOCOL))
+
+        return SharedFile(str(self._written(write)))
+
+    def _written(self, write: Any) -> Path:
+        self._files += 1
+        path = self._folder / f"{self._files}.npy"
+        write(path)
+        return path
+
+
+def _begin(install: Any) -> None:
+    if install is not None:
+        install()
+
+
+@dataclass(frozen=True)
+class SharedFile:
+    """Values in a file of ours."""
+
+    where: str
+
+    def read(self) -> Any:
+        """The values."""
+        return _read_shared(self.where)
+
+
+@lru_cache(1)
+def _read_shared(path: str) -> Any:
+    return pickle.loads(Path(path).read_bytes())

@@ -1,0 +1,99 @@
+"""How the functions of a library play together: a section of JSON, `rounds`, for Python, C, MPI and other engines.
+
+Names are the whole protocol. A driver holds values by name: the inputs that are the same for all rows, and `rows`, how
+many rows there are. It calls each function by the names of its inputs, and keeps the outputs under theirs:
+
+    start                        if there is one
+    for each round:
+        map     on each chunk    inputs with rows, `first_row` of the chunk, values → partials, outputs with rows
+        merge   on pairs         a_<partial> of earlier rows, b_<partial> of later ones → partials, in a fixed tree
+        finish                   partials, values → values, outputs
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.library import Library
+
+SECTION: Final = "rounds"
+VERSION: Final = 1
+FIRST_ROW: Final = "first_row"
+ROWS: Final = "rows"
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round. merge: None without partials. finish: None where nothing follows. rows: output → axis of its rows"""
+
+    map: str
+    merge: str | None
+    finish: str | None
+    partials: tuple[str, ...]
+    rows: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Of one function. inputs: name → axis of its rows, None for one that every chunk needs.
+
+    outputs: name → the user's key, in order. kind: what a call gives: single, list, dict or none.
+    first_row, total: what the numbers of a chunk's first row, and of all rows, are called.
+    """
+
+    function: str
+    over: str
+    inputs: Mapping[str, int | None]
+    outputs: Mapping[str, str]
+    kind: str
+    start: str | None
+    rounds: tuple[Round, ...]
+    first_row: str = FIRST_ROW
+    total: str = ROWS
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "version": VERSION,
+            "function": self.function,
+            "over": self.over,
+            "inputs": dict(self.inputs),
+            "outputs": dict(self.outputs),
+            "kind": self.kind,
+            "start": self.start,
+            "first_row": self.first_row,
+            "rows": self.total,
+            "rounds": [
+                {
+                    "map": r.map,
+                    "merge": r.merge,
+                    "finish": r.finish,
+                    "partials": list(r.partials),
+                    "rows": dict(r.rows),
+                }
+                for r in self.rounds
+            ],
+        }
+
+    @classmethod
+    def of(cls, library: Library) -> Protocol:
+        """That of a library.   Raises: LibraryError if there is none, or one that this runtime does not know."""
+        try:
+            tree = json.loads(library.section(SECTION))
+        except KeyError:
+            raise LibraryError(
+                f"library {library.manifest.name} has no rounds", hint="`aotensor split` makes one that has"
+            ) from None
+        if tree.get("version") != VERSION:
+            raise LibraryError(f"library {library.manifest.name}: rounds of version {tree.get('version')!r:.20}")
+        rounds = tuple(
+            Round(r["map"], r["merge"], r["finish"], tuple(r["partials"]), dict(r["rows"])) for r in tree["rounds"]
+        )
+        return cls(
+            tree["function"], tree["over"], tree["inputs"], tree["outputs"], tree["kind"], tree["start"], rounds,
+            tree["first_row"], tree["rows"],
+        )  # fmt: skip

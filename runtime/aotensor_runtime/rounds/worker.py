@@ -1,0 +1,148 @@
+"""What a worker does: load a library once, read the rows of a chunk, call a function, say what was wrong and where."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor_runtime.errors import AotensorError, ChunkError, LibraryError
+from aotensor_runtime.library import Library
+from aotensor_runtime.rounds.sources import Part
+
+_LOADED: Final[dict[str, Library]] = {}
+_LOCK: Final = Lock()
+
+
+class MissingLibrary(Exception):
+    """A worker that has not got the library yet."""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A library by its digest; its bytes go along only where a worker asks for them."""
+
+    digest: str
+    data: bytes | None = None
+
+    @classmethod
+    def of(cls, library: Library) -> Handle:
+        """With the bytes."""
+        handle = cls(hashlib.sha256(library.data).hexdigest(), library.data)
+        _LOADED.setdefault(handle.digest, library)
+        return handle
+
+    def light(self) -> Handle:
+        """Without them."""
+        return Handle(self.digest)
+
+    def install(self) -> None:
+        """Load the library in this process, unless it is there.   Raises: ChunkError naming worker and reason"""
+        with _LOCK:
+            if self.digest in _LOADED:
+                return
+            if self.data is None:
+                raise MissingLibrary(self.digest)
+            try:
+                _LOADED[self.digest] = Library(self.data)
+            except LibraryError as error:
+                found = error.diagnostic
+                raise ChunkError(
+                    f"worker {worker_name()}: {found.title}", lines=found.lines, hint=found.hint
+                ) from error
+
+    def library(self) -> Library:
+        """The loaded library."""
+        self.install()
+        return _LOADED[self.digest]
+
+
+def worker_name() -> str:
+    """Host and process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class FirstRow:
+    """The number of a chunk's first row."""
+
+    number: int
+    where: str = "of this chunk"
+
+    def read(self) -> Any:
+        """The number."""
+        return np.int64(self.number)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function on a chunk.   position: number of the chunk, of `count`. axes: of the rows of each part"""
+
+    handle: Handle
+    function: str
+    position: int
+    count: int
+    start: int
+    stop: int
+    axes: Mapping[str, int]
+    threads: int | None = None
+
+    def label(self) -> str:
+        """`f_map1: chunk 3 of 8, rows 200 to 300`"""
+        return f"{self.function}: chunk {self.position + 1} of {self.count}, rows {self.start} to {self.stop}"
+
+
+def read_parts(task: Task, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of a chunk.   Raises: ChunkError naming chunk, argument, file and worker"""
+    values: dict[str, Any] = {}
+    for name, part in parts.items():
+        where = part.where if isinstance(part, Part) else "on the cluster"
+        try:
+            values[name] = part.read() if isinstance(part, Part) else part
+        except Exception as error:  # whatever a reader of files raises
+            raise _failed(task, f"{name}: {_title(error)}", [f"{name}: {where}"]) from error
+        if name not in task.axes:
+            continue
+        found = getattr(values[name], "shape", ())
+        axis = task.axes[name]
+        if len(found) <= axis or found[axis] != task.stop - task.start:
+            title = f"{name}: {task.stop - task.start} rows along axis {axis} are expected, its shape is {tuple(found)}"
+            raise _failed(task, title, [f"{name}: {where}"])
+    return values
+
+
+def run_chunk(task: Task, parts: Mapping[str, Any], known: Any) -> dict[str, Any]:
+    """The outputs of a function on a chunk.   Raises: ChunkError, MissingLibrary"""
+    library = task.handle.library()
+    values = {**(known.read() if isinstance(known, Part) else known), **read_parts(task, parts)}
+    return call_chunk(task, library, values, parts)
+
+
+def call_chunk(task: Task, library: Library, values: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same on values that have been read."""
+    function = library[task.function]
+    names = [value.name for value in function.spec.arguments if value.default is None]
+    options = {} if task.threads is None else {"num_threads": task.threads}
+    try:
+        return function(**{name: values[name] for name in names}, **options)  # type: ignore[no-any-return]
+    except (AotensorError, MemoryError) as error:
+        lines = [
+            f"{name}: {part.where if isinstance(part, Part) else 'on the cluster'}" for name, part in parts.items()
+        ]
+        raise _failed(task, _title(error), lines) from error
+
+
+def _failed(task: Task, title: str, lines: list[str]) -> ChunkError:
+    return ChunkError(f"{task.label()}, on worker {worker_name()}: {title}", lines=lines)
+
+
+def _title(error: BaseException) -> str:
+    if isinstance(error, AotensorError):
+        return error.diagnostic.title
+    return f"{type(error).__name__}: {error}"

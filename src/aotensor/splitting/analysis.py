@@ -1,0 +1,146 @@
+"""Which values belong to one row, which are merges over rows, and which need rows of several chunks at once.
+
+X: rows   w: global   →   X @ w: rows   Σ f(X @ w): merge, known after round 1   softmax over n: rewritten
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aotensor.driver.prepare import expand_composites
+from aotensor.errors import CrossingError, GraphValueError
+from aotensor.graph.expression import located
+from aotensor.graph.op import Apply
+from aotensor.graph.site import made_at, written_as
+from aotensor.graph.unify import unify
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import replace as replaced
+from aotensor.graph.walk import toposort
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.shape.extents import ShapeI
+from aotensor.splitting.places import GLOBAL, Crossing, Merge, Place, Rewrite, Role, Rows, Seen, Verdict
+from aotensor.splitting.rules import COUNTING, rule_of
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A graph over rows. outputs: rewritten. places: of its variables. verdicts: of the nodes that have rows."""
+
+    over: str
+    outputs: Sequence[Variable]
+    places: Mapping[Variable, Place]
+    verdicts: Mapping[Apply, Rows | Merge]
+
+    def place(self, x: Variable) -> Place:
+        """Where a variable stands; constants are global."""
+        return self.places.get(x, GLOBAL)
+
+
+def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) -> Analysis:
+    """The places of all values that `outputs` need, once what can be split in other ops is rewritten.
+
+    Raises: CrossingError for the first value that needs rows of several chunks; GraphValueError if no input has the
+    dim, or one has it twice.
+    """
+    given = {x: _input_place(x, over) for x in inputs}
+    if not any(place.is_local for place in given.values()):
+        known = sorted({dim for x in inputs for dim in x.tensor_type.shape if isinstance(dim, str)})
+        raise GraphValueError(
+            f"no input has a dim {over!r}",
+            lines=[x.describe() for x in inputs],
+            hint=f"dims that there are: {', '.join(known)}" if known else 'name dims with shape=("n", "p")',
+        )
+    found = list(outputs)
+    while True:
+        found = unify(_named_extents(expand_composites(found, inputs), given, over), inputs)
+        places, verdicts, rewrites = _walk(found, given, over)
+        if not rewrites:
+            return Analysis(over, found, places, verdicts)
+        found = replaced(found, rewrites, is_rewrite=True)
+
+
+def _named_extents(outputs: Sequence[Variable], given: Mapping[Variable, Place], over: str) -> list[Variable]:
+    """Extents of values whose dim an input has are those of that input: they wait for no value."""
+    known: dict[object, Variable] = {}
+    for x in sorted(given, key=lambda x: given[x].is_local):
+        for axis, dim in enumerate(x.tensor_type.shape):
+            if isinstance(dim, str) and dim != over and not x.is_sparse and dim not in known:
+                known[dim] = ShapeI(axis)(x)
+    found: dict[Variable, Variable] = {}
+    for node in toposort(outputs, stop=given):
+        if isinstance(node.op, ShapeI) and node.inputs[0] not in given:
+            dim = node.inputs[0].tensor_type.shape[node.op.axis]
+            if dim in known:
+                found[node.outputs[0]] = known[dim]
+    return replaced(outputs, found, is_rewrite=True)
+
+
+def _input_place(x: Variable, over: str) -> Place:
+    axes = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim == over]
+    if len(axes) > 1:
+        raise GraphValueError(
+            f"{x} has dim {over} on {len(axes)} axes: a chunk of rows is no part of it", lines=[x.describe()]
+        )
+    return Place(axes[0], over) if axes else GLOBAL
+
+
+def _walk(
+    outputs: Sequence[Variable], given: Mapping[Variable, Place], over: str
+) -> tuple[dict[Variable, Place], dict[Apply, Rows | Merge], dict[Variable, Variable]]:
+    places, verdicts, rewrites = dict(given), dict[Apply, Rows | Merge](), dict[Variable, Variable]()
+    for node in toposort(outputs, stop=given):
+        at = [places.get(x, GLOBAL) for x in node.inputs]
+        try:
+            with made_at(written_as(node)):
+                verdict = _verdict(Seen(node, at, over))
+        except Crossing as crossing:
+            raise CrossingError(
+                located(node, f"{node.op.name} cannot be split over {over}: {crossing.reason}"),
+                lines=[x.describe() for x in node.inputs],
+                hint=crossing.hint,
+            ) from None
+        if isinstance(verdict, Rewrite):
+            rewrites.update(zip(node.outputs, verdict.outputs, strict=True))
+            verdict = Rows(tuple(place.axis or 0 for place in at[:1]), (over,))  # until the next walk
+        elif verdict is not None:
+            verdicts[node] = verdict
+        places.update(zip(node.outputs, _places(node, at, verdict, over), strict=True))
+    return places, verdicts, rewrites
+
+
+def _verdict(seen: Seen) -> Verdict | None:
+    """What the rule of a node says; None for one that is the same for all chunks."""
+    if seen.local():
+        return rule_of(seen.node.op)(seen)
+    if any(seen.at[k].domain for k in seen.counts(0)):
+        if isinstance(seen.node.op, COUNTING):
+            return rule_of(seen.node.op)(seen)
+        if any(x.ndim for x in seen.node.outputs) and not isinstance(seen.node.op, Elementwise):
+            raise Crossing("its extents follow from the number of rows")
+    return None
+
+
+def _places(node: Apply, at: Sequence[Place], verdict: Verdict | None, over: str) -> list[Place]:
+    if verdict is None:
+        step, late = max((x.step for x in at), default=0), max((x.late for x in at), default=0)
+        place = Place(step=step, late=late)
+        if node.op.name == "cast":
+            place = replace(place, role=at[0].role, domain=at[0].domain)
+        return [place] * len(node.outputs)
+    steering = verdict.steering if isinstance(verdict, Rows) else ()
+    step = max((max(x.step - (k in steering and bool(x.domain)), 0) for k, x in enumerate(at)), default=0)
+    if isinstance(verdict, Merge):
+        if verdict.count == over:  # which the driver knows before the first round
+            return [Place(None, over, 0, 0, "count")]
+        is_extent = bool(verdict.count) or verdict.is_uniform
+        known = step if verdict.is_uniform else step + 1
+        role: Role = "count" if is_extent else ""
+        return [Place(None, verdict.count, known, step + 1, role)] * len(node.outputs)
+    assert isinstance(verdict, Rows)
+    plain: Role = ""
+    roles = verdict.roles or (plain,) * len(node.outputs)
+    return [
+        Place(axis, domain, step, step, role)
+        for axis, domain, role in zip(verdict.axes, verdict.domains, roles, strict=True)
+    ]

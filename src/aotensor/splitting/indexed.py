@@ -1,0 +1,136 @@
+"""Rules of indices: windows, gathers and scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aotensor.graph.variable import Variable
+from aotensor.ops.create import zeros_like
+from aotensor.ops.window import Position, Slice
+from aotensor.splitting.aligned import aligned_axis
+from aotensor.splitting.merges import pointwise, wide_sum
+from aotensor.splitting.places import Crossing, Merge, Rows, Seen
+
+
+def subtensor(seen: Seen) -> Rows:
+    """x[:, 2, 1:k]: the window has all rows."""
+    seen.plain()
+    return seen.rows(_window_axis(seen.node.op, _axis_of_x(seen)))
+
+
+def inc_subtensor(seen: Seen) -> Rows:
+    """y put, or added, to x[:, 2, 1:k]."""
+    seen.plain()
+    axis = _axis_of_x(seen)
+    rank = seen.node.inputs[0].ndim - sum(isinstance(entry, Position) for entry in _entries(seen.node.op))
+    _check_value(seen, rank, _window_axis(seen.node.op, axis))
+    return seen.rows(axis)
+
+
+def _entries(op: Any) -> Sequence[Any]:
+    return op.entries  # type: ignore[no-any-return]
+
+
+def _axis_of_x(seen: Seen) -> int:
+    if not seen.at[0].is_local:
+        raise Crossing("rows are put into a value that has none")
+    return seen.axis_of(0)
+
+
+def _window_axis(op: Any, axis: int) -> int:
+    """The axis of the rows in the window.   Raises: Crossing if it does not hold all rows in order"""
+    entries = _entries(op)
+    if axis < len(entries):
+        entry = entries[axis]
+        if not (isinstance(entry, Slice) and entry.is_whole() and entry.step == 1):
+            raise Crossing("it picks rows by their position", "give it all rows, [:], or a weight of 0")
+    return axis - sum(isinstance(entry, Position) for entry in entries[:axis])
+
+
+def _check_value(seen: Seen, rank: int, axis: int) -> None:
+    """Raises: Crossing unless y, input 1, has the rows along that axis of the window, or broadcasts there"""
+    if seen.at[1].is_local and rank - seen.node.inputs[1].ndim + seen.axis_of(1) != axis:
+        raise Crossing("rows of one input meet another axis of the other")
+    y = seen.node.inputs[1]
+    own = axis - rank + y.ndim
+    if not seen.at[1].is_local and own >= 0 and y.static_shape[own] != 1:
+        raise Crossing(f"{y}: {y.type} is not known to have the rows of dim {seen.over}")
+
+
+class _Gather:
+    """Where rows are among the axes of x[…, i, j, …], of an op whose arrays begin at input `first`."""
+
+    def __init__(self, seen: Seen, first: int) -> None:
+        op: Any = seen.node.op
+        self.seen, self.axes, self.first = seen, tuple(op.axes), first
+        self.arrays = range(first, len(seen.at))
+        self.rank: int = max(seen.node.inputs[k].ndim for k in self.arrays)
+        self.start: int = self.axes[0] if self.axes[-1] - self.axes[0] == len(self.axes) - 1 else 0
+        self.has_rows = any(seen.at[k].is_local for k in self.arrays)
+
+    def of_arrays(self) -> int:
+        """The axis of the window along which the arrays have rows."""
+        return self.start + aligned_axis(self.seen, self.rank, self.arrays)
+
+    def of_x(self) -> int:
+        """The axis of the window where the rows of x are, which the arrays do not name.   Raises: Crossing"""
+        axis = self.seen.axis_of(0)
+        if axis in self.axes or self.has_rows:
+            raise Crossing("it reads, or writes, rows of other chunks", "only x[arange(n), …] keeps each row to itself")
+        place: int = axis - sum(k < axis for k in self.axes)
+        return place if place < self.start else place + self.rank
+
+    def own_rows(self) -> int | None:
+        """The input that names for each row this row, if there is one."""
+        axis = self.seen.axis_of(0)
+        if axis not in self.axes:
+            return None
+        k = self.first + self.axes.index(axis)
+        place = self.seen.at[k]
+        return k if place.role == "positions" and place.domain == self.seen.at[0].domain else None
+
+    def make(self, k: int) -> Any:
+        """The op on a chunk, whose rows count from 0."""
+
+        def on_chunk(inputs: Sequence[Variable], first: Variable) -> Sequence[Variable]:
+            chosen = list(inputs)
+            chosen[k] = inputs[k] - first
+            return [self.seen.node.op(*chosen)]
+
+        return on_chunk
+
+
+def advanced_subtensor(seen: Seen) -> Rows:
+    """A table at the labels of rows, columns of rows, or an element of each row."""
+    seen.plain()
+    gather = _Gather(seen, 1)
+    if not seen.at[0].is_local:
+        return seen.rows(gather.of_arrays())
+    own = gather.own_rows()
+    if own is not None:
+        return seen.rows(gather.of_arrays(), make=gather.make(own))
+    return seen.rows(gather.of_x())
+
+
+def inc_advanced_subtensor(seen: Seen) -> Rows | Merge:
+    """Terms of rows added to a table at their labels, which is a sum; or to columns, or elements, of rows."""
+    seen.plain()
+    op: Any = seen.node.op
+    gather, window = _Gather(seen, 2), seen.node.inputs[0].ndim - len(op.axes)
+    rank = window + gather.rank
+    if seen.at[0].is_local:
+        own = gather.own_rows()
+        axis = gather.of_x() if own is None else gather.of_arrays()
+        _check_value(seen, rank, axis)
+        return seen.rows(seen.axis_of(0), make=None if own is None else gather.make(own))
+    if not gather.has_rows:
+        raise Crossing("rows are put into a value that has none")
+    _check_value(seen, rank, gather.of_arrays())
+    if op.is_set:
+        raise Crossing("of several rows with one label the last one wins, which depends on their order")
+    dtype = seen.node.outputs[0].dtype
+    found = pointwise("sum", lambda xs: op(zeros_like(xs[0]), *xs[1:]), dtype, wide_sum(dtype))
+    return Merge(
+        "scatter", found.partials, found.combine, lambda merged, inputs: [inputs[0] + found.finish(merged, inputs)[0]]
+    )

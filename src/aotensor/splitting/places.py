@@ -1,0 +1,134 @@
+"""Where a value stands towards the rows, and what a rule says about the node that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+
+Role: TypeAlias = Literal["", "count", "positions", "offsets", "shape"]
+"""What a value says about the rows beside its numbers: how many there are, which they are, where the entries of each
+begin (`indptr`), or the extents of a matrix of them."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value is the same for all chunks, or has rows along one axis: those of all chunks, one after the other.
+
+    axis: that of the rows, None for a global value. domain: what the axis counts: the dim, or entries of a matrix.
+    step: how many rounds of merging must have passed before a chunk knows it. late: the same for the driver, which
+    knows an extent that all chunks have, and what follows from it, a round later.
+    """
+
+    axis: int | None = None
+    domain: str = ""
+    step: int = 0
+    late: int = 0
+    role: Role = ""
+
+    @property
+    def is_local(self) -> bool:
+        """Does every chunk have its own?"""
+        return self.axis is not None
+
+    @property
+    def has_rows(self) -> bool:
+        """Is it made of rows, one after the other, so that chunks are joined by concatenation?"""
+        return self.axis is not None and self.role in ("", "positions")
+
+
+GLOBAL = Place()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Every chunk computes its own rows of the outputs.
+
+    axes, domains: of each output. steering: inputs that are counts, of which the chunk's own is meant.
+    make: the outputs on a chunk's inputs and the number of its first row; by default the op itself.
+    """
+
+    axes: tuple[int, ...]
+    domains: tuple[str, ...]
+    steering: frozenset[int] = frozenset()
+    roles: tuple[Role, ...] = ()
+    make: Callable[[Sequence[Variable], Variable], Sequence[Variable]] | None = None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Chunks give partials, pairs of partials give partials, and the last ones the outputs.
+
+    name: of the monoid. partials: of a chunk's inputs and the number of its first row. combine: of the partials of
+    earlier rows, and of later ones. finish: the outputs, of the partials and the inputs, of which only global ones may
+    be used. count: the domain whose rows the output counts, if it does. is_uniform: all chunks give the same, which
+    each of them knows.
+    """
+
+    name: str
+    partials: Callable[[Sequence[Variable], Variable], list[Variable]]
+    combine: Callable[[Sequence[Variable], Sequence[Variable]], list[Variable]]
+    finish: Callable[[Sequence[Variable], Sequence[Variable]], list[Variable]]
+    count: str = ""
+    is_uniform: bool = False
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """The node in other ops that can be split."""
+
+    outputs: Sequence[Variable]
+
+
+Verdict: TypeAlias = Rows | Merge | Rewrite
+
+
+class Crossing(Exception):
+    """Why a node needs rows of several chunks at once."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.hint = reason, hint
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A node as a rule sees it.   at: places of its inputs. over: the dim of the rows"""
+
+    node: Apply
+    at: Sequence[Place] = field(default_factory=tuple)
+    over: str = ""
+
+    def local(self) -> list[int]:
+        """Positions of the inputs of which each chunk has its own."""
+        return [k for k, place in enumerate(self.at) if place.is_local]
+
+    def domain(self) -> str:
+        """What the rows of all local inputs count.   Raises: Crossing if they count different things."""
+        found = {self.at[k].domain for k in self.local()}
+        if len(found) > 1:
+            raise Crossing(f"its inputs have rows of different kinds: {' and '.join(sorted(found))}")
+        return found.pop()
+
+    def axis_of(self, k: int) -> int:
+        """The axis of the rows of a local input."""
+        axis = self.at[k].axis
+        assert axis is not None
+        return axis
+
+    def counts(self, first: int = 1) -> frozenset[int]:
+        """Positions of the inputs, from `first` on, that count rows."""
+        return frozenset(k for k in range(first, len(self.at)) if self.at[k].role == "count")
+
+    def rows(self, axis: int, **options: Any) -> Rows:
+        """Every output has the rows of the inputs along an axis."""
+        return Rows((axis,) * len(self.node.outputs), (self.domain(),) * len(self.node.outputs), **options)
+
+    def plain(self) -> None:
+        """Raises: Crossing if a local input is the structure of a matrix, and has no rows."""
+        for k in self.local():
+            if not self.at[k].has_rows:
+                raise Crossing(f"{self.node.inputs[k]} are offsets or extents of the rows of a matrix")

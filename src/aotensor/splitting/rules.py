@@ -1,0 +1,133 @@
+"""Which rule says how an op stands towards rows: one table for all ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from aotensor.graph.op import Op
+from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
+from aotensor.ops.batching import TrailingOp
+from aotensor.ops.contract import Contract
+from aotensor.ops.create import Alloc, FullLike
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.gradient_control import ViewOp
+from aotensor.ops.index import IncSubtensor, Subtensor
+from aotensor.ops.linalg.cholesky import CholeskyPullback
+from aotensor.ops.linalg.lu import FactoredOp
+from aotensor.ops.linalg.solve import CholeskySolve, LuSolve
+from aotensor.ops.linalg.triangular import TriangularOp
+from aotensor.ops.mask import Nonzero
+from aotensor.ops.permute_rows import PermuteRowElements
+from aotensor.ops.random.draw import Draw
+from aotensor.ops.random.noise import Noise
+from aotensor.ops.random.philox import Philox
+from aotensor.ops.ranges import Arange
+from aotensor.ops.reduce.cumulate import CumProd, CumSum
+from aotensor.ops.reduce.extremum import ArgExtremum, Extremum, ExtremumMask
+from aotensor.ops.reduce.moments import SquaredDeviations
+from aotensor.ops.reduce.normalise import LogSoftmax, LogSumExp, Softmax
+from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift
+from aotensor.ops.reduce.sort import Permute, Sort
+from aotensor.ops.reduce.sums import Prod, Quantifier, Sum
+from aotensor.ops.reduce.without_zeros import ProdWithoutZeros
+from aotensor.ops.scan.branch import Branch, IfElse
+from aotensor.ops.scan.op import Scan
+from aotensor.ops.shape.axes import DimShuffle
+from aotensor.ops.shape.broadcast import SpecifyShape
+from aotensor.ops.shape.extents import ShapeI
+from aotensor.ops.shape.fitting import Fitting
+from aotensor.ops.shape.join import Join, Split
+from aotensor.ops.shape.reshape import Reshape
+from aotensor.sparse.checked import CheckedStructure
+from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
+from aotensor.sparse.csm import CSM, CSMProperties, MatrixExtent, MatrixShape
+from aotensor.splitting import aligned, along_axes, compressed, indexed
+from aotensor.splitting.places import Crossing, Seen, Verdict
+
+Rule: TypeAlias = Callable[[Seen], Verdict]
+
+
+def refused(reason: str, hint: str | None = None) -> Rule:
+    """The rule of an op that needs all rows at once."""
+
+    def refuse(seen: Seen) -> Verdict:
+        raise Crossing(reason, hint)
+
+    return refuse
+
+
+_LOOP = refused("a loop or a branch may carry values from row to row", "say it by ops on whole arrays")
+_RANDOM = refused("numbers are drawn for all rows from one state", "pass them as an input with these rows")
+
+RULES: Final[dict[Any, Rule]] = {
+    AdvancedSubtensor: indexed.advanced_subtensor,
+    Alloc: aligned.alloc,
+    Arange: aligned.arange,
+    ArgExtremum: along_axes.reduction,
+    Branch: _LOOP,
+    CSM: compressed.csm,
+    CSMProperties: compressed.csm_properties,
+    CheckedStructure: compressed.checked_structure,
+    CholeskyPullback: along_axes.per_matrix,
+    CholeskySolve: along_axes.solve,
+    Contract: along_axes.contract,
+    CumProd: along_axes.along,
+    CumSum: along_axes.along,
+    DimShuffle: aligned.dimshuffle,
+    Draw: _RANDOM,
+    Elementwise: aligned.elementwise,
+    ExpandSlices: compressed.expand_slices,
+    Extremum: along_axes.reduction,
+    ExtremumMask: along_axes.extremum_mask,
+    FactoredOp: along_axes.per_matrix,
+    Fitting: aligned.fitting,
+    FullLike: aligned.full_like,
+    IfElse: _LOOP,
+    IncAdvancedSubtensor: indexed.inc_advanced_subtensor,
+    IncSubtensor: indexed.inc_subtensor,
+    Join: along_axes.along,
+    LinearRecurrence: along_axes.along,
+    LogSoftmax: along_axes.normalised,
+    LogSumExp: along_axes.reduction,
+    LuSolve: along_axes.solve,
+    MatrixExtent: compressed.matrix_extent,
+    MatrixShape: compressed.matrix_shape,
+    Noise: _RANDOM,
+    Nonzero: refused("how many elements there are depends on all rows", "use switch(condition, x, 0)"),
+    Permute: along_axes.along,
+    PermuteRowElements: along_axes.along_last,
+    Philox: _RANDOM,
+    Prod: along_axes.reduction,
+    ProdWithoutZeros: along_axes.reduction,
+    Quantifier: along_axes.reduction,
+    Reshape: aligned.reshape,
+    Scan: _LOOP,
+    SegmentSum: compressed.segment_sum,
+    ShapeI: aligned.shape_i,
+    Shift: along_axes.along,
+    Softmax: along_axes.normalised,
+    Sort: along_axes.along,
+    SpecifyShape: aligned.checked,
+    Split: along_axes.along,
+    SquaredDeviations: along_axes.reduction,
+    Subtensor: indexed.subtensor,
+    Sum: along_axes.reduction,
+    SumAt: compressed.sum_at,
+    TakeAt: compressed.take_at,
+    TrailingOp: along_axes.trailing,
+    TriangularOp: along_axes.solve,
+    ViewOp: aligned.view,
+}
+"""Rules by class; a class without one has that of the class it derives from."""
+
+COUNTING: Final = (Alloc, Arange, Draw, MatrixShape, Noise, Philox, Reshape)
+"""Ops that make rows of a number of rows."""
+NO_RULE: Final = refused(
+    "there is no rule that says what it does to rows", "give the op `expand`, in ops that have one"
+)
+
+
+def rule_of(op: Op) -> Rule:
+    """The rule of an op; one that refuses it, if there is none."""
+    return next((RULES[base] for base in type(op).__mro__ if base in RULES), NO_RULE)
