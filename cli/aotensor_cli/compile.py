@@ -16,7 +16,6 @@ from aotensor.codegen.files import made_folder, write_file, write_files
 from aotensor.codegen.targets.systems import system_of
 from aotensor.driver.build import FORMS, TEXTS, Build
 from aotensor.driver.recipe import Options
-from aotensor_cli.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import (
@@ -29,6 +28,7 @@ from aotensor_cli.options import (
     pass_options,
     short_option,
 )
+from aotensor_cli.reading.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline

@@ -1,0 +1,45 @@
+"""`aotensor split`: the plan of the rounds, their library, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command_line import Call
+
+from aotensor_runtime import load
+from aotensor_runtime.rounds import open_rounds
+
+
+def test_a_plan_and_a_library(call: Call, model: Path, tmp_path: Path) -> None:
+    answer = call("split", f"{model}:logistic", "--over", "n", "-o", tmp_path / "out", "--name", "parts", "--json")
+    assert answer.code == 0, answer.err
+    tree = json.loads(answer.out)
+    (each,) = tree["rounds"]
+    assert each["map"] == "logistic_map1" and each["chunk"] == "8*n*p + 8*n"
+    assert tree["protocol"]["inputs"] == {"X": 0, "y": 0, "w": None}
+    split = open_rounds(load(tmp_path / "out" / "libparts.so"))
+    assert split.protocol.to_json() == tree["protocol"]
+    assert "round 1, of a chunk: partials" in (tmp_path / "out" / "parts.h").read_text()
+
+
+def test_numbers_for_sizes(call: Call, model: Path) -> None:
+    answer = call("split", f"{model}:logistic", "--over", "n", "--plan-only", "--sizes", "n=1000,p=10")
+    assert answer.code == 0 and "read per chunk      88000 bytes" in answer.out
+
+
+def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        "import aotensor as aot, aotensor.tensor as at\n"
+        "y = at.vector('y', shape=('n',))\n"
+        "f = aot.function([y], at.sort(y), name='f')\n"
+        "g = aot.function([y], at.sum(y), name='g')\n"
+    )
+    crossing = call("split", f"{path}:f", "--over", "n", "--plan-only")
+    assert crossing.code == 3 and "model.py:3: sort cannot be split over n: each row may go anywhere" in crossing.err
+    dim = call("split", f"{path}:g", "--over", "m")
+    assert dim.code == 3 and "no input has a dim 'm'" in dim.err and "dims that there are: n" in dim.err
+    several = call("split", path, "--over", "n")
+    assert several.code == 2 and "there are 2 functions, split takes one" in several.err
+    assert call("split", f"{path}:g").code == 2
