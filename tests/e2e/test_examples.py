@@ -149,3 +149,25 @@ def test_spectrum_finds_poles_below_the_noise(run: Runner) -> None:
     text = run(EXAMPLES / "spectrum.py")
     errors = re.search(r"error of the data ([\d.]+), of the model ([\d.]+)", text)
     assert errors and float(errors[2]) < 0.3 * float(errors[1]), text
+
+
+def test_rows_in_files_fit_as_in_memory(run: Runner, tmp_path: Path) -> None:
+    given = ("--folder", str(tmp_path / "rows"))
+    run(EXAMPLES / "out_of_core.py", "make", "--rows", "20000", *given)
+    text = run(EXAMPLES / "out_of_core.py", "fit", "--limit", "500", "--compare", *given)
+    difference = re.search(r"largest difference to the weights in memory: (\S+)", text)
+    assert difference and float(difference[1]) < 1e-5, text
+
+
+def test_a_mixture_fits_by_chunks_as_in_memory(run: Runner) -> None:
+    text = run(EXAMPLES / "mixture_by_chunks.py", "--rows", "5000")
+    found = re.search(r"error of a mean: ([\d.]+)\nlargest difference to the parameters in memory: (\S+)", text)
+    assert found and float(found[1]) < 0.1 and float(found[2]) < 1e-5, text
+
+
+@pytest.mark.again
+def test_sparse_rows_fit_on_dask_as_in_memory(run: Runner) -> None:
+    pytest.importorskip("distributed", reason="dask and distributed are not installed")
+    text = run(EXAMPLES / "poisson_on_dask.py", "--rows", "5000")
+    difference = re.search(r"largest difference to the weights in memory: (\S+)", text)
+    assert difference and float(difference[1]) < 1e-5, text

@@ -82,6 +82,7 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         calls_blas=calls_product(module, f.name),
         lapack=needed_functions(module, f.name),
         allow_input_downcast=f.allow_input_downcast,
+        doc=f.doc,
         sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
         sparse_outputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_results),
     )
