@@ -67,7 +67,9 @@ def environment(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["tutorial.md", "extending.md", "verify.md", "sparse.md", "schedules.md", "complex.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorial.md", "extending.md", "verify.md", "sparse.md", "schedules.md", "complex.md"]
+)
 def test_page(page: str, environment: dict[str, str]) -> None:
     names: dict[str, Any] = {"__name__": page.removesuffix(".md")}
     printed = ""

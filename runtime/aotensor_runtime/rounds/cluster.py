@@ -41,7 +41,7 @@ class Dask(Engine):
         if handle.digest in self._plugins:
             return
 
-        class LoadLibrary(WorkerPlugin):
+        class LoadLibrary(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # where dask is not installed
             """Loads the library where a worker begins."""
 
             name = f"aotensor-{handle.digest[:16]}"
