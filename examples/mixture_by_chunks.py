@@ -17,7 +17,7 @@ from aotensor_runtime.rounds import Threads
 COMPONENTS, COLUMNS = 3, 2
 
 
-def model() -> aot.Rounds:
+def model() -> aot.Function:
     """Mean negative log likelihood by means, log scales and logits of the weights, and its three gradients."""
     X = at.matrix("X", dtype="float64", shape=("n", COLUMNS))
     mu = at.matrix("mu", dtype="float64", shape=(COMPONENTS, COLUMNS))
@@ -27,7 +27,10 @@ def model() -> aot.Rounds:
     parts = at.log_softmax(logits)[None, :] - COLUMNS * log_scale[None, :] - 0.5 * squares
     loss = -at.logsumexp(parts, axis=1).mean()
     wrt = [mu, log_scale, logits]
-    return aot.split(aot.function([X, *wrt], [loss, *aot.grad(loss, wrt)], name="mixture"), over="n")
+    return aot.function([X, *wrt], [loss, *aot.grad(loss, wrt)], name="mixture")
+
+
+mixture = model()
 
 
 def main() -> None:
@@ -39,7 +42,7 @@ def main() -> None:
     centres = np.array([[-3.0, 0.0], [0.0, 3.0], [3.0, 0.0]])
     X = centres[rng.choice(COMPONENTS, rows, p=[0.5, 0.3, 0.2])] + rng.normal(size=(rows, COLUMNS)) * 0.7
     start = np.concatenate([centres.ravel() * 0.5, np.zeros(2 * COMPONENTS)])
-    rounds = model()
+    rounds = aot.split(mixture, over="n")
     with Threads(2) as engine:
         fun, grad = rounds.minimizer(engine, X=X, chunk_rows=-(-rows // 7))
         found = minimize(fun, start, jac=grad, method="L-BFGS-B")

@@ -34,6 +34,7 @@ CALLS: Final = {
     "pattern": "csr_matrix(({0}, {1}))", "permute_along_axis": "take_along_axis", "philox": "integers",
     "positions_in": "searchsorted({2}, {0})", "prod_without_zeros": "prod", "product_pattern": "true_dot",
     "product_values": "true_dot", "scatter_elements": "csr_matrix", "scatter_matrix": "csr_matrix",
+    "search_step": "searchsorted",
     "segment_sum": "add.reduceat({0}, {1})", "shift": "roll", "sparse_block_diagonal": "block_diag",
     "sparse_cholesky_solve": "cho_solve(..., {0})", "sparse_diag": "diag", "sparse_direct_solve": "spsolve",
     "sparse_from_dense": "csr_from_dense", "sparse_grad_rows": "get_item_list_grad",
