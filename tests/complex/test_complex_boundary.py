@@ -40,6 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.shows("tensor/12-arguments")
 def test_signature_and_calls(folder: Path) -> None:
     library = aot.load(folder / "libturned.so")
     function: Any = library.functions["turned"]
@@ -64,6 +65,7 @@ def test_signature_and_calls(folder: Path) -> None:
         function(np.array(["a"]))
 
 
+@pytest.mark.shows("tensor/12-arguments")
 def test_a_client_in_c(folder: Path) -> None:
     (folder / "client.c").write_text(CLIENT, encoding="utf-8")
     command = [

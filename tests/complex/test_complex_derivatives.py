@@ -19,6 +19,7 @@ HOLOMORPHIC = (
 POINT = np.array([0.4 + 0.7j, -1.3 + 0.6j, 0.9 - 1.1j, -0.5 - 0.8j])
 
 
+@pytest.mark.shows("tensor/12-gradients")
 def test_every_function_against_differences_of_both_parts() -> None:
     z, g = at.zvector("z"), at.zvector("g")
     pulled = {name: Lop(getattr(at, name)(z), z, g) for name in HOLOMORPHIC}
@@ -34,6 +35,7 @@ def test_every_function_against_differences_of_both_parts() -> None:
         np.testing.assert_allclose(found[f"push_{name}"], w * slope, rtol=1e-8, err_msg=name)
 
 
+@pytest.mark.shows("tensor/12-gradients")
 def test_the_convention_is_that_the_cost_changes_by_the_real_part() -> None:
     z, x = at.zscalar("z"), at.scalar("x")
     rows: list[tuple[Any, complex]] = [
@@ -56,6 +58,7 @@ def test_the_convention_is_that_the_cost_changes_by_the_real_part() -> None:
     np.testing.assert_allclose(through_real.eval({x: 3.0}), 0.6)
 
 
+@pytest.mark.shows("tensor/12-gradients")
 def test_programs_to_second_order() -> None:
     z, w, x, A = at.zvector("z"), at.zvector("w"), at.vector("x"), at.zmatrix("A")
     y = at.exp(0.3 * z) * w / (z + 3j) + x

@@ -19,6 +19,7 @@ def drawn(*shape: int) -> np.ndarray[Any, Any]:
     return np.asarray(pair[0] + 1j * pair[1])
 
 
+@pytest.mark.shows("tensor/12-matrices")
 def test_values_and_gradients() -> None:
     A, b, B, R = (
         at.zmatrix("A"),
@@ -61,6 +62,7 @@ def test_backward_errors_are_those_of_the_real_solver() -> None:
     assert np.linalg.norm(a @ x - v) <= 1e-14 * np.linalg.norm(a) * np.linalg.norm(x)
 
 
+@pytest.mark.shows("tensor/12-matrices")
 def test_what_is_not_there_is_told() -> None:
     A = at.zmatrix("A")
     for name in ("qr", "svd", "eigh", "det", "lu"):

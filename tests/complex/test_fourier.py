@@ -29,6 +29,7 @@ def assert_near(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], eps: 
     assert float(np.abs(found - wanted).max(initial=0)) <= 8 * eps * scale, what
 
 
+@pytest.mark.shows("tensor/12-fft")
 def test_lengths_of_every_kind() -> None:
     given = {n: at.tensor(f"z{n}", dtype="complex128", shape=("b", n)) for n in LENGTHS}
     outputs = {f"fft{n}": at.fft(z) for n, z in given.items()}
@@ -40,6 +41,7 @@ def test_lengths_of_every_kind() -> None:
     assert f(*(x[:0] for x in values.values()))["fft30"].shape == (0, 30)
 
 
+@pytest.mark.shows("tensor/12-fft")
 def test_norms_axes_and_dtypes() -> None:
     z, c = at.tensor("z", dtype="complex128", shape=(6, "m", 4)), at.tensor("c", dtype="complex64", shape=("k", 16))
     x = at.matrix("x", shape=(9, 10))
@@ -68,6 +70,7 @@ def test_norms_axes_and_dtypes() -> None:
         assert_near(reference[key], wanted, eps, key)
 
 
+@pytest.mark.shows("tensor/12-fft")
 def test_derivatives_are_transforms() -> None:
     x = drawn(2, 6)
     for transform in (at.fft, lambda z: at.irfft(z, n=9), lambda z: at.ifft(z, n=4, axis=0, norm="ortho")):

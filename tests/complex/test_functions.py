@@ -57,6 +57,7 @@ def points() -> np.ndarray[Any, Any]:
     return np.concatenate([sizes * np.exp(2j * np.pi * rng.uniform(size=60)), beside])
 
 
+@pytest.mark.shows("tensor/12-functions")
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_values_are_right_to_four_ulp(dtype: str) -> None:
     z = points().astype(dtype)
@@ -70,6 +71,7 @@ def test_values_are_right_to_four_ulp(dtype: str) -> None:
                 assert error <= 4, f"{name}({x}) = {y}: {error:.1f} ulp"
 
 
+@pytest.mark.shows("tensor/12-cuts")
 def test_cuts_are_where_numpy_has_them() -> None:
     signed = [complex(x, y) for x in (-3.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0) for y in (-0.0, 0.0)]
     z = np.array([*signed, *(complex(v.imag, v.real) for v in signed)])

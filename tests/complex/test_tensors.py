@@ -19,6 +19,7 @@ def drawn(*shape: int) -> np.ndarray[Any, Any]:
     return np.asarray(pair[0] + 1j * pair[1])
 
 
+@pytest.mark.shows("tensor/12-parts")
 def test_everything_that_is_made_of_parts() -> None:
     z, A, x, i = at.zvector("z", shape=("n",)), at.zmatrix("A"), at.vector("x", shape=("n",)), at.lvector("i")
     a, M, c, k = drawn(5), drawn(4, 5), np.arange(5.0), np.array([3, 0, 3])
@@ -87,6 +88,7 @@ def test_empty_single_and_strided_arguments() -> None:
             np.testing.assert_allclose(size, np.abs(a), rtol=1e-6)
 
 
+@pytest.mark.shows("tensor/12-loops")
 def test_loops_carry_complex_states_and_their_gradients() -> None:
     z, s = at.zvector("z"), aot.shared(np.array(1j), name="s")
     states = at.scan(lambda x, h: 0.5j * h + at.exp(x), z, at.constant(0.5j), return_updates=False)
@@ -110,6 +112,7 @@ def test_loops_carry_complex_states_and_their_gradients() -> None:
     np.testing.assert_allclose(found[2], slopes, rtol=1e-7)
 
 
+@pytest.mark.shows("tensor/12-order")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -135,6 +138,7 @@ def test_what_has_no_meaning_is_refused_by_name(make: Any, message: str) -> None
         make(at.zvector("z"), at.vector("x"))
 
 
+@pytest.mark.shows("tensor/12-arguments")
 def test_arguments_are_converted_where_nothing_is_lost() -> None:
     z, x = at.zscalar("z"), at.vector("x")
     f = aot.function([z, x], [2 * z, x + 1j], name="arguments")
