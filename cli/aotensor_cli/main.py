@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "run": "Call a function of a library on data from files.",
     "tune": "Search for a faster schedule of a model's loops by measuring.",
     "split": "Split a function over its rows into rounds of map and merge.",
-    "package": "Make packages of libraries: a wheel, an SDK for C and C++, or one for npm.",
+    "package": "Make a wheel, an SDK or an npm package of libraries.",
     "bench": "Measure the time per call, beside what the machine can do.",
     "cache": "Show or empty the cache of compiled functions.",
     "doctor": "Show what aotensor finds on this machine, and what to install.",

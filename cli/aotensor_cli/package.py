@@ -44,7 +44,7 @@ def command(
     with_runtime: bool,
     as_json: bool,
 ) -> None:
-    """Make packages of libraries: a wheel, an SDK for C and C++, or one for npm.
+    """Make a wheel, an SDK or an npm package of libraries.
 
     The wheel has the libraries and a typed function for each of theirs; it needs NumPy and aotensor-runtime. The SDK is
     a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A

@@ -158,9 +158,9 @@ def test_wrong_operands_are_type_errors(build: object) -> None:
 def test_unsupported_dtypes_are_refused() -> None:
     x = at.vector("x")
     with pytest.raises(UnsupportedError):
-        at.cast(x, "complex128")
+        at.cast(x, "float16")
     with pytest.raises(UnsupportedError):
-        x + np.complex128(1j)
+        x + np.float16(1)
 
 
 @pytest.mark.shows("tensor/0-negative-powers")

@@ -76,7 +76,6 @@ def test_what_a_window_knows() -> None:
         (lambda x: at.unravel_index(0, ()), ValueError, "without axes"),
         (lambda x: at.choose([0], [x, x], mode="fold"), ValueError, "mode is one of"),
         (lambda x: at.compress(x, x), ValueError, "the condition is a vector"),
-        (lambda x: at.unique(x, axis=0), UnsupportedError, "an axis is not supported"),
         (lambda x: ops.CAReduce(at.sub), ValueError, "reductions are by add, mul"),
         (lambda x: ops.ScalarFromTensor()(x), TypeError, "a scalar has rank 0, not 2"),
         (lambda x: ops.AdvancedSubtensor1()(x, [[0]]), TypeError, "named by a vector"),

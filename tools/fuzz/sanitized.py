@@ -19,7 +19,7 @@ _ACCESS: Final = re.compile(
     r"^  (?:%\S+ = (load) (?:volatile )?|(store) (?:volatile )?)(<[^>]+>|\S+?),? .*?ptr (%[^,\s]+), align \d+"
 )
 _VECTOR: Final = re.compile(r"<(\d+) x (\S+)>")
-_BYTES: Final = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8, "ptr": 8}
+_BYTES: Final = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "i128": 16, "float": 4, "double": 8, "ptr": 8}
 _COPIES: Final = {
     "memcpy": ("llvm.memcpy.p0.p0.i64", "ptr, ptr, i64, i1"),
     "memmove": ("llvm.memmove.p0.p0.i64", "ptr, ptr, i64, i1"),

@@ -233,7 +233,7 @@ def _vector_bits(machine: Machine) -> int:
     text = machine.assembly(
         binding.parse_assembly(f'target triple = "{machine.triple}"\n{probe}', binding.create_context())
     )
-    return 512 if "%zmm" in text else 256 if "%ymm" in text else 128
+    return 512 if "%zmm" in text and _PREFER_512 in machine.features else 256 if "%ymm" in text else 128
 
 
 def _architecture(triple: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from aotensor.api.function import Function
 from aotensor.driver.cache import load_together
+from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.splitting.build import Builder, Parts
 
@@ -40,9 +41,13 @@ class Rounds:
     """A split function. Call it with an engine, bind it to rows, minimise it, look at its plan, or compile it.
 
     function: the whole. over: the dim of the rows. functions: of the rounds, as they are called. protocol: how.
+
+    Raises: as `split`; GraphTypeError for what is no function or no name.
     """
 
     def __init__(self, f: Function, over: str) -> None:
+        if not isinstance(f, Function) or not isinstance(over, str):
+            raise GraphTypeError(f"Rounds takes a Function and the name of a dim, not {f!r} and {over!r}")
         self.function, self.over = f, over
         builder = Builder(f, over)
         self._parts = builder.parts()

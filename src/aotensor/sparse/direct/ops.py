@@ -16,7 +16,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
-from aotensor.graph.op import Apply
+from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.gradient_control import grad_not_implemented
@@ -77,8 +77,23 @@ def elimination_order(indices: Array, indptr: Array) -> tuple[Array, ...]:
     return EliminationOrder().reference(indices, indptr, columns, rows)
 
 
+class FactorsOp(IndexOp):
+    """An op whose outputs are factors, without derivatives: steps to a solution, which has them (`DirectSolve`)."""
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        is_moved = not is_disconnected(tangents[0])
+        return [grad_not_implemented(self, 0, inputs[0]) if is_moved else disconnected() for _ in outputs]
+
+
 @dataclass(frozen=True)
-class LuFactors(IndexOp):
+class LuFactors(FactorsOp):
     """(data, indices, indptr, order, is_full) → factors of the matrix in compressed columns, as `sparse.direct.lu`
     says.
 
@@ -111,11 +126,6 @@ class LuFactors(IndexOp):
         if info[0]:
             raise GraphLinAlgError(self.message.format(found=info[0] - 1))
         return found
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_steering(self, is_batched, first=0)
@@ -192,7 +202,7 @@ class LuSolve(LinearOp):
 
 
 @dataclass(frozen=True)
-class CholeskyFactors(IndexOp):
+class CholeskyFactors(FactorsOp):
     """(data, indices, indptr, order) → factors of a symmetric matrix, as `sparse.direct.cholesky` says.
 
     (table (4·n + 4,), info (4,), both int64; rows in the dtype of indices; lower as data). They have no derivatives, as
@@ -221,11 +231,6 @@ class CholeskyFactors(IndexOp):
         if found[1][0]:
             raise GraphLinAlgError(self.message.format(found=found[1][0] - 1))
         return found
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_steering(self, is_batched, first=0)
