@@ -12,7 +12,9 @@ runs on vectors of slices.
 
 Where gathers are slow, short rows do without those that are not full (`emit/row_sums.py` has the ways): rows of equal
 length go entry by entry, as a processor foretells where each of them ends, and of others all terms are made before they
-are added, as if the rows were one. All is decided by the lengths of the eight.
+are added, as if the rows were one. Longer rows, of more than 16 entries in the mean, go a vector of entries at a time:
+one by one, rows of 50 took 1.2 times as long, and rows of about 24 whose terms were made before 1.16 times (Zen 4, x in
+the second level cache). All is decided by the lengths of the eight.
 """
 
 from __future__ import annotations
