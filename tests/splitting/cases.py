@@ -162,6 +162,8 @@ REFUSED: Final[dict[str, tuple[Callable[[Any], Any], str]]] = {
     "join": (lambda s: at.concatenate([s.y, s.y]), "behind other ones"),
     "product_gradient": (lambda s: grad(s.y.prod(), s.y), "before it"),
     "scan": (lambda s: aot.scan(lambda a, b: a + b, sequences=[s.y], outputs_info=[at.zeros(())])[0], "row to row"),
+    "broadcast": (lambda s: at.broadcast_to(at.vector("u"), (s.y.shape[0],)), "name its dim"),
+    "narrow": (lambda s: s.X[at.cast(at.arange(s.y.shape[0]), "int8"), s.k], "rows of other chunks"),
     "unnamed": (lambda s: s.y * at.vector("u"), "name its dim"),
     "transposed_sparse": (lambda s: sp.dot(s.S.T, s.S), ""),
 }

@@ -125,6 +125,14 @@ def test_nan_and_infinity() -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_matrices_come_out_as_those_of_scipy() -> None:
+    s = symbols()["S"]
+    f, matrix = aot.function([s], s * 2, name="doubled"), arrays()["S"]
+    found, whole = by_reference(aot.split(f, "n"))(S=matrix, chunk_rows=6), f.reference(matrix)
+    assert type(found) is type(whole)
+    assert abs(found - whole).max() == 0
+
+
 def test_no_rows_and_one_row() -> None:
     f, rounds = function_of("means"), by_reference(split_of("means"))
     for n in (0, 1):

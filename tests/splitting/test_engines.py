@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,22 @@ def test_engines_and_files_give_the_same_bits(tmp_path: Path) -> None:
     assert bits(logistic()(chunk_rows=90, **files)) == expected
     whole = logistic().function(**given)
     np.testing.assert_allclose(logistic()(**given)["grad_w"], whole["grad_w"], rtol=1e-12)
+
+
+class Hanging(FileSource):
+    """Rows that take for ever."""
+
+    def __init__(self, array: Any) -> None:
+        self.path = Path("hanging")
+        self._describe(array.dtype, array.shape, 0)
+
+    def read(self, start: int, stop: int) -> Any:
+        threading.Event().wait()
+
+
+def test_processes_that_hang_are_ended() -> None:
+    with Processes(1) as engine, pytest.raises(ChunkError, match="no chunk was done in 2 seconds"):
+        logistic()(engine, timeout=2, **{**rows(), "X": Hanging(rows()["X"])})
 
 
 class Deadly(FileSource):

@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -26,7 +27,7 @@ _LARGE: Final = 1 << 20
 """Bytes from which on values that all chunks need go to a file, instead of along with every chunk."""
 
 
-class Engine:
+class Engine(ABC):
     """What rounds ask of a place to compute. Subclasses override what they do otherwise.
 
     workers: how many chunks are computed at the same time. ahead: how many are on their way beyond these.
@@ -41,10 +42,10 @@ class Engine:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # by default there is nothing to do
         """Give back workers and files."""
 
-    def prepare(self, handle: Handle) -> None:
+    def prepare(self, handle: Handle) -> None:  # noqa: B027  # by default there is nothing to do
         """Bring the library to the workers, as far as that is possible before chunks come."""
 
     def keep(self, source: Source) -> Source:
@@ -59,9 +60,9 @@ class Engine:
         """Values that every chunk of a round needs, as they are sent: once, if they are large."""
         return known
 
+    @abstractmethod
     def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
         """A future of `run_chunk`."""
-        raise NotImplementedError
 
     def first_done(self, futures: Collection[Any], timeout: float | None) -> list[Any]:
         """Those that are done, once there are any; none after `timeout` seconds."""
@@ -71,7 +72,7 @@ class Engine:
         """Is it the worker that failed, and not the chunk? Then the chunk is computed again."""
         return isinstance(error, MissingLibrary)
 
-    def revive(self) -> None:
+    def revive(self) -> None:  # noqa: B027  # by default there is nothing to do
         """Replace workers that have died."""
 
     def threads_of_a_chunk(self) -> int | None:
@@ -178,8 +179,12 @@ class Processes(Pool):
         return ProcessPoolExecutor(self.workers, get_context("spawn"), _begin, (start,))
 
     def close(self) -> None:
-        """End the processes, and remove the files."""
-        self.executor.shutdown(cancel_futures=True)
+        """End the processes, also those that compute what nobody waits for any more, and remove the files."""
+        running = list((getattr(self.executor, "_processes", None) or {}).values())
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        for process in running:
+            process.terminate()
+        self.executor.shutdown()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def prepare(self, handle: Handle) -> None:

@@ -17,6 +17,7 @@ from aotensor_runtime.rounds.protocol import Protocol, Round
 from aotensor_runtime.rounds.sources import Source, joined
 from aotensor_runtime.rounds.tree import MergeTree
 from aotensor_runtime.rounds.worker import FirstRow, Handle, Task
+from aotensor_runtime.sparse.values import shown
 
 CHUNK_BYTES: Final = 16 << 20
 """Rows of a chunk take so much memory, unless the caller says how many, or the sources are cut already."""
@@ -161,7 +162,7 @@ class BoundRounds:
             known.update(self._round(each, known))
             if each.finish is not None:
                 known.update(self._call(each.finish, known))
-        results = {key: known[name] for name, key in protocol.outputs.items()}
+        results = {key: shown(known[name]) for name, key in protocol.outputs.items()}
         if protocol.kind == "dict":
             return results
         values = list(results.values())

@@ -39,7 +39,8 @@ def elementwise(seen: Seen) -> Rows:
         if seen.node.op.name != "cast":
             seen.plain()
         return seen.rows(0, roles=(seen.at[0].role,))
-    kept: tuple[Role, ...] = ("positions",) if seen.node.op.name == "cast" and roles else ("",)
+    is_exact = seen.node.op.name == "cast" and seen.node.outputs[0].dtype == "int64"  # int8 would wrap
+    kept: tuple[Role, ...] = ("positions",) if is_exact and roles else ("",)
     return seen.rows(aligned_axis(seen, seen.node.outputs[0].ndim, range(len(seen.at))), roles=kept)
 
 
@@ -72,6 +73,13 @@ def alloc(seen: Seen) -> Rows:
     domain = next(seen.at[k].domain for k in counts if seen.at[k].domain)
     if seen.at[0].is_local and aligned_axis(seen, len(op.dims), (0,)) != axes[0]:
         raise Crossing("rows meet another axis")
+    x = seen.node.inputs[0]
+    own = axes[0] - len(op.dims) + x.ndim
+    if not seen.at[0].is_local and own >= 0 and x.static_shape[own] != 1:
+        raise Crossing(
+            f"{x}: {x.type} is not known to have the rows of dim {seen.over}",
+            f"name its dim {seen.over} where it is made, if it has one element per row",
+        )
     return Rows((axes[0],), (domain,), counts)
 
 
