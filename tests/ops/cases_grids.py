@@ -36,6 +36,8 @@ VALUES = [
     value("linspace-one", lambda: at.linspace(2.0, 7.0, 1), [], [2.0]),
     value("linspace-dtype", lambda: at.linspace(-2, 2, 4, dtype="int64"), [], np.linspace(-2, 2, 4, dtype="int64")),
     value("linspace-step", lambda a: at.linspace(a, 1.0, 5, endpoint=False, retstep=True)[1], [np.float64(0)], 0.2),
+    value("linspace-no-step", lambda n: at.linspace(0.0, 1.0, n, retstep=True)[1], [count(1)], np.nan),
+    value("geomspace-tens", lambda: at.geomspace(1, 1000, 4, dtype="int64"), [], [1, 10, 100, 1000]),
     value("logspace", lambda: at.logspace(0, 2, 4, base=3.0), [], np.logspace(0, 2, 4, base=3.0)),
     value("geomspace-down", lambda: at.geomspace(-8.0, -1.0, 4), [], np.geomspace(-8.0, -1.0, 4)),
     value("meshgrid-xy", lambda x, y: at.meshgrid(x, y)[1], [A, GRID[0]], np.meshgrid(A, GRID[0])[1]),

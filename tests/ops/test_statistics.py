@@ -54,6 +54,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: at.vectorize(at.dot, "(n),(n)->()")(X), TypeError, "vectorize: 1 arguments"),
     (lambda: at.vectorize(at.dot, "(n),(n)->(n)")(X, X), TypeError, "vectorize: result 0 has rank 0"),
     (lambda: at.vectorize(at.dot, "(m,n),(n)->(m)")(X, X), TypeError, "vectorize: argument 0 has rank 1"),
+    (lambda: at.vectorize(lambda x: None)(X), TypeError, "vectorize: the function gives a tensor or a list"),
     (lambda: at.tensorinv(M, 0), ValueError, "tensorinv: ind is 0"),
     (lambda: at.tensorsolve(X, M), TypeError, "tensorsolve: a has at least the axes of b"),
     (lambda: at.lstsq(M[None], X), TypeError, "lstsq: needs a matrix"),
@@ -69,6 +70,8 @@ def test_what_is_refused_when_built(call: Callable[[], Any], error: type[Excepti
 
 
 LATE: list[tuple[Callable[[], Any], list[Any], str]] = [
+    (lambda: at.linspace(0.0, 1.0, K[0]), [[-3]], "linspace: num has an element"),
+    (lambda: at.cov(M, fweights=K), [np.ones((1, 2)), [1, -2]], "cov: fweights has an element"),
     (lambda: at.bincount(K), [[2, -1]], "bincount: x has an element"),
     (lambda: at.quantile(X, X), [[0.5, -0.5]], "quantile: q has an element"),
     (lambda: at.topk(X, 3), [[1.0, 2.0]], "extent"),

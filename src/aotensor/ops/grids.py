@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from numpy.typing import DTypeLike
@@ -13,25 +14,28 @@ from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum, sign
 from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, switch
-from aotensor.ops.elementwise.elementary import exp, log
+from aotensor.ops.elementwise.elementary import log10
 from aotensor.ops.elementwise.powers import pow as power
+from aotensor.ops.random.parameter import parameter
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle, moveaxis, shape_padleft
 from aotensor.ops.shape.broadcast import broadcast_arrays
-from aotensor.ops.shape.extents import SymbolicExtent, as_extent
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, source_of
 from aotensor.ops.shape.join import stack
 
 
 class _Ladder:
     """Steps 0, 1, … `count` − 1 along a new first axis of what two ends broadcast to; `last` is where the stop stands.
 
-    Raises: GraphValueError for a negative count.
+    Raises: GraphValueError for a negative count (at run time where it is not known).
     """
 
     def __init__(self, name: str, start: Any, stop: Any, num: Any, endpoint: bool) -> None:
         count = as_extent(num, f"{name}: num")
         if isinstance(count, int) and count < 0:
             raise GraphValueError(f"{name}: num is {count}, a negative number of steps")
+        if isinstance(count, Variable) and source_of(count) is None:
+            count = parameter(f"{name}: num", count, "int64", low=0)
         ends = [as_tensor(x) for x in (start, stop)]
         self.dtype = dtypes.mean_of(dtypes.promote(*(x.dtype for x in ends)))
         self.start, self.stop = (cast(x, self.dtype) for x in ends)
@@ -45,6 +49,11 @@ class _Ladder:
         divisor = maximum(self.last, 1) if isinstance(self.last, Variable) else max(self.last, 1)
         step = (stop - start) / _number(divisor, self.dtype)
         return self.number * step + start
+
+    def step(self) -> Variable:
+        """(stop − start)/last, nan where there are no steps."""
+        last: Variable = _number(self.last, self.dtype)
+        return (self.stop - self.start) / switch(eq(last, 0), math.nan, last)
 
     def with_stop(self, y: Variable) -> Variable:
         """y with the stop exactly where it stands, if it is among the steps."""
@@ -84,17 +93,19 @@ def linspace(
 ) -> Any:
     """`num` numbers from start to stop at equal steps.   start, stop: (…) → (num, …), the new axis at `axis`
 
-    num: an int or an integer scalar. endpoint: whether stop is the last one, exactly. retstep: (numbers, step).
+    num: an int or an integer scalar. endpoint: whether stop is the last one, exactly. retstep: (numbers, step), the
+    step nan where there is none, of one number with its stop or of no numbers.
     dtype: of start and stop, float64 for integers; an integer dtype rounds down.
     Derivatives: 1 − k/(num − 1) for start, k/(num − 1) for stop.
 
-    Raises: GraphTypeError for a num that is no integer, GraphValueError for a negative one.
+    Raises: GraphTypeError for a num that is no integer, GraphValueError for a negative one (at run time where it is not
+    known).
     """
     ladder = _Ladder("linspace", start, stop, num, endpoint)
     y = _finished(ladder.with_stop(ladder.between(ladder.start, ladder.stop)), dtype, axis)
     if not retstep:
         return y
-    return y, (ladder.stop - ladder.start) / _number(ladder.last, ladder.dtype)
+    return y, ladder.step()
 
 
 @coerced
@@ -130,7 +141,8 @@ def geomspace(
             raise GraphValueError(f"geomspace: {what} is 0, from which no ratio leads on")
     ladder = _Ladder("geomspace", start, stop, num, endpoint)
     side = sign(ladder.start)
-    y = side * exp(ladder.between(log(ladder.start * side), log(ladder.stop * side)))
+    exponents = ladder.between(log10(ladder.start * side), log10(ladder.stop * side))
+    y = side * power(constant(10.0, dtype=ladder.dtype), exponents)  # by tens, so that powers of ten are exact
     return _finished(ladder.with_stop(switch(eq(ladder.number, 0), ladder.start, y)), dtype, axis)
 
 

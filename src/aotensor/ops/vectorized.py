@@ -86,7 +86,9 @@ def _with_equal_extents(
 
 
 def _check_results(results: Any, outputs: Sequence[tuple[str, ...]] | None, signature: str | None) -> None:
-    found = [results] if isinstance(results, Variable) else list(results)
+    found = [results] if isinstance(results, Variable) else results
+    if not isinstance(found, list | tuple) or not all(isinstance(y, Variable) for y in found):
+        raise GraphTypeError(f"vectorize: the function gives a tensor or a list of tensors, not {results!r:.60}")
     if outputs is None:
         return
     if len(found) != len(outputs):

@@ -13,6 +13,7 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.compare import cast, clip, le, switch
 from aotensor.ops.elementwise.elementary import sqrt
+from aotensor.ops.random.parameter import parameter
 from aotensor.ops.reduce.sums import Axes, count, mean, spread
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
@@ -62,7 +63,8 @@ def cov(
     Divided by n − 1, or by n if `bias`, or by n − ddof. fweights: how often each observation counts; aweights: how
     much. A vector is one variable, whose covariance is a scalar.
 
-    Raises: GraphTypeError above rank 2, or for weights that are no vectors.
+    Raises: GraphTypeError above rank 2, or for weights that are no vectors; GraphValueError for a negative weight (at
+    run time where it is not known).
     """
     rows = _variables("cov", m, rowvar)
     if y is not None:
@@ -110,7 +112,8 @@ def _weights(fweights: Any, aweights: Any, dtype: str) -> Variable | None:
             raise GraphTypeError(f"cov: {what} are a vector, not {w.type}", lines=[w.describe()])
         if what == "fweights" and dtypes.is_float(w.dtype):
             raise GraphTypeError(f"cov: fweights are integers, not {w.dtype}", lines=[w.describe()])
-        found = cast(w, dtype) if found is None else found * cast(w, dtype)
+        w = cast(parameter(f"cov: {what}", w, w.dtype, low=0), dtype)
+        found = w if found is None else found * w
     return found
 
 
