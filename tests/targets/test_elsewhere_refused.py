@@ -102,3 +102,24 @@ def test_loading(target: str, file: str, message: str, made: Made, tmp_path: Pat
     with pytest.raises((ForeignLibrary, UnsupportedMachine)) as caught:
         load(path)
     assert str(caught.value) == f"{path}: {message}\nhint: {HERE}"
+
+
+def test_windows_has_the_memory_that_code_asks_for() -> None:
+    """Direct sparse solutions let buffers grow; zeroed memory is what LLVM makes of malloc and memset."""
+    from aotensor.codegen.calls.memory import _SIZES
+    from aotensor.codegen.targets.link import _C_LIBRARY
+
+    assert {*_SIZES, "calloc"} - {"aligned_alloc"} <= {*_C_LIBRARY[1]}
+
+
+def test_javascript_has_no_complex_arrays(tmp_path: Path) -> None:
+    z = aot.tensor.vector("z", dtype="complex128")
+    with pytest.raises(UnsupportedError, match="f: z is complex128, which JavaScript has no array for"):
+        aot.compile(aot.function([z], z + 1, name="f"), tmp_path / "out", target="wasm32-wasi")
+    assert not (tmp_path / "out").exists()
+
+
+def test_prefixes_begin_symbols(tmp_path: Path) -> None:
+    with pytest.raises(GraphValueError, match="prefix '1-x' cannot begin a C identifier"):
+        aot.compile(simple(), tmp_path / "out", prefix="1-x")
+    assert not (tmp_path / "out").exists()

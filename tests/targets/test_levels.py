@@ -102,3 +102,13 @@ def test_strict_products_have_one_order(tmp_path: Path) -> None:
         first, *others = (library.product(a, b) for library in libraries)
         assert all(np.array_equal(first, other) for other in others)
         np.testing.assert_allclose(first, a @ b, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.skipif(not is_x86, reason="levels are of x86-64, and compiled there only")
+def test_levels_are_made_while_the_ir_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text of the kernels does not keep the names that they had before levels rename them."""
+    monkeypatch.setenv("AOTENSOR_DUMP", str(tmp_path / "dump"))
+    x = at.vector("x", dtype="float64")
+    library = aot.compile(aot.function([x], x + 1, name="f"), tmp_path, cpu="v2,v3").load()
+    np.testing.assert_array_equal(library.f(np.ones(3)), np.full(3, 2.0))
+    assert list((tmp_path / "dump").glob("*-llvm-opt.ll"))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aotensor.codegen.files import made_folder
 from aotensor.codegen.library import Library, write_library
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
@@ -85,7 +86,7 @@ def write_artifact(
     Raises: OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.
     """
     library = compile_to_library(functions, name, options)
-    folder.mkdir(parents=True, exist_ok=True)
-    *paths, header = write_library(library, folder, kinds)
+    with made_folder(folder):
+        *paths, header = write_library(library, folder, kinds)
     archive = paths[-1] if "static" in kinds else None
     return Artifact(paths[0], header, archive, tuple(path for path in paths[1:] if path != archive))

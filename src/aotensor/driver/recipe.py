@@ -249,11 +249,14 @@ def emit(lowered: Lowered) -> Module:
 def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Library:
     """Loop level to a library in memory, with its IR texts and, if it is to be shipped, test vectors inside.
 
-    Raises: GraphValueError for a name that is no file name.
+    Raises: GraphValueError for a name that is no file name, and for a prefix that cannot begin a symbol.
     """
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name) is None or len(name) > MAX_IDENTIFIER:
         hint = f"use letters, digits, _ and -, at most {MAX_IDENTIFIER} of them"
         raise GraphValueError(f"{name[:60]!r} cannot name a library", hint=hint)
+    prefix = lowered.options.prefix
+    if prefix and not (prefix.isidentifier() and prefix.isascii()):
+        raise GraphValueError(f"prefix {prefix[:60]!r} cannot begin a C identifier", hint="use letters, digits and _")
     pool = SharedValues()
     specs = [function_spec(f, b, pool, lowered.module) for f, b in zip(lowered.functions, lowered.built, strict=True)]
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
@@ -284,7 +287,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         [level.cpu for level in lowered.options.upper_levels() if level.cpu],
     )
     kernels = emit(lowered)
-    lowered.runner.write("llvm", "ll", lambda: str(kernels))
+    # a module of its own: one that has been printed keeps the names that it had then, and levels rename
+    lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
     library = build_library(kernels, blueprint, stored_part, options.has_threads, options.facts, levels)

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from aotensor.errors import UnsupportedError
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 
 _LOADER: Final = Path(__file__).parent / "web" / "loader.mjs"
@@ -49,13 +50,18 @@ export function load(
 
 
 def module_text(manifest: Manifest) -> str:
-    """Text of the module.   manifest: of the library"""
+    """Text of the module.   manifest: of the library
+
+    Raises: UnsupportedError for complex arguments and results, which JavaScript has no arrays for.
+    """
+    _check_dtypes(manifest)
     text = _LOADER.read_text(encoding="utf-8")
     return text.replace('"@LIBRARY@"', json.dumps(f"{manifest.name}.wasm")).replace("@PREFIX@", manifest.prefix)
 
 
 def types_text(manifest: Manifest) -> str:
-    """Text of the declarations."""
+    """Text of the declarations.   Raises: as `module_text`"""
+    _check_dtypes(manifest)
     lines = [
         f"// {manifest.name}: made by aotensor {manifest.aotensor}.",
         "",
@@ -67,6 +73,16 @@ def types_text(manifest: Manifest) -> str:
     for spec in manifest.functions:
         lines += ["", *_documentation(spec), *_signatures(spec)]
     return "\n".join([*lines, "}", ""])
+
+
+def _check_dtypes(manifest: Manifest) -> None:
+    for spec in manifest.functions:
+        for x in (*spec.arguments, *spec.produced):
+            if x.dtype not in _ARRAYS:
+                raise UnsupportedError(
+                    f"{spec.name}: {x.name} is {x.dtype}, which JavaScript has no array for",
+                    hint="take and give real and imaginary parts, or emit static, for programs of C",
+                )
 
 
 def _documentation(spec: FunctionSpec) -> list[str]:

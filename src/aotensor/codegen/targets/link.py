@@ -33,7 +33,8 @@ from aotensor.errors import ToolError, UnsupportedError
 _HERE: Final = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
 _ELSEWHERE: Final = "pip install 'aotensor[cross]', whose ziglang links for every target"
 _C_LIBRARY: Final = ("ucrtbase.dll", (
-    "malloc", "free", "memcpy", "memmove", "memset", "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp",
+    "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset",
+    "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp",
 ))  # fmt: skip
 """The C library of Windows 10 and later, and what code may call of it."""
 
