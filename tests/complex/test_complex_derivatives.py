@@ -78,6 +78,18 @@ def test_programs_to_second_order() -> None:
     verify_grad(lambda z: at.cumprod(z) + at.prod(z), [POINT.astype("complex64")])
 
 
+def test_powers_at_zero_and_logarithms_of_equal_parts_in_a_loop() -> None:
+    """0ᵇ⁻¹ is 1 for b = 1; ln |x + iy| is differentiated as it is computed in a loop: by its larger part."""
+    z, k = at.zvector("z"), at.vector("k")
+    first = grad((z**k).real.sum(), z)
+    steps = at.scan(lambda old: at.log(old) + 2, outputs_info=[z[0]], n_steps=1, return_updates=False)
+    f = aot.function([z, k], [first, grad(first.real.sum(), z), grad(steps[-1].real, z)], name="zeros")
+    found = f(np.array([0, 0, 0, 1 + 1j]), [1.0, 2.0, 3.0, 2.0])
+    np.testing.assert_allclose(found[0], [1, 0, 0, 2 + 2j])
+    np.testing.assert_allclose(found[1], [0, 2, 0, 2])
+    np.testing.assert_allclose(f(np.array([1 + 1j, 1j]), [1.0, 1.0])[2], [0.5 - 0.5j, 0])
+
+
 def test_wrong_derivatives_are_found() -> None:
     def wrong(inputs: Any, outputs: Any, cotangents: Any) -> Any:
         return [cotangents[0] * inputs[0].conj()]

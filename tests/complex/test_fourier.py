@@ -61,11 +61,13 @@ def test_norms_axes_and_dtypes() -> None:
         "ifft2": (at.ifft2(x, s=(4, 5)), s.ifft2(r, s=(4, 5))),
         "fftn": (at.fftn(z, axes=(0, 2), norm="ortho"), s.fftn(a, axes=(0, 2), norm="ortho")),
         "ifftn": (at.ifftn(x), s.ifftn(r)),
+        "integers": (at.rfft(at.cast(x, "int8")), s.rfft(r.astype("int8").astype("float64"))),
     }
     f = aot.function([z, c, x], {key: row for key, (row, _) in rows.items()}, name="norms")
     found, reference = f(a, b, r), f.reference(a, b, r)
     for key, (_, wanted) in rows.items():
         eps = float(np.finfo(wanted.dtype).eps)
+        assert found[key].dtype == wanted.dtype
         assert_near(found[key], wanted, eps, key)
         assert_near(reference[key], wanted, eps, key)
 
@@ -98,6 +100,7 @@ def test_derivatives_are_transforms() -> None:
         (lambda z: at.rfft(z), TypeError, "rfft: x is complex"),
         (lambda z: at.fft2(at.stack([z, z]), axes=(0,)), ValueError, "fft2: two axes, not 1"),
         (lambda z: at.fftn(at.stack([z, z]), s=(2,), axes=(0, 1)), ValueError, "fftn: 1 lengths for 2 axes"),
+        (lambda z: at.fftn(at.stack([z[0]]), s=(2, 2)), ValueError, "fftn: axis -2 is out of range for rank 1"),
     ],
 )
 def test_wrong_lengths_norms_and_axes_are_told_by_name(make: Any, error: type[Exception], message: str) -> None:

@@ -48,6 +48,7 @@ def test_everything_that_is_made_of_parts() -> None:
         "outer": (at.outer(z, x), np.outer(a, c)),
         "einsum": (at.einsum("ij,kj->ik", A, A), np.einsum("ij,kj->ik", M, M)),
         "trace": (A.trace(), M.trace()),
+        "numbers": (at.nan_to_num(at.complex(1 / x, x), posinf=7.0), np.append(7, 1 / c[1:]) + 1j * c),
         "transpose": (A.T, M.T),
         "reshape": (A.reshape((2, -1)), M.reshape((2, -1))),
         "slice": (A[::-1, 1::2], M[::-1, 1::2]),

@@ -151,6 +151,13 @@ def test_the_dim_must_be_there_once() -> None:
         aot.split(3, over="n")  # type: ignore[arg-type]
 
 
+def test_shared_variables_are_refused() -> None:
+    """What is set later would not be seen."""
+    state, rows = aot.shared(np.ones(2), name="state"), at.matrix("rows", shape=("n", 2))
+    with pytest.raises(GraphValueError, match="keep the value that the shared variable state has now"):
+        aot.split(aot.function([rows], (rows @ state).sum(), name="held"), over="n")
+
+
 def test_a_mean_needs_one_round_and_a_softmax_three() -> None:
     assert [len(split_of(name).protocol.rounds) for name in ("logistic", "softmax")] == [1, 4]
 

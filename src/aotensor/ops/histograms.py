@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import zeros
-from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
+from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod, second
 from aotensor.ops.elementwise.compare import and_, cast, clip, eq, ge, gt, isnan, le, lt, or_, switch
 from aotensor.ops.grids import linspace
 from aotensor.ops.index import subtensor
@@ -28,8 +28,6 @@ from aotensor.ops.shape.join import join
 from aotensor.ops.shape.reshape import ravel
 from aotensor.ops.take import take
 from aotensor.ops.updates import inc_subtensor
-
-_EVERYTHING: Final = 2.0**63
 
 
 @coerced
@@ -49,7 +47,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     if isinstance(least, int) and least < 0:
         raise GraphValueError(f"bincount: minlength is {least}, a negative number of bins")
     x = parameter("bincount: x", cast(x, "int64"), "int64", low=0)
-    smallest = cast(as_tensor(least), "int64") - 1
+    smallest = parameter("bincount: minlength", least, "int64", low=0) - 1
     length = max_over(join(0, x, maximum(smallest, -1)[None])) + 1
     if weights is None:
         return _summed(x, constant(1, dtype="int64"), length)
@@ -83,19 +81,26 @@ def histogram(
     count. Derivatives go to weights, and to the edges where they divide.
 
     Raises: GraphTypeError for bins or a range of another kind, GraphValueError for a number of bins below 1, a range
-    that is known not to ascend, or weights of another shape.
+    or edges that are known not to ascend or to be infinite, or weights of another shape. What is not known of bins and
+    weights is checked at run time; that edges ascend, and that elements are finite where they give the range, is not.
     """
-    values = ravel(as_tensor(a))
-    amounts = constant(1, dtype="int64") if weights is None else ravel(as_tensor(weights))
+    a = as_tensor(a)
+    values = ravel(a)
+    amounts = constant(1, dtype="int64") if weights is None else ravel(_like(a, as_tensor(weights)))
     if amounts.dtype == "bool":
         amounts = cast(amounts, "int64")
     if isinstance(bins, str):
         raise GraphTypeError(f"histogram: bins is a number or a vector of edges, not {bins!r}")
     number = as_tensor(bins)
     if number.ndim == 0:
-        edges, places, count = _equal_bins(values, as_extent(number, "histogram: bins"), range)
+        several = as_extent(number, "histogram: bins")
+        if isinstance(several, Variable):
+            several = parameter("histogram: bins", several, "int64", low=1)
+        edges, places, count = _equal_bins(values, several, range)
     else:
         edges = _vector("histogram: bins", bins)
+        if isinstance(edges, Constant) and (np.diff(edges.data) < 0).any():
+            raise GraphValueError("histogram: bins are edges that do not ascend", lines=[edges.describe()])
         count = extent_of(edges, 0) - 1
         behind = searchsorted(edges, values, side="right") - 1
         is_last = eq(values, subtensor(edges, -1))
@@ -104,6 +109,14 @@ def histogram(
     if not density:
         return counts, edges
     return counts / diff(edges) / sum_over(counts), edges
+
+
+def _like(a: Variable, weights: Variable) -> Variable:
+    """Weights, if they have the shape of what they weigh; what is not known is checked at run time."""
+    pairs = zip(a.static_shape, weights.static_shape, strict=False)
+    if weights.ndim != a.ndim or any(m != n and isinstance(m, int) and isinstance(n, int) for m, n in pairs):
+        raise GraphValueError(f"histogram: weights are {weights.type}, and a is {a.type}: the shapes differ")
+    return second(a, weights)
 
 
 def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Variable, Any]:
@@ -123,11 +136,7 @@ def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Var
     guess = guess - cast(lt(x, edge(guess)), "int64")
     guess = guess + cast(and_(ge(x, edge(guess + 1)), lt(guess, count - 1)), "int64")
     is_inside = and_(ge(x, low), le(x, high))
-    return linspace(low, high, _and_one(count)), switch(is_inside, clip(guess, 0, count - 1), count), count
-
-
-def _and_one(count: Any) -> Any:
-    return count + 1
+    return linspace(low, high, count + 1), switch(is_inside, clip(guess, 0, count - 1), count), count
 
 
 def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Variable]:
@@ -136,8 +145,11 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
         if not isinstance(range, Sequence) or len(range) != 2:
             raise GraphTypeError(f"histogram: range is a pair (low, high), not {range!r:.60}")
         low, high = (cast(as_tensor(end), dtype) for end in range)
-        if isinstance(range[0], int | float) and isinstance(range[1], int | float) and not range[0] <= range[1]:
-            raise GraphValueError(f"histogram: the range from {range[0]} to {range[1]} does not ascend")
+        if isinstance(range[0], int | float) and isinstance(range[1], int | float):
+            if not range[0] <= range[1]:
+                raise GraphValueError(f"histogram: the range from {range[0]} to {range[1]} does not ascend")
+            if not np.isfinite(range).all():
+                raise GraphValueError(f"histogram: the range from {range[0]} to {range[1]} is not finite")
     else:
         x = cast(values, dtype)
         largest = constant(np.inf, dtype=dtype)
@@ -162,12 +174,17 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     xp ascends. left, right: values before the first and behind the last point, by default fp there. period: of xp,
     which then is put in order. Derivatives go to x (the slope on the right of a point), xp and fp.
 
-    Raises: GraphTypeError unless xp and fp are vectors; GraphValueError for a period that is known to be 0;
+    Raises: GraphTypeError unless xp and fp are vectors, left and right numbers; GraphValueError for vectors of two
+    lengths, at run time where they are not known, and for a period that is known to be 0;
     GraphIndexError at run time for no points.
     """
     x, xp, fp = as_tensor(x), _vector("interp: xp", xp), _vector("interp: fp", fp)
+    for what, value in (("left", left), ("right", right)):
+        if value is not None and as_tensor(value).ndim:
+            raise GraphTypeError(f"interp: {what} is a number, not {as_tensor(value).type}")
     dtype = dtypes.mean_of(dtypes.promote(x.dtype, xp.dtype, fp.dtype))
     x, xp, fp = (cast(one, dtype) for one in (x, xp, fp))
+    fp = second(xp, fp)  # one length
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None

@@ -10,6 +10,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.complex.parts import complex as complex_of
+from aotensor.ops.complex.parts import imag, real
 from aotensor.ops.elementwise.arithmetic import identity, int_div, mod
 from aotensor.ops.elementwise.compare import cast, eq, isclose, isnan, switch
 from aotensor.ops.reduce.sums import all as all_of
@@ -31,9 +33,11 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Variable:
     """x with numbers in place of nan, +inf and −inf: 0 and the largest finite ones by default; integers stay.
 
-    The derivative is 1 where x is finite and 0 elsewhere. copy: has no effect.
+    The derivative is 1 where x is finite and 0 elsewhere. copy: has no effect. Of complex numbers, each part by itself.
     """
     x = as_tensor(x)
+    if dtypes.is_complex(x.dtype):
+        return complex_of(*(nan_to_num(part(x), copy, nan, posinf, neginf) for part in (real, imag)))
     if not dtypes.is_float(x.dtype):
         return identity(x)
     most = float(np.finfo(x.dtype).max)

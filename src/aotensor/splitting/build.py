@@ -74,6 +74,12 @@ class Builder:
     def __init__(self, f: Function, over: str) -> None:
         if f.updates:
             raise GraphValueError(f"{f.name}: shared variables that are updated cannot be split over {over}")
+        shared = next((x for x in leaves(list(f.results.values())) if isinstance(x, SharedVariable)), None)
+        if shared is not None:
+            hint = "an input in its place: aot.function(..., givens={shared: input})"
+            raise GraphValueError(
+                f"{f.name}: rounds would keep the value that the shared variable {shared.name or ''} has now", hint=hint
+            )
         self.f, self.over = f, over
         self.inputs = list(f.arguments.values())
         self.found: Analysis = analyse(list(f.results.values()), self.inputs, over)

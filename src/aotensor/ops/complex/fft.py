@@ -52,7 +52,7 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     if dtypes.is_complex(x.dtype):
         raise GraphTypeError("rfft: x is complex", lines=[x.describe()], hint="use fft, or real(x)")
     rows, length, axis = _rows("rfft", x, n, axis)
-    rows = cast(rows, dtypes.float_of(rows.dtype))
+    rows = cast(rows, _floating(rows.dtype))
     if length % 2:
         found = Dft(-1)(to_complex(rows, dtypes.complex_of(rows.dtype)))[..., : length // 2 + 1]
     else:
@@ -144,7 +144,7 @@ def _along(
     found = as_tensor(x)
     chosen = list(range(found.ndim) if axes is None else axes)
     if s is not None and axes is None:
-        chosen = list(range(found.ndim - len(s), found.ndim))
+        chosen = list(range(-len(s), 0))
     if s is not None and len(s) != len(chosen):
         raise GraphValueError(f"{name}: {len(s)} lengths for {len(chosen)} axes")
     if name.endswith("2") and len(chosen) != 2:
@@ -162,7 +162,12 @@ def _transformed(name: str, x: Any, n: int | None, axis: int, norm: str | None, 
 
 
 def _complex(x: Variable) -> Variable:
-    return x if dtypes.is_complex(x.dtype) else to_complex(x, dtypes.complex_of(x.dtype))
+    return x if dtypes.is_complex(x.dtype) else to_complex(x, dtypes.complex_of(_floating(x.dtype)))
+
+
+def _floating(dtype: str) -> str:
+    """float64 for integers, as NumPy's transforms take them."""
+    return "float64" if dtypes.is_discrete(dtype) else dtype
 
 
 def _factor(name: str, norm: str | None, sign: int) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.create import zeros_like
-from aotensor.ops.elementwise.arithmetic import abs, hypot, maximum, minimum, neg
+from aotensor.ops.elementwise.arithmetic import abs, hypot, maximum, neg
 from aotensor.ops.elementwise.base import Elementwise, Row, not_implemented
 from aotensor.ops.elementwise.compare import and_, eq, ge, gt, lt, switch
 from aotensor.ops.elementwise.elementary import (
@@ -154,7 +154,8 @@ def expm1_of(z: Number) -> Pair:
 
 def log_size(x: Variable, y: Variable) -> Variable:
     """ln |x + iy|: by its distance from 1 where it is near, by scaled parts where |x + iy| would overflow or vanish."""
-    large, small = maximum(abs(x), abs(y)), minimum(abs(x), abs(y))
+    is_wide = ge(abs(x), abs(y))  # one choice for both: so derivatives are right where they are equal
+    large, small = switch(is_wide, abs(x), abs(y)), switch(is_wide, abs(y), abs(x))
     is_near = and_(gt(large, 0.5), lt(large, 2.0))
     inside = switch(is_near, large, 1.0)
     near = 0.5 * log1p((inside - 1) * (inside + 1) + small * small)

@@ -149,9 +149,9 @@ def _times_the_others(g: Variable, position: int, inputs: Sequence[Variable], y:
 
 
 def _of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """b·aᵇ⁻¹; 0 where a is 0."""
-    safe = switch(eq(a, 0), 1, a)
-    return switch(eq(a, 0), 0, g * b * y / safe)
+    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0; there, 0ᵇ⁻¹ is 1 for b = 1, 0 for Re b > 1, and nan for others."""
+    at_zero = switch(eq(b, 0), 0, g * b * a ** (b - 1))
+    return switch(eq(a, 0), at_zero, g * b * y / switch(eq(a, 0), 1, a))
 
 
 def _of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:

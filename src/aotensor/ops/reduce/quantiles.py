@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes, normalise_axis
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
@@ -140,8 +140,8 @@ def topk(x: Any, kth: int, axis: int | None = -1, sorted: bool = True) -> Variab
 
 @coerced
 def argtopk(x: Any, kth: int, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Variable:
-    """The positions along the axis of what `topk` gives. No gradient.   Raises: as `topk`."""
-    return cast(_top("argtopk", x, kth, axis)[1], idx_dtype)
+    """The positions along the axis of what `topk` gives. No gradient.   Raises: as `topk`; GraphTypeError."""
+    return _as_index(_top("argtopk", x, kth, axis)[1], idx_dtype)
 
 
 @coerced
@@ -150,7 +150,13 @@ def topk_and_argtopk(
 ) -> list[Variable]:
     """[topk, argtopk]   Raises: as `topk`."""
     values, places = _top("topk_and_argtopk", x, kth, axis)
-    return [values, cast(places, idx_dtype)]
+    return [values, _as_index(places, idx_dtype)]
+
+
+def _as_index(places: Variable, dtype: str) -> Variable:
+    if dtype not in dtypes.INTEGERS:
+        raise GraphTypeError(f"positions are integers: idx_dtype cannot be {dtype!r}")
+    return cast(places, dtype)
 
 
 def _top(name: str, x: Any, kth: int, axis: int | None) -> tuple[Variable, Variable]:
