@@ -151,11 +151,11 @@ class IndexBuilder(ScalarBuilder):
         arguments = (Scalar(argument, x.dtype) for argument, x in zip(block.args, operands, strict=True))
         return IndexBuilder(Builder(InsertPoint.at_end(block)), self.fastmath), *arguments
 
-    def _fold(self, on_ints: Callable[[int, int], int], op: Callable[..., Operation], x: Extent, y: Extent) -> Extent:
+    def _fold(self, on_ints: Callable[[int, int], int], op: type[Operation], x: Extent, y: Extent) -> Extent:
         if isinstance(x, int) and isinstance(y, int):
             return on_ints(x, y)
         a, b = self.index(x), self.index(y)
-        return self._once((op, a.ssa, b.ssa), lambda: self.emit(op(a.ssa, b.ssa), dtypes.INDEX))
+        return self._once((op, a.ssa, b.ssa), lambda: self._on_ints(op, a, b))
 
     def _once(self, key: tuple[object, ...], make: Callable[[], Scalar]) -> Scalar:
         found = self._numbered.get(key)

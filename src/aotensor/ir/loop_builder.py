@@ -167,9 +167,9 @@ class LoopBuilder(IndexBuilder):
     def zero(self, kind: Attribute) -> Scalar:
         """0 of an element type."""
         if isinstance(kind, AnyFloat):
-            return self.emit(arith.ConstantOp(FloatAttr(0.0, kind)), "raw")
+            return self.make(arith.ConstantOp, (), "raw", kind, {"value": FloatAttr(0.0, kind)})
         assert isinstance(kind, IntegerType | IndexType)
-        return self.emit(arith.ConstantOp(IntegerAttr(0, kind)), "raw")
+        return self.make(arith.ConstantOp, (), "raw", kind, {"value": IntegerAttr(0, kind)})
 
     # --- buffers -------------------------------------------------------------------------------------------------
 
@@ -186,11 +186,14 @@ class LoopBuilder(IndexBuilder):
 
     def fetch(self, buffer: SSAValue, indices: Sequence[Extent], dtype: str) -> Scalar:
         """buffer[indices]"""
-        return self.emit(memref.LoadOp.get(buffer, [self.index(i).ssa for i in indices]), dtype)
+        assert isinstance(buffer.type, MemRefType)
+        where = [self.index(i).ssa for i in indices]
+        return self.make(memref.LoadOp, (buffer, *where), dtype, buffer.type.element_type)
 
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
         """buffer[indices] = value"""
-        self.builder.insert(memref.StoreOp.get(value.ssa, buffer, [self.index(i).ssa for i in indices]))
+        where = [self.index(i).ssa for i in indices]
+        self.builder.insert(memref.StoreOp.create(operands=(value.ssa, buffer, *where)))
 
     def load_vector(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int, mask: SSAValue | None) -> Scalar:
         """Neighbours along the last axis; 0 where the mask is off, and nothing is read there."""
@@ -198,14 +201,14 @@ class LoopBuilder(IndexBuilder):
         assert isinstance(buffer.type, MemRefType)
         kind = VectorType(buffer.type.element_type, [lanes])
         if mask is None:
-            return self.emit(vector.LoadOp(buffer, where, kind), "raw")
+            return self.make(vector.LoadOp, (buffer, *where), "raw", kind)
         return self.emit(vector.MaskedLoadOp(buffer, where, mask, self.zero_vector(kind)), "raw")
 
     def store_vector(self, value: SSAValue, buffer: SSAValue, indices: Sequence[Extent], mask: SSAValue | None) -> None:
         """Write neighbours along the last axis, where the mask is on."""
         where = [self.index(i).ssa for i in indices]
         if mask is None:
-            self.builder.insert(vector.StoreOp(value, buffer, where))
+            self.builder.insert(vector.StoreOp.create(operands=(value, buffer, *where)))
         else:
             self.builder.insert(vector.MaskedStoreOp(buffer, where, mask, value))
 
@@ -235,7 +238,7 @@ class LoopBuilder(IndexBuilder):
 
     def position(self, positions: SSAValue, at: Extent) -> Scalar:
         """An element of a vector of int32 or int64 positions, as an index."""
-        return self.emit(arith.IndexCastOp(self.fetch(positions, [at], "raw").ssa, IndexType()), "index")
+        return self.make(arith.IndexCastOp, (self.fetch(positions, [at], "raw").ssa,), "index", IndexType())
 
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
         """Say that buffer[indices], an element or the address behind the last one, is wanted soon."""
@@ -254,7 +257,7 @@ class LoopBuilder(IndexBuilder):
             position = list(view.static_sizes.get_values()[:axis]).count(DYNAMIC_INDEX)
             return Scalar(view.sizes[position], "index")
         key = ("extent", buffer, axis)
-        return self._once(key, lambda: self.emit(memref.DimOp(buffer, self.index(axis).ssa), "index"))
+        return self._once(key, lambda: self.make(memref.DimOp, (buffer, self.index(axis).ssa), "index", IndexType()))
 
     # --- views ---------------------------------------------------------------------------------------------------
 
@@ -302,9 +305,7 @@ class LoopBuilder(IndexBuilder):
         """One of two buffers of equal shape. Where one is a row of another buffer, both are taken for rows."""
         if x.type != y.type:
             x, y = self._as_row(x), self._as_row(y)
-        op = arith.SelectOp(condition.ssa, x, y)
-        self.builder.insert(op)
-        return op.result
+        return self.make(arith.SelectOp, (condition.ssa, x, y), "raw", x.type).ssa
 
     def _as_row(self, buffer: SSAValue) -> SSAValue:
         """The buffer as the one row of itself."""

@@ -7,15 +7,16 @@ Every method inserts its operation at the builder's insertion point and returns 
 from __future__ import annotations
 
 import math as pymath
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1, i64
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.core.types import LARGEST_INT
@@ -24,6 +25,9 @@ from aotensor.ir.upstream import RemfOp
 
 NO_FAST_MATH: Final = arith.FastMathFlagsAttr("none")
 CONTRACT: Final = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+_NOTHING: Final[Mapping[str, Attribute]] = {}
+_WRAPS: Final[Mapping[str, Attribute]] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_CONTRACTED: Final[Mapping[str, Attribute]] = {"fastmath": CONTRACT}
 EITHER_ZERO: Final = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 # math.* operations of one operand, under the names that NumPy users know
@@ -40,9 +44,21 @@ _UNARY_MATH: Final[dict[str, type[Operation]]] = {
 _BINARY_MATH: Final[dict[str, type[Operation]]] = {
     "arctan2": math.Atan2Op, "pow": math.PowFOp, "copysign": math.CopySignOp,
 }  # fmt: skip
-_FLOAT_PREDICATES: Final = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-_SIGNED_PREDICATES: Final = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
-_UNSIGNED_PREDICATES: Final = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
+_FLOAT_PREDICATES: Final = {
+    name: {"predicate": IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index(word), i64), "fastmath": NO_FAST_MATH}
+    for name, word in {
+        "eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "is_nan": "uno",
+    }.items()
+}  # fmt: skip
+_SIGNED_PREDICATES, _UNSIGNED_PREDICATES = (
+    {
+        name: {"predicate": IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(word), i64)}
+        for name, word in {
+            "eq": "eq", "ne": "ne", "lt": f"{sign}lt", "le": f"{sign}le", "gt": f"{sign}gt", "ge": f"{sign}ge",
+        }.items()
+    }
+    for sign in "su"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +84,28 @@ class ScalarBuilder:
         self.builder.insert(op)
         return Scalar(op.results[0], dtype)
 
+    def make(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        dtype: str,
+        result: Attribute | None = None,
+        properties: Mapping[str, Attribute] = _NOTHING,
+    ) -> Scalar:
+        """Insert an operation of one result, by default of the type of its first operand.
+
+        Constructors of xDSL infer types and check operands, which takes four times as long.
+        """
+        kinds = [operands[0].type if result is None else result]
+        return self.emit(kind.create(operands=operands, result_types=kinds, properties=properties), dtype)
+
     # --- constants -----------------------------------------------------------------------------------------------
 
     def constant(self, value: bool | int | float, dtype: str) -> Scalar:
         """A literal. Integers wrap into their width; floats may be nan or inf."""
-        kind = element_type(dtype)
-        attr: FloatAttr | IntegerAttr
-        if dtypes.is_float(dtype):
-            attr = FloatAttr(float(value), kind)
-        else:
-            bits = 8 * dtypes.itemsize(dtype)
-            number = int(value) if dtype == "bool" else (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
-            attr = IntegerAttr(number, kind)
-        return self.emit(arith.ConstantOp(attr, kind), dtype)
+        attr: Attribute
+        attr = FloatAttr(float(value), element_type(dtype)) if dtypes.is_float(dtype) else _integer(int(value), dtype)
+        return self.make(arith.ConstantOp, (), dtype, element_type(dtype), {"value": attr})
 
     def index(self, value: int) -> Scalar:
         return self.constant(value, dtypes.INDEX)
@@ -106,7 +131,7 @@ class ScalarBuilder:
         """Remainder of the truncating division, with the sign of x. Of integers it is undefined for y = 0."""
         if dtypes.is_float(x.dtype):
             return self.emit(RemfOp(x.ssa, y.ssa, NO_FAST_MATH), x.dtype)
-        return self.emit((arith.RemSIOp if dtypes.is_signed(x.dtype) else arith.RemUIOp)(x.ssa, y.ssa), x.dtype)
+        return self._on_ints(arith.RemSIOp if dtypes.is_signed(x.dtype) else arith.RemUIOp, x, y)
 
     def neg(self, x: Scalar) -> Scalar:
         if dtypes.is_float(x.dtype):
@@ -115,8 +140,8 @@ class ScalarBuilder:
 
     def fma(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
         """x·y + z, fused where the target can: one or two roundings. Not for code that needs exactly one."""
-        product = self.emit(arith.MulfOp(x.ssa, y.ssa, CONTRACT), x.dtype)
-        return self.emit(arith.AddfOp(product.ssa, z.ssa, CONTRACT), x.dtype)
+        product = self.make(arith.MulfOp, (x.ssa, y.ssa), x.dtype, properties=_CONTRACTED)
+        return self.make(arith.AddfOp, (product.ssa, z.ssa), x.dtype, properties=_CONTRACTED)
 
     def maximum(self, x: Scalar, y: Scalar) -> Scalar:
         """The larger one; nan if either is nan. Of 0 and -0 either one where sums may go in any order."""
@@ -135,13 +160,11 @@ class ScalarBuilder:
 
     def math(self, name: str, x: Scalar) -> Scalar:
         """A function of one float that the math dialect has, by its NumPy name: exp, log1p, arcsin, rint, ..."""
-        return self.emit(_UNARY_MATH[name].create(operands=[x.ssa], result_types=[x.ssa.type],
-                                           properties={"fastmath": self.fastmath}), x.dtype)  # fmt: skip
+        return self.make(_UNARY_MATH[name], (x.ssa,), x.dtype, properties={"fastmath": self.fastmath})
 
     def math2(self, name: str, x: Scalar, y: Scalar) -> Scalar:
         """A function of two floats that the math dialect has: arctan2, pow, copysign."""
-        return self.emit(_BINARY_MATH[name].create(operands=[x.ssa, y.ssa], result_types=[x.ssa.type],
-                                            properties={"fastmath": self.fastmath}), x.dtype)  # fmt: skip
+        return self.make(_BINARY_MATH[name], (x.ssa, y.ssa), x.dtype, properties={"fastmath": self.fastmath})
 
     def special(self, name: str, *operands: Scalar, dtype: str | None = None) -> Scalar:
         """A scalar function that the math dialect lacks (`sigmoid`, `gammaln`, ...): a call of `@aot.<name>.<dtype>`.
@@ -158,36 +181,36 @@ class ScalarBuilder:
     def compare(self, predicate: str, x: Scalar, y: Scalar) -> Scalar:
         """eq ne lt le gt ge. A nan compares false, except for ne."""
         if dtypes.is_float(x.dtype):
-            return self.emit(arith.CmpfOp(x.ssa, y.ssa, _FLOAT_PREDICATES[predicate]), "bool")
+            return self.make(arith.CmpfOp, (x.ssa, y.ssa), "bool", i1, _FLOAT_PREDICATES[predicate])
         table = _SIGNED_PREDICATES if dtypes.is_signed(x.dtype) else _UNSIGNED_PREDICATES
-        return self.emit(arith.CmpiOp(x.ssa, y.ssa, table[predicate]), "bool")
+        return self.make(arith.CmpiOp, (x.ssa, y.ssa), "bool", i1, table[predicate])
 
     def select(self, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
         """x where the condition holds, else y."""
-        return self.emit(arith.SelectOp(condition.ssa, x.ssa, y.ssa), x.dtype)
+        return self.make(arith.SelectOp, (condition.ssa, x.ssa, y.ssa), x.dtype, x.ssa.type)
 
     def and_(self, x: Scalar, y: Scalar) -> Scalar:
-        return self.emit(arith.AndIOp(x.ssa, y.ssa), x.dtype)
+        return self._on_ints(arith.AndIOp, x, y)
 
     def or_(self, x: Scalar, y: Scalar) -> Scalar:
-        return self.emit(arith.OrIOp(x.ssa, y.ssa), x.dtype)
+        return self._on_ints(arith.OrIOp, x, y)
 
     def xor(self, x: Scalar, y: Scalar) -> Scalar:
-        return self.emit(arith.XOrIOp(x.ssa, y.ssa), x.dtype)
+        return self._on_ints(arith.XOrIOp, x, y)
 
     def not_(self, x: Scalar) -> Scalar:
         """Bitwise complement; logical for bool."""
         return self.xor(x, self.constant(1 if x.dtype == "bool" else -1, x.dtype))
 
     def shift_left(self, x: Scalar, y: Scalar) -> Scalar:
-        return self.emit(arith.ShLIOp(x.ssa, y.ssa), x.dtype)
+        return self._on_ints(arith.ShLIOp, x, y)
 
     def shift_right(self, x: Scalar, y: Scalar) -> Scalar:
         """Arithmetic shift for signed integers, logical for unsigned ones."""
-        return self.emit((arith.ShRSIOp if dtypes.is_signed(x.dtype) else arith.ShRUIOp)(x.ssa, y.ssa), x.dtype)
+        return self._on_ints(arith.ShRSIOp if dtypes.is_signed(x.dtype) else arith.ShRUIOp, x, y)
 
     def is_nan(self, x: Scalar) -> Scalar:
-        return self.emit(arith.CmpfOp(x.ssa, x.ssa, "uno"), "bool")
+        return self.compare("is_nan", x, x)
 
     def is_inf(self, x: Scalar) -> Scalar:
         return self.compare("eq", self.abs(x), self.constant(pymath.inf, x.dtype))
@@ -198,7 +221,7 @@ class ScalarBuilder:
         """The same bits under another dtype of the same width."""
         if element_type(dtype) == x.ssa.type:
             return Scalar(x.ssa, dtype)
-        return self.emit(arith.BitcastOp(x.ssa, element_type(dtype)), dtype)
+        return self.make(arith.BitcastOp, (x.ssa,), dtype, element_type(dtype))
 
     def cast(self, x: Scalar, dtype: str) -> Scalar:
         """`astype`: float to int truncates, saturates at the bounds and gives 0 for nan; to bool is `x != 0`.
@@ -217,13 +240,13 @@ class ScalarBuilder:
 
     def _float_to_float(self, x: Scalar, dtype: str) -> Scalar:
         op = arith.ExtFOp if dtypes.itemsize(dtype) > dtypes.itemsize(x.dtype) else arith.TruncFOp
-        return self.emit(op(x.ssa, element_type(dtype)), dtype)
+        return self.make(op, (x.ssa,), dtype, element_type(dtype))
 
     def _int_to_float(self, x: Scalar, dtype: str) -> Scalar:
         if x.dtype == dtypes.INDEX:
             x = self._int_to_int(x, "int64")
         op = arith.SIToFPOp if dtypes.is_signed(x.dtype) else arith.UIToFPOp
-        return self.emit(op(x.ssa, element_type(dtype)), dtype)
+        return self.make(op, (x.ssa,), dtype, element_type(dtype))
 
     def _float_to_int(self, x: Scalar, dtype: str) -> Scalar:
         if dtype == dtypes.INDEX:
@@ -235,7 +258,7 @@ class ScalarBuilder:
         below = self.compare("le", x, self.constant(float(low), x.dtype))
         safe = self.select(self.or_(self.or_(above, below), self.is_nan(x)), self.constant(0.0, x.dtype), x)
         op = arith.FPToSIOp if signed else arith.FPToUIOp
-        value = self.emit(op(safe.ssa, element_type(dtype)), dtype)
+        value = self.make(op, (safe.ssa,), dtype, element_type(dtype))
         value = self.select(above, self.constant(high, dtype), value)
         return self.select(below, self.constant(low, dtype), value)
 
@@ -248,46 +271,55 @@ class ScalarBuilder:
                 x = self.minimum(x, self.constant(LARGEST_INT, "uint64"))
             if x.dtype != dtypes.INDEX:
                 x = self._int_to_int(x, "int64")
-                return self.emit(arith.IndexCastOp(x.ssa, element_type(dtype)), dtype)
-            return self._int_to_int(self.emit(arith.IndexCastOp(x.ssa, element_type("int64")), "int64"), dtype)
+                return self.make(arith.IndexCastOp, (x.ssa,), dtype, element_type(dtype))
+            return self._int_to_int(self.make(arith.IndexCastOp, (x.ssa,), "int64", element_type("int64")), dtype)
         old, new = dtypes.itemsize(x.dtype), dtypes.itemsize(dtype)
         if x.dtype == "bool":
-            return self.emit(arith.ExtUIOp(x.ssa, element_type(dtype)), dtype)
+            return self.make(arith.ExtUIOp, (x.ssa,), dtype, element_type(dtype))
         if old == new:
             return Scalar(x.ssa, dtype)
         if new < old:
-            return self.emit(arith.TruncIOp(x.ssa, element_type(dtype)), dtype)
+            return self.make(arith.TruncIOp, (x.ssa,), dtype, element_type(dtype))
         widen = arith.ExtSIOp if dtypes.is_signed(x.dtype) else arith.ExtUIOp
-        return self.emit(widen(x.ssa, element_type(dtype)), dtype)
+        return self.make(widen, (x.ssa,), dtype, element_type(dtype))
 
     # --- internals -----------------------------------------------------------------------------------------------
 
-    def _arithmetic(
-        self,
-        on_floats: type[arith.FloatingPointLikeBinaryOperation],
-        on_ints: Callable[..., Operation],
-        x: Scalar,
-        y: Scalar,
-    ) -> Scalar:
+    def _arithmetic(self, on_floats: type[Operation], on_ints: type[Operation], x: Scalar, y: Scalar) -> Scalar:
         assert x.dtype == y.dtype, (x.dtype, y.dtype)
         if dtypes.is_float(x.dtype):
-            properties = {"fastmath": self.fastmath}  # `create` takes a third of the constructor's time
-            op = on_floats.create(operands=[x.ssa, y.ssa], result_types=[x.ssa.type], properties=properties)
-            return self.emit(op, x.dtype)
-        return self.emit(on_ints(x.ssa, y.ssa), x.dtype)
+            return self.make(on_floats, (x.ssa, y.ssa), x.dtype, properties={"fastmath": self.fastmath})
+        return self._on_ints(on_ints, x, y)
+
+    def _on_ints(self, kind: type[Operation], x: Scalar, y: Scalar) -> Scalar:
+        return self.make(kind, (x.ssa, y.ssa), x.dtype, properties=integer_properties(kind))
 
     def _extremum(
         self,
-        on_floats: Callable[..., Operation],
-        on_signed: Callable[..., Operation],
-        on_unsigned: Callable[..., Operation],
+        on_floats: type[Operation],
+        on_signed: type[Operation],
+        on_unsigned: type[Operation],
         x: Scalar,
         y: Scalar,
     ) -> Scalar:
         if dtypes.is_float(x.dtype):
             is_free = FastMathFlag.REASSOC in self.fastmath.data  # the order of -0 and 0 takes x86 three operations
-            return self.emit(on_floats(x.ssa, y.ssa, EITHER_ZERO if is_free else NO_FAST_MATH), x.dtype)
-        return self.emit((on_signed if dtypes.is_signed(x.dtype) else on_unsigned)(x.ssa, y.ssa), x.dtype)
+            properties = {"fastmath": EITHER_ZERO if is_free else NO_FAST_MATH}
+            return self.make(on_floats, (x.ssa, y.ssa), x.dtype, properties=properties)
+        return self._on_ints(on_signed if dtypes.is_signed(x.dtype) else on_unsigned, x, y)
+
+
+@lru_cache(4096)
+def _integer(value: int, dtype: str) -> Attribute:
+    """A literal, wrapped into the width of its dtype."""
+    bits = 8 * dtypes.itemsize(dtype)
+    number = value if dtype == "bool" else (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+    return IntegerAttr(number, element_type(dtype))
+
+
+def integer_properties(kind: type[Operation]) -> Mapping[str, Attribute]:
+    """What an operation on two integers has beside them, where results wrap."""
+    return _WRAPS if kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp) else _NOTHING
 
 
 def special_symbol(name: str, dtype: str) -> str:

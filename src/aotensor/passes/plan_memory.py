@@ -33,9 +33,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import dce
 
 from aotensor.errors import InternalError
+from aotensor.ir.dead_code import erase_dead
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
@@ -68,7 +68,7 @@ def plan_memory(module: ModuleOp) -> None:
     for function in functions.values():
         if not function.is_declaration:
             _free_the_rest(function)
-    dce(module)  # what only the size of the workspace needed
+    erase_dead(module.body.block)  # what only the size of the workspace needed
 
 
 @dataclass(eq=False)
@@ -254,11 +254,11 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
     """Views stand at the top, outside of all loops: the same memory in each iteration."""
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
-    view = memref.ViewOp(workspace, offset, op.dynamic_sizes, kind)
+    view = memref.ViewOp.create(operands=(workspace, offset, *op.dynamic_sizes), result_types=[kind])
     view.attributes["scope"] = IntegerAttr(scope, i64)
     view.location = op.location
     b.builder.insert(view)
-    op.memref.replace_all_uses_with(view.result)
+    op.memref.replace_all_uses_with(view.results[0])
     op.detach()
     op.erase()
 

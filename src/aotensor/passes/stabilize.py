@@ -24,11 +24,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from aotensor.ir.dead_code import erase_dead
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.types import i1
 from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
-from aotensor.passes.formula.terms import Reader, Term, constant_of, erase_dead
+from aotensor.passes.formula.terms import Reader, Term, constant_of, has_no_effect
 from aotensor.passes.remarks import applied
 
 _OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.CallOp, arith.CmpfOp)
@@ -47,7 +48,7 @@ def stabilize(module: ModuleOp) -> None:
                     _rewrite_body(op)
                 else:
                     _rewrite(scalars, op)
-            erase_dead(function.body.block)
+            erase_dead(function.body.block, has_no_effect)
     declare_special_functions(module)
 
 

@@ -22,6 +22,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
+from aotensor.ir.dead_code import erase_dead
 from aotensor.ir.types import index
 
 OpType = TypeVar("OpType", bound=Operation)
@@ -155,7 +156,7 @@ class Reader:
         if self.op is None:
             return
         op, block = self.op, self.op.body.block
-        erase_dead(block)
+        erase_dead(block, has_no_effect)
         outputs = [m.data for m in op.indexing_maps.data[len(op.inputs) :]]
         for number in reversed(range(len(self.reads))):
             others = [m for _, m in self.reads[:number] + self.reads[number + 1 :]]
@@ -203,12 +204,9 @@ def constant_of(term: Term, reader: Reader) -> float | None:
     return None
 
 
-def erase_dead(block: Block) -> None:
-    """Erase operations without effect whose results nothing uses, last ones first."""
-    for op in reversed(list(block.ops)):
-        has_no_effect = isinstance(op, GenericOp | func.CallOp) or is_side_effect_free(op)
-        if has_no_effect and op.results and not any(r.uses for r in op.results):
-            Rewriter.erase_op(op)
+def has_no_effect(op: Operation) -> bool:
+    """May a tensor operation go if nothing uses its results?"""
+    return isinstance(op, GenericOp | func.CallOp) or is_side_effect_free(op)
 
 
 def _stored(term: Term) -> Term | None:
