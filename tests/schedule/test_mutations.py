@@ -58,12 +58,13 @@ def test_every_nest_is_a_schedule_of_itself(name: str, monkeypatch: pytest.Monke
         accept(parse_module(text), text, "own", TINY)
 
 
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 9), marks=pytest.mark.again)], ids=["few", "many"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_accepted_computes_the_same(name: str, kind: str) -> None:
+def test_what_is_accepted_computes_the_same(name: str, kind: str, seeds: range) -> None:
     program, text = own_nest(name)
     refused = 0
-    for seed in range(6):
+    for seed in seeds:
         module = mutated(parse_module(text), Random(seed), kind)
         if module is None:
             continue
@@ -75,7 +76,7 @@ def test_what_is_accepted_computes_the_same(name: str, kind: str) -> None:
         else:
             check(found, program)
     if kind in ("drop", "bound", "subscript"):
-        assert refused >= 5  # one may hit what makes no difference, such as a loop over the same extent
+        assert refused >= len(seeds) - 1  # one may hit what makes no difference, such as a loop over the same extent
 
 
 PIPELINES = ("parallelize", "jam", "coalesce", "vectorize", "block-rows")

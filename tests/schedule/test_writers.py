@@ -195,11 +195,12 @@ def test_loops_around_statements_that_set_the_same_elements_stay() -> None:
         accept(parse_module(OVERLAPPING), other, "hand.nest.mlir", TINY)
 
 
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 12), marks=pytest.mark.again)], ids=["few", "many"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_edits_at_random_compute_the_same_or_are_refused(name: str, kind: str) -> None:
+def test_edits_at_random_compute_the_same_or_are_refused(name: str, kind: str, seeds: range) -> None:
     refused = 0
-    for seed in range(8):
+    for seed in seeds:
         module = mutated(parse_module(own(name)), Random(seed), kind)
         if module is None:
             continue
@@ -211,7 +212,7 @@ def test_edits_at_random_compute_the_same_or_are_refused(name: str, kind: str) -
         else:
             compare(name, text_of(module))
     if kind in ("drop", "subscript"):
-        assert refused >= 5
+        assert refused > len(seeds) // 2
 
 
 SHARED = """builtin.module {

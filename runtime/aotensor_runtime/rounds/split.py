@@ -76,8 +76,7 @@ class SplitFunction:
         """
         expected = [name for name, axis in self.protocol.inputs.items() if axis is not None]
         self._check_names(rows, expected, "rows")
-        if chunk_rows is not None and chunk_rows < 1:
-            raise ArgumentValueError(f"{self.protocol.function}: a chunk has at least one row, not {chunk_rows}")
+        self._check_options(engine, chunk_rows, timeout, retries, progress)
         sources: dict[str, Source] = {}
         for name in expected:
             axis = self.protocol.inputs[name]
@@ -93,6 +92,31 @@ class SplitFunction:
             shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
             raise ArgumentValueError(f"{self.protocol.function}: numbers of rows differ: {shown}")
         return BoundRounds(self, engine or Serial(), sources, chunk_rows, timeout, retries, progress)
+
+    def _check_options(self, engine: object, chunk_rows: object, timeout: object, retries: object, progress: object) -> None:
+        """Raises: ArgumentTypeError and ArgumentValueError for what is none of those that `bind` takes"""
+        f = self.protocol.function
+        if engine is not None and not isinstance(engine, Engine):
+            hint = "Serial(), Threads(k), Processes(k), Pool(executor, k) or Dask(client) of aotensor_runtime.rounds"
+            raise ArgumentTypeError(f"{f}: engine: expected an engine, found {engine!r:.40}", hint=hint)
+        for name, x, least in (("chunk_rows", chunk_rows, 1), ("retries", retries, 0)):
+            if x is None and name == "chunk_rows":
+                continue
+            if isinstance(x, bool) or not isinstance(x, int | np.integer):
+                raise ArgumentTypeError(f"{f}: {name}: expected a whole number, found {x!r:.40}")
+            if x < least:
+                what = "a chunk has at least one row" if name == "chunk_rows" else "a chunk is tried again 0 times or more"
+                raise ArgumentValueError(f"{f}: {name}: {what}, not {x}")
+        if timeout is not None:
+            if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number):
+                raise ArgumentTypeError(f"{f}: timeout: expected seconds, found {timeout!r:.40}")
+            if not timeout > 0:
+                raise ArgumentValueError(f"{f}: timeout: some seconds are needed until a chunk is done, not {timeout}")
+        if progress is not None and not callable(progress):
+            raise ArgumentTypeError(
+                f"{f}: progress: expected a function of (function, chunks done, chunks), found {progress!r:.40}",
+                hint="progress=Bar() of aotensor_runtime.rounds shows one bar for each round",
+            )
 
     def _check_names(self, given: Mapping[str, Any], expected: Sequence[str], what: str) -> None:
         """Raises: ArgumentTypeError for a name that is missing, or not known"""
