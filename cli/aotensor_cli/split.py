@@ -52,6 +52,8 @@ def command(
     library's section `rounds` and in the header. A value that needs rows of several chunks at once is refused, with op,
     line and reason.
     """
+    if plan_only:
+        _need_files()
     functions = load_model(model).functions
     if len(functions) > 1:
         names = ", ".join(f.name for f in functions)
@@ -78,3 +80,20 @@ def command(
                 talk(path)
     if as_json:
         show_json({**tree, "protocol": rounds.protocol.to_json()})
+
+
+def _need_files() -> None:
+    """Raises: Refusal for an option that says how files are written, where none are"""
+    context = click.get_current_context()
+    about_files = ("folder", "name", "target", "cpu", "features", "opt_level", "fp", "threads", "prefix")
+    given = [
+        parameter.opts[-1]
+        for parameter in context.command.params
+        if parameter.name in about_files
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise Refusal(
+            f"{given[0]}: --plan-only writes no files, and the plan is the same for every machine",
+            f"leave {given[0]} out",
+        )

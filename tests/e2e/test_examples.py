@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
+import shutil
+import subprocess
+import sys
 import this
 from pathlib import Path
 
@@ -163,6 +167,19 @@ def test_a_mixture_fits_by_chunks_as_in_memory(run: Runner) -> None:
     text = run(EXAMPLES / "mixture_by_chunks.py", "--rows", "5000")
     found = re.search(r"error of a mean: ([\d.]+)\nlargest difference to the parameters in memory: (\S+)", text)
     assert found and float(found[1]) < 0.1 and float(found[2]) < 1e-5, text
+
+
+def test_ranks_of_mpi_fit_as_one(run: Runner, tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec")
+    example = EXAMPLES / "logistic_with_mpi.py"
+    run(example, "make", "--folder", str(tmp_path))
+    command = [mpiexec, "-n", "3", sys.executable, str(example), "fit", "--folder", str(tmp_path), "--compare"]
+    done = subprocess.run([*command, "--rows", "5001"], capture_output=True, text=True, timeout=120, check=False)
+    found = re.search(r"3 ranks: .*\nlargest difference to the weights of one rank: (\S+)", done.stdout)
+    assert found and float(found[1]) < 1e-6, done.stdout + done.stderr
 
 
 @pytest.mark.again

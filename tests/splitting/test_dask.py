@@ -36,6 +36,8 @@ def test_arrays_and_collections(tmp_path: Path) -> None:
     logistic().compile(tmp_path)
     np.savez(tmp_path / "rows.npz", **rows())
     program = """
+        from importlib.util import find_spec
+
         import dask.array as da
         import distributed
         import numpy as np
@@ -44,13 +46,21 @@ def test_arrays_and_collections(tmp_path: Path) -> None:
 
         if __name__ == "__main__":
             given, f = dict(np.load("rows.npz")), open_rounds(load("liblogistic.so"))
+            if find_spec("pandas") and find_spec("pyarrow"):
+                import dask.dataframe as dd
+                import pandas as pd
+
+                table = dd.from_pandas(pd.DataFrame({**dict(enumerate(given["X"].T)), "y": given["y"]}), npartitions=4)
+                frames = {"X": table[[0, 1, 2, 3]], "y": table["y"]}
+            else:
+                frames = given
             blocks = {"X": da.from_array(given["X"], chunks=(250, 2)), "y": da.from_array(given["y"], chunks=500)}
             expected = f(chunk_rows=250, **given)
             with (
                 distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
                 distributed.Client(cluster) as client,
             ):
-                for rows in (given, blocks):
+                for rows in (given, blocks, frames):
                     found = f(Dask(client), **{**given, **rows}, chunk_rows=250, timeout=60)
                     assert all(found[name].tobytes() == x.tobytes() for name, x in expected.items())
                 print("same bits")

@@ -11,10 +11,12 @@ from __future__ import annotations
 from aotensor_runtime.rounds.cluster import Dask
 from aotensor_runtime.rounds.engines import Engine, Pool, Processes, Serial, Threads
 from aotensor_runtime.rounds.files import Csr, Hdf5, Npy, Parquet, Zarr
+from aotensor_runtime.rounds.progress import Bar
 from aotensor_runtime.rounds.sources import Part, Source
 from aotensor_runtime.rounds.split import BoundRounds, SplitFunction, open_rounds
 
 __all__ = [
+    "Bar",
     "BoundRounds",
     "Csr",
     "Dask",

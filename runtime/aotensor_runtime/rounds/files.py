@@ -5,11 +5,12 @@ Only the rows of a part are read, with plain reads where the file permits, so th
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -91,6 +92,12 @@ class FileSource:
         self.row_bytes = float(np.dtype(dtype).itemsize * np.prod([n for k, n in enumerate(shape) if k != axis]))
 
 
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether in order of columns, and dtype of an array of NumPy.   Raises: ValueError if it is none"""
+    version = npy.read_magic(file)
+    return (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
+
+
 class Npy(FileSource):
     """An array in a `.npy` file.   Raises: ArgumentTypeError for what is none, OSError"""
 
@@ -98,9 +105,7 @@ class Npy(FileSource):
         self.path = Path(path)
         with self.path.open("rb") as file:
             try:
-                version = npy.read_magic(file)
-                reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-                self._shape, self._is_fortran, self._dtype = reader(file)
+                self._shape, self._is_fortran, self._dtype = _header(file)
             except ValueError as error:
                 raise ArgumentTypeError(f"{self.path}: this is no array of NumPy ({error})") from error
             self._offset = file.tell()
@@ -130,10 +135,12 @@ class Csr(FileSource):
             self._format = format.decode() if isinstance(format, bytes) else str(format)
             indptr = file["indptr"]
         shape = (rows, columns)
-        self._describe(np.dtype(np.float64), shape, axis)
+        with zipfile.ZipFile(self.path) as members, members.open("data.npy") as member:
+            _, _, dtype = _header(member)
+        self._describe(dtype, shape, axis)
         CompressedSource(Compressed(self._format, shape, indptr[:0], indptr[:0], indptr), axis)
-        self._kind = f"{self._format} ({', '.join('rows' if k == axis else str(n) for k, n in enumerate(shape))})"
-        self.row_bytes = 12.0 * int(indptr[-1]) / max(self.length, 1)
+        self._kind = f"{self._format} {self._kind}"
+        self.row_bytes = (dtype.itemsize + indptr.itemsize) * int(indptr[-1]) / max(self.length, 1)
 
     @cached_property
     def _matrix(self) -> Compressed:

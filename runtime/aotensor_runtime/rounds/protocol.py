@@ -24,6 +24,8 @@ SECTION: Final = "rounds"
 VERSION: Final = 1
 FIRST_ROW: Final = "first_row"
 ROWS: Final = "rows"
+OPTIONS: Final = ("engine", "chunk_rows", "timeout", "retries", "progress", "self")
+"""What inputs cannot be called: the parameters of calls, beside which inputs are passed by name."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Source(Protocol):
         """Rows from `start` to before `stop`."""
 
     def kind(self) -> str:
-        """dtype and extents beside the rows, which must be the same of sources that are joined."""
+        """dtype and extents beside the rows, of every part, as `kind_of_value` writes them."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ArraySource:
 
     def kind(self) -> str:
         """As `Source.kind`."""
-        return kind_of(self.array.dtype, self.array.shape, self.axis)
+        return kind_of_value(self.array, self.axis)
 
 
 class CompressedSource:
@@ -93,7 +93,7 @@ class CompressedSource:
 
     def kind(self) -> str:
         """As `Source.kind`."""
-        return f"{self.matrix.format} {kind_of(self.matrix.data.dtype, self.matrix.shape, self.axis)}"
+        return kind_of_value(self.matrix, self.axis)
 
 
 def slices_of(matrix: Compressed, start: int, stop: int) -> Compressed:
@@ -186,3 +186,10 @@ def kind_of(dtype: Any, shape: Sequence[int], axis: int) -> str:
     """`float64 (rows, 3)`"""
     extents = ", ".join("rows" if k == axis else str(n) for k, n in enumerate(shape))
     return f"{dtype} ({extents})"
+
+
+def kind_of_value(value: Any, axis: int) -> str:
+    """`float64 (rows, 3)` of an array, `csr float64 (rows, 3)` of a compressed matrix"""
+    if is_sparse(value):
+        return f"{value.format} {kind_of(value.data.dtype, value.shape, axis)}"
+    return kind_of(value.dtype, value.shape, axis)

@@ -13,7 +13,7 @@ from aotensor_runtime.library import Library
 from aotensor_runtime.rounds.engines import Engine, Serial
 from aotensor_runtime.rounds.given import as_source
 from aotensor_runtime.rounds.minimizer import Minimizer
-from aotensor_runtime.rounds.protocol import Protocol, Round
+from aotensor_runtime.rounds.protocol import OPTIONS, Protocol, Round
 from aotensor_runtime.rounds.sources import Source, joined
 from aotensor_runtime.rounds.tree import MergeTree
 from aotensor_runtime.rounds.worker import FirstRow, Handle, Task
@@ -43,7 +43,7 @@ class SplitFunction:
 
         Raises: as `bind`, and as the call of what it gives.
         """
-        options = {name: inputs.pop(name) for name in _OPTIONS if name in inputs and name not in self.protocol.inputs}
+        options = {name: inputs.pop(name) for name in OPTIONS if name in inputs}
         rows = {name: x for name, x in inputs.items() if self.protocol.inputs.get(name) is not None}
         bound = self.bind(engine, **rows, **options)
         try:
@@ -93,7 +93,9 @@ class SplitFunction:
             raise ArgumentValueError(f"{self.protocol.function}: numbers of rows differ: {shown}")
         return BoundRounds(self, engine or Serial(), sources, chunk_rows, timeout, retries, progress)
 
-    def _check_options(self, engine: object, chunk_rows: object, timeout: object, retries: object, progress: object) -> None:
+    def _check_options(
+        self, engine: object, chunk_rows: object, timeout: object, retries: object, progress: object
+    ) -> None:
         """Raises: ArgumentTypeError and ArgumentValueError for what is none of those that `bind` takes"""
         f = self.protocol.function
         if engine is not None and not isinstance(engine, Engine):
@@ -105,7 +107,9 @@ class SplitFunction:
             if isinstance(x, bool) or not isinstance(x, int | np.integer):
                 raise ArgumentTypeError(f"{f}: {name}: expected a whole number, found {x!r:.40}")
             if x < least:
-                what = "a chunk has at least one row" if name == "chunk_rows" else "a chunk is tried again 0 times or more"
+                what = (
+                    "a chunk has at least one row" if name == "chunk_rows" else "a chunk is tried again 0 times or more"
+                )
                 raise ArgumentValueError(f"{f}: {name}: {what}, not {x}")
         if timeout is not None:
             if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number):
@@ -140,15 +144,12 @@ class SplitFunction:
         Raises: ArgumentTypeError where inputs and gradients do not go together.
         """
         names = self.protocol.inputs
-        options = {name: x for name, x in options_and_inputs.items() if name in _OPTIONS and name not in names}
+        options = {name: x for name, x in options_and_inputs.items() if name in OPTIONS}
         rows = {name: x for name, x in options_and_inputs.items() if names.get(name) is not None}
         fixed = {name: x for name, x in options_and_inputs.items() if name not in rows and name not in options}
         bound = self.bind(engine, **rows, **options)
         found = Minimizer(bound, fixed)
         return found.value, found.gradient
-
-
-_OPTIONS: Final = ("chunk_rows", "timeout", "retries", "progress")
 
 
 class BoundRounds:
@@ -257,7 +258,8 @@ class BoundRounds:
             parts[self.protocol.first_row] = FirstRow(start)
         handle = self.split.handle if tries else self.split.handle.light()
         axes = {name: self.sources[name].axis for name in wanted if name in self.sources}
-        task = Task(handle, each.map, k, len(self.chunks), start, stop, axes, self.engine.threads_of_a_chunk())
+        kinds = {name: self.sources[name].kind() for name in axes}
+        task = Task(handle, each.map, k, len(self.chunks), start, stop, axes, kinds, self.engine.threads_of_a_chunk())
         return self.engine.submit(task, parts, shared, self.retries)
 
     def _merge(self, each: Round, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

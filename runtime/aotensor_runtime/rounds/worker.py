@@ -14,7 +14,7 @@ import numpy as np
 
 from aotensor_runtime.errors import AotensorError, ChunkError, LibraryError
 from aotensor_runtime.library import Library
-from aotensor_runtime.rounds.sources import Part
+from aotensor_runtime.rounds.sources import Part, kind_of_value
 
 _LOADED: Final[dict[str, Library]] = {}
 _LOCK: Final = Lock()
@@ -82,7 +82,11 @@ class FirstRow:
 
 @dataclass(frozen=True)
 class Task:
-    """A function on a chunk.   position: number of the chunk, of `count`. axes: of the rows of each part"""
+    """A function on a chunk.
+
+    position: number of the chunk, of `count`. axes: of the rows of each part. kinds: what each part is to be, as
+    `Source.kind` says
+    """
 
     handle: Handle
     function: str
@@ -91,6 +95,7 @@ class Task:
     start: int
     stop: int
     axes: Mapping[str, int]
+    kinds: Mapping[str, str]
     threads: int | None = None
 
     def label(self) -> str:
@@ -114,6 +119,9 @@ def read_parts(task: Task, parts: Mapping[str, Any]) -> dict[str, Any]:
         if len(found) <= axis or found[axis] != task.stop - task.start:
             title = f"{name}: {task.stop - task.start} rows along axis {axis} are expected, its shape is {tuple(found)}"
             raise _failed(task, title, [f"{name}: {where}"])
+        kind = kind_of_value(values[name], axis)
+        if kind != task.kinds[name]:
+            raise _failed(task, f"{name}: {kind}, its source says {task.kinds[name]}", [f"{name}: {where}"])
     return values
 
 

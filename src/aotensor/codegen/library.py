@@ -181,13 +181,18 @@ class Library:
         return replace(found, library=seal(found.library)) if self._system.is_elf else found
 
     def shared_files(self) -> dict[str, bytes]:
-        """The shared library and what its callers need beside the header, by name.   Raises: as `shared`"""
-        found = self.linked(self.objects)
-        files = {self.soname: found.library}
+        """The shared library and what its callers need beside the header, by name.
+
+        Raises: as `shared`; UnsupportedError for a program that JavaScript cannot call, where it is to.
+        """
+        others: dict[str, bytes] = {}
         if self._system is WASM:
-            files[f"{self.manifest.name}.mjs"] = module_text(self.manifest).encode()
-            files[f"{self.manifest.name}.d.mts"] = types_text(self.manifest).encode()
-        return files | ({self.import_name: found.imports} if found.imports else {})
+            others[f"{self.manifest.name}.mjs"] = module_text(self.manifest).encode()
+            others[f"{self.manifest.name}.d.mts"] = types_text(self.manifest).encode()
+        found = self.linked(self.objects)
+        if found.imports:
+            others[self.import_name] = found.imports
+        return {self.soname: found.library, **others}
 
     def static(self) -> bytes:
         """The static archive."""

@@ -80,6 +80,14 @@ class Builder:
             raise GraphValueError(
                 f"{f.name}: rounds would keep the value that the shared variable {shared.name or ''} has now", hint=hint
             )
+        from aotensor_runtime.rounds.protocol import OPTIONS
+
+        taken = next((name for name in f.arguments if name in OPTIONS), None)
+        if taken is not None:
+            hint = f"give the input another name; these are taken: {', '.join(OPTIONS)}"
+            raise GraphValueError(
+                f"{f.name}: an input is called {taken}, as an option of the calls of rounds is", hint=hint
+            )
         self.f, self.over = f, over
         self.inputs = list(f.arguments.values())
         self.found: Analysis = analyse(list(f.results.values()), self.inputs, over)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,13 +104,22 @@ class Rounds:
     ) -> Artifact:
         """Write the functions as one library and header, with the protocol in its section `rounds`.
 
+        Windows, macOS and WebAssembly have no such sections: there it is a file, `<name>.rounds.json`.
+
         Options, and what is raised: as those of `aotensor.compile`.
         """
+        from aotensor.codegen.files import write_files
+        from aotensor.codegen.targets.systems import canonical, system_of
         from aotensor.driver.artifact import write_artifact
         from aotensor.driver.recipe import Options
 
         options = Options(target, cpu, features, opt_level, fp, prefix, threads=threads, sections=self._sections())
-        return write_artifact(self.functions, Path(path), name or self.function.name, options)
+        made = write_artifact(self.functions, Path(path), name or self.function.name, options)
+        if target is None or system_of(canonical(target)).is_elf:
+            return made
+        protocol = made.header.with_suffix(".rounds.json")
+        write_files({protocol: json.dumps(self.protocol.to_json(), indent=2).encode() + b"\n"})
+        return replace(made, others=(*made.others, protocol))
 
     def _sections(self) -> Mapping[str, bytes]:
         from aotensor_runtime.rounds.protocol import SECTION
