@@ -35,13 +35,13 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.errors import InternalError
-from aotensor.ir.dead_code import erase_dead
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes, i8, index
 from aotensor.ir.upstream import ParallelOp
+from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.direct.lower import GROWS
 from aotensor.passes.emit.kept import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of

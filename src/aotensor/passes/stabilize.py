@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from aotensor.ir.dead_code import erase_dead
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.types import i1
+from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
 from aotensor.passes.formula.terms import Reader, Term, constant_of, has_no_effect

@@ -22,8 +22,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from aotensor.ir.dead_code import erase_dead
 from aotensor.ir.types import index
+from aotensor.passes.dead_code import erase_dead
 
 OpType = TypeVar("OpType", bound=Operation)
 
