@@ -12,7 +12,8 @@ INFIX: Final = {
     "sparse_dot": ("@", 80), "structured_dot": ("@", 80), "true_dot": ("@", 80), "multiply_triangular": ("@", 80),
     "add": ("+", 70), "add_s_s": ("+", 70), "add_s_d": ("+", 70), "sub": ("-", 70), "mul_s_s": ("*", 80),
     "mul_s_d": ("*", 80), "mul_s_v": ("*", 80), "div_s_d": ("/", 80), "and_": ("&", 60), "xor": ("^", 55),
-    "or_": ("|", 50), "lt": ("<", 40), "le": ("<=", 40), "gt": (">", 40), "ge": (">=", 40),
+    "left_shift": ("<<", 65), "right_shift": (">>", 65), "or_": ("|", 50), "lt": ("<", 40), "le": ("<=", 40),
+    "gt": (">", 40), "ge": (">=", 40),
 }  # fmt: skip
 """Operators, and how strongly they bind."""
 

@@ -159,7 +159,8 @@ class SparseOperators:
 
 DENSIFYING: Final = [
     "__floordiv__", "__rfloordiv__", "__rtruediv__", "__mod__", "__rmod__", "__rpow__", "__and__", "__rand__",
-    "__or__", "__ror__", "__xor__", "__rxor__", "__invert__", "any", "all", "nonzero", "nonzero_values",
+    "__or__", "__ror__", "__xor__", "__rxor__", "__lshift__", "__rlshift__", "__rshift__", "__rrshift__", "__invert__",
+    "any", "all", "nonzero", "nonzero_values",
     "flatten", "ravel", "prod", "var", "std", "argmin", "argmax", "argsort", "sort", "round", "cumsum",
     "cumprod", "squeeze", "reshape", "dimshuffle", "swapaxes", "repeat", "take", "compress", "clip", "fill",
     "norm",

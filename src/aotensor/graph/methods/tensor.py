@@ -84,6 +84,18 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
     def __rxor__(self, other: Any) -> Variable:
         return dense().xor(other, self)
 
+    def __lshift__(self, other: Any) -> Variable:
+        return dense().left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Variable:
+        return dense().left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Variable:
+        return dense().right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Variable:
+        return dense().right_shift(other, self)
+
     def __matmul__(self, other: Any) -> Variable:
         return dense().matmul(self, other)
 

@@ -1,0 +1,139 @@
+"""Shifts, counts of bits, and the same bits as another dtype."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.types import Array
+from aotensor.errors import GraphTypeError
+from aotensor.graph.coercion import coerced
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
+
+
+def _whole(*operands: str) -> tuple[tuple[str, ...], str]:
+    """Integers: the promoted dtype.   Raises: GraphTypeError for floats and bool"""
+    common = dtypes.promote(*operands)
+    if common not in dtypes.INTEGERS:
+        raise GraphTypeError(f"not defined for {common}", hint="cast to an integer dtype")
+    return (common,) * len(operands), common
+
+
+def _shift(x: str, y: str) -> tuple[tuple[str, ...], str]:
+    """left_shift, right_shift: as `_whole`, and uint64 by any integer, of which no signed dtype holds both."""
+    return (("uint64",) * 2, "uint64") if x == "uint64" and y in dtypes.INTEGERS else _whole(x, y)
+
+
+def _byte(*operands: str) -> tuple[tuple[str, ...], str]:
+    """bitwise_count: integers, gives uint8."""
+    return _whole(*operands)[0], "uint8"
+
+
+def _is_inside(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
+    """Is y a shift that leaves bits of x? LLVM's shifts by others are undefined."""
+    few = s.compare("lt", y, s.constant(8 * dtypes.itemsize(x.dtype), y.dtype))
+    return s.and_(few, s.compare("ge", y, s.constant(0, y.dtype))) if dtypes.is_signed(y.dtype) else few
+
+
+def _shifted_left(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
+    inside, nothing = _is_inside(s, x, y), s.constant(0, x.dtype)
+    return s.select(inside, s.shift_left(x, s.select(inside, y, nothing)), nothing)
+
+
+def _shifted_right(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
+    inside, nothing = _is_inside(s, x, y), s.constant(0, x.dtype)
+    shifted = s.shift_right(x, s.select(inside, y, nothing))
+    if not dtypes.is_signed(x.dtype):
+        return s.select(inside, shifted, nothing)
+    all_signs = s.shift_right(x, s.constant(8 * dtypes.itemsize(x.dtype) - 1, x.dtype))
+    return s.select(inside, shifted, all_signs)
+
+
+left_shift = elementwise(
+    "left_shift",
+    "x · 2^y of integers: the bits of x moved up by y; 0 where y is negative or not below the number of bits.",
+    np.left_shift,
+    _shifted_left,
+    (None, None),
+    _shift,
+)
+right_shift = elementwise(
+    "right_shift",
+    "⌊x / 2^y⌋ of integers: the bits of x moved down by y; 0, or −1 for negative x, where y is negative or not below "
+    "the number of bits.",
+    np.right_shift,
+    _shifted_right,
+    (None, None),
+    _shift,
+)
+
+
+def _counted(s: ScalarBuilder, x: Scalar) -> Scalar:
+    """Bits in pairs, in fours, in bytes, then all bytes by one product (Warren, Hacker's Delight, section 5-1)."""
+    magnitude = s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.neg(x), x) if dtypes.is_signed(x.dtype) else x
+    kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
+    v, bits = s.bitcast(magnitude, kind), 8 * dtypes.itemsize(x.dtype)
+
+    def every(byte: int) -> Scalar:
+        return s.constant(int.from_bytes(bytes([byte]) * (bits // 8), "little"), kind)
+
+    def down(y: Scalar, by: int) -> Scalar:
+        return s.shift_right(y, s.constant(by, kind))
+
+    v = s.sub(v, s.and_(down(v, 1), every(0x55)))
+    v = s.add(s.and_(v, every(0x33)), s.and_(down(v, 2), every(0x33)))
+    v = s.and_(s.add(v, down(v, 4)), every(0x0F))
+    return s.cast(down(s.mul(v, every(1)), bits - 8) if bits > 8 else v, "uint8")
+
+
+bitwise_count = elementwise(
+    "bitwise_count",
+    "The number of ones among the bits of |x|, as uint8.",
+    np.bitwise_count,
+    _counted,
+    (None,),
+    _byte,
+)
+
+
+@cache
+def _bitcast(dtype: str) -> Elementwise:
+    def reference(x: Array) -> Array:
+        return np.ascontiguousarray(x).view(dtype).reshape(np.shape(x))
+
+    def signature(operand: str) -> tuple[tuple[str, ...], str]:
+        if dtypes.itemsize(operand) != dtypes.itemsize(dtype) or "bool" in (operand, dtype):
+            raise GraphTypeError(
+                f"the bits of {operand} are no {dtype}", hint=f"dtypes of {8 * dtypes.itemsize(operand)} bits, not bool"
+            )
+        return (operand,), dtype
+
+    return Elementwise(
+        Row(
+            "bitcast", f"the bits of x as {dtype}", reference, lambda s, x: s.bitcast(x, dtype), (None,), signature,
+            parameters=(("dtype", dtype),),
+        )
+    )  # fmt: skip
+
+
+MAKERS["bitcast"] = _bitcast
+
+
+@coerced
+def bitcast(x: Any, dtype: Any) -> Variable:
+    """The bits of x taken for another dtype of the same size, as `x.view(dtype)` of NumPy; its derivative is 0.
+
+    Raises: GraphTypeError for a dtype of another size, for bool and complex; UnsupportedError for one that cannot be
+    compiled.
+    """
+    variable, wanted = as_tensor(x), dtypes.canonical(dtype)
+    if dtypes.is_complex(variable.dtype) or dtypes.is_complex(wanted):
+        raise GraphTypeError(
+            f"bitcast: the bits of {variable.dtype} are no {wanted}", hint="bitcast real and imaginary parts"
+        )
+    return variable if variable.dtype == wanted else _bitcast(wanted)(variable)
