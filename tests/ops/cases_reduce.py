@@ -14,7 +14,8 @@ from aotensor.ops.reduce.cumulate import diff
 from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp
 from aotensor.ops.reduce.moments import std, var
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
-from aotensor.ops.reduce.sort import argsort, median, sort
+from aotensor.ops.reduce.quantiles import median
+from aotensor.ops.reduce.sort import argsort, sort
 
 GRID = np.arange(24.0).reshape(2, 3, 4)
 NAN, INF = np.nan, np.inf

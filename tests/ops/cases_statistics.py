@@ -13,6 +13,7 @@ from case import INF, NAN, Case, normal, value
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.gradient import grad
+from aotensor.ops.reduce.select import Leading, Ranked
 from aotensor.ops.search import SearchStep
 
 LINE = np.array([0.5, -1.0, 3.0, 0.5, 2.0, -4.0, 0.75])
@@ -84,11 +85,21 @@ VALUES = [
         )
     ),
     same("quantile-nan", "quantile", [np.array([[1.0, NAN], [2.0, 3.0]]), np.array([0.5, 1.0])], axis=1),
-    value("quantile-inf", at.quantile, [np.array([1.0, 2.0, INF, INF]), np.array([0.0, 1 / 3, 1.0])], [1, 2, INF]),
+    value("quantile-inf", at.quantile, [np.array([-INF, 2.0, INF, INF]), np.array([0.0, 0.1, 1 / 3, 0.5, 1.0])],
+          [-INF, -INF, 2, INF, INF]),
     value("percentile-kept", lambda a: at.percentile(a, [25, 75], axis=(0, 1), keepdims=True), [GRID],
           np.percentile(GRID, [25, 75], axis=(0, 1), keepdims=True)),
     value("argtopk", lambda x: at.argtopk(x, 3), [GRID], np.argsort(GRID)[:, :0:-1]),
     value("topk-int8", lambda x: at.topk(x, -2, axis=None), [np.array([3, -1, 2], "int8")], [-1, 2]),
+    value("ranked", lambda x, k: Ranked()(x, k), [GRID, np.array([0, 3, 1])], np.argsort(GRID)[:, [0, 3, 1]]),
+    value("leading", lambda x: Leading(2, is_last=True)(x), [np.array([1, 5, 5, 0], "uint8")], [1, 2]),
+    value("leading-bool", lambda x: Leading(1, is_last=False)(x), [np.array([True, False, False])], [1]),
+    value("partition-nan", lambda x: at.partition(x, [1, -1]), [np.array([3.0, NAN, 1.0, 2.0, 1.0])],
+          [1, 1, 3, 2, NAN]),
+    value("argpartition", lambda x: at.argpartition(x, 1, axis=0), [np.array([[3, 0], [1, 2], [2, 1], [1, 9]])],
+          [[1, 0], [3, 2], [0, 1], [2, 3]]),
+    value("argpartition-flat", lambda x: at.argpartition(x, -2, axis=None), [np.array([[5.0, 4.0], [1.0, 7.0]])],
+          [1, 2, 0, 3]),
     same("corrcoef-vector", "corrcoef", [LINE]),
     value("cov-weights", lambda m, f, a: at.cov(m, fweights=f, aweights=a), [GRID, OBSERVED, WEIGHTS[[0, 1, 3, 4]]],
           np.cov(GRID, fweights=OBSERVED, aweights=WEIGHTS[[0, 1, 3, 4]])),
@@ -128,6 +139,7 @@ SMOOTH = [
     *smooth("quantile-of-q", lambda a, q: at.quantile(a, q, axis=-1), [GRID, np.array([0.21, 0.6])]),
     *smooth("percentile", lambda a: at.percentile(a, 30.0, axis=1, method="hazen"), [GRID]),
     *smooth("topk", lambda x: at.topk(x, 2, axis=0), [GRID]),
+    *smooth("partition", lambda x: at.partition(x, [0, 2], axis=0), [GRID]),
     *smooth("average", lambda a, w: at.average(a, axis=0, weights=w), [GRID, np.array([0.5, 1.5, 2.0])]),
     *smooth("average-whole", lambda a, w: at.average(a, weights=w, returned=True)[0], [GRID, GRID**2 + 1]),
     *smooth("cov", lambda m: at.cov(m, rowvar=False), [GRID]),

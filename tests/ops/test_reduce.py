@@ -15,7 +15,8 @@ from aotensor.ops.linalg.norms import norm
 from aotensor.ops.reduce.extremum import argmax, max, min
 from aotensor.ops.reduce.moments import std, var
 from aotensor.ops.reduce.normalise import logsumexp, softmax
-from aotensor.ops.reduce.sort import median, sort
+from aotensor.ops.reduce.quantiles import median
+from aotensor.ops.reduce.sort import sort
 
 
 def symbol(dtype: str, *dims: Any) -> Variable:

@@ -225,6 +225,12 @@ class TensorBuilder(Protocol):
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
+
+    def select_ranks(self, x: Tensor, ranks: Tensor) -> Tensor:
+        """int64 positions along the last axis that a stable sort would put at the ranks, a vector that is in range."""
+
+    def select_few(self, x: Tensor, count: int, is_last: bool) -> Tensor:
+        """Ascending int64 positions along the last axis that a stable sort would put first, or last; so many exist."""
         ...
 
     def lapack(

@@ -9,6 +9,7 @@
     aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
+    aot.select "kind" %x at %k : tensor<?xf64> -> tensor<?xi64>   positions of elements by rank, without sorting
 
 They exist at tensor and nest level; emit-loops replaces each by loops.
 """
@@ -43,6 +44,7 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -363,25 +365,36 @@ class SortOp(IRDLOperation):
         )
 
 
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """Positions along the last axis that a stable sort, nan last, puts at ranks.
+
+    kind: `ranks`, those of a vector, in its order; `first` or `last`, as many as the result has, ascending.
+    """
+
+    name = "aot.select"
+    kind = prop_def(StringAttr)
+    source = operand_def(TensorType)
+    ranks = opt_operand_def(TensorType)
+    positions = result_def(TensorType)
+    unsigned = opt_prop_def(UnitAttr)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$kind (`unsigned` $unsigned^)? $source (`at` $ranks^ `:` type($ranks))? attr-dict "
+        "`:` type($source) `->` type($positions)"
+    )
+
+    def __init__(self, kind: str, source: SSAValue, ranks: SSAValue | None, to: Attribute, is_unsigned: bool) -> None:
+        properties: dict[str, Attribute] = {"kind": StringAttr(kind)}
+        properties |= {"unsigned": UnitAttr()} if is_unsigned else {}
+        super().__init__(operands=[source, ranks], result_types=[to], properties=properties)
+
+
 AOT = Dialect(
     "aot",
     [
-        CheckOp,
-        ReshapeOp,
-        ExtractIfOp,
-        CumulateOp,
-        RecurOp,
-        ScatterOp,
-        LapackOp,
-        NonzeroOp,
-        SortOp,
-        ScanOp,
-        BranchOp,
-        SegmentSumOp,
-        ExpandSlicesOp,
-        SumAtOp,
-        PatternOp,
-        DirectOp,
+        CheckOp, ReshapeOp, ExtractIfOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, SelectOp, ScanOp,
+        BranchOp, SegmentSumOp, ExpandSlicesOp, SumAtOp, PatternOp, DirectOp,
     ],
     [],
-)
+)  # fmt: skip

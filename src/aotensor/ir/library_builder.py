@@ -13,7 +13,7 @@ from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
-from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, aligned, dynamic, static
 from aotensor.ir.location import Locations, locate_behind
@@ -166,6 +166,19 @@ class LibraryBuilder(ABC):
         op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
         self.insert_op(op)
         return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
+
+    def select_ranks(self, x: Tensor, ranks: Tensor) -> Tensor:
+        return self._selected("ranks", x, ranks, ranks.extents[0])
+
+    def select_few(self, x: Tensor, count: int, is_last: bool) -> Tensor:
+        return self._selected("last" if is_last else "first", x, None, count)
+
+    def _selected(self, kind: str, x: Tensor, ranks: Tensor | None, count: Extent) -> Tensor:
+        extents = (*x.extents[:-1], count)
+        self.fit([extents])
+        result = tensor_type("int64", static(extents))
+        op = SelectOp(kind, x.ssa, None if ranks is None else ranks.ssa, result, dtypes.is_unsigned(x.dtype))
+        return Tensor(self.insert_op(op), "int64", extents)
 
     def scatter(
         self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int

@@ -118,8 +118,9 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumprod, cumsum, diff
 from aotensor.ops.reduce.extremum import argmax, argmin, max, min, ptp
 from aotensor.ops.reduce.moments import std, var
-from aotensor.ops.reduce.quantiles import percentile, quantile
-from aotensor.ops.reduce.sort import argsort, median, sort
+from aotensor.ops.reduce.quantiles import median, percentile, quantile
+from aotensor.ops.reduce.select import argpartition, partition
+from aotensor.ops.reduce.sort import argsort, sort
 from aotensor.ops.reduce.statistics import average, corrcoef, cov
 from aotensor.ops.reduce.sums import all, any, mean, prod, sum
 from aotensor.ops.search import searchsorted
@@ -200,7 +201,8 @@ FUNCTIONS: Final[Table] = {
     "linalg.vecdot": numpy_vecdot,
     "average": average, "bincount": bincount, "corrcoef": corrcoef, "cov": cov, "geomspace": geomspace,
     "histogram": histogram, "interp": interp, "linspace": linspace, "logspace": logspace, "meshgrid": meshgrid,
-    "nan_to_num": nan_to_num, "percentile": percentile, "quantile": quantile, "searchsorted": searchsorted,
+    "argpartition": argpartition, "nan_to_num": nan_to_num, "partition": partition, "percentile": percentile,
+    "quantile": quantile, "searchsorted": searchsorted,
     "linalg.lstsq": lstsq, "linalg.tensorinv": tensorinv, "linalg.tensorsolve": tensorsolve,
     "argwhere": lambda a: transpose(nonzero(a, return_matrix=True)),
     "atleast_1d": lambda *arys: one_or_several(atleast_1d, arys),

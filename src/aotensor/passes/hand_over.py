@@ -16,13 +16,13 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import CumulateOp, NonzeroOp, SortOp
+from aotensor.ir.dialect import CumulateOp, NonzeroOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr
 from aotensor.passes.emit.kept import KEPT, set_kept
 from aotensor.passes.remarks import applied
 
-_COSTLY = (PatternOp, NonzeroOp, SortOp, CumulateOp)
+_COSTLY = (PatternOp, NonzeroOp, SortOp, SelectOp, CumulateOp)
 """Operations that become loops over all elements of an operand."""
 _NOT_COMPARED = {KEPT, STORAGE, "nest.cores"}
 """Attributes that say how an operation runs."""

@@ -68,6 +68,8 @@ ALONG: Final = {
     "shift": "each row needs the one before it",
     "linear_recurrence": "each row needs the one before it",
     "join": "rows are put behind other ones",
+    "leading": "the rank of a row depends on all of them",
+    "ranked": "the rank of a row depends on all of them",
     "split": "rows are parted at a position",
 }
 """Why ops that run along the rows cannot be split."""
@@ -159,9 +161,9 @@ def trailing(seen: Seen) -> Rows:
     seen.plain()
     op: Any = seen.node.op
     axis, x = seen.axis_of(0) if seen.at[0].is_local else -1, seen.node.inputs[0]
-    core = 1 if op.name == "alloc_diagonal" else 2
+    core = 1 if op.name in ("alloc_diagonal", "leading", "ranked") else 2
     if not 0 <= axis < x.ndim - core:
-        raise Crossing("it factors, or takes apart, a matrix that has all rows")
+        raise Crossing(ALONG.get(op.name, "it factors, or takes apart, a matrix that has all rows"))
     return seen.rows(axis)
 
 

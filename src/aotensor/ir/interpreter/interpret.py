@@ -34,7 +34,17 @@ from aotensor.errors import (
     InternalError,
 )
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import (
+    CheckOp,
+    CumulateOp,
+    LapackOp,
+    NonzeroOp,
+    RecurOp,
+    ReshapeOp,
+    ScatterOp,
+    SelectOp,
+    SortOp,
+)
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
 from aotensor.ir.interpreter import nest
@@ -188,6 +198,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return interpret_lapack(op, operands[: len(op.arguments)], operands[len(op.arguments) :])
         case SortOp():
             return _sort(op, operands[0])
+        case SelectOp():
+            return [_selected(op, *operands)]
         case ScanOp():
             return scan(op, operands, _call)
         case BranchOp():
@@ -299,7 +311,19 @@ def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:
 
 
 def _sort(op: SortOp, x: Array) -> Sequence[Array]:
-    axis = op.axis.value.data
-    keys = x.view(f"u{x.dtype.itemsize}") if op.unsigned is not None and x.dtype != np.bool_ else x
-    permutation = np.argsort(keys, axis=axis, kind="stable")
-    return np.take_along_axis(x, permutation, axis), permutation
+    permutation = _order(x, op.axis.value.data, op.unsigned is not None)
+    return np.take_along_axis(x, permutation, op.axis.value.data), permutation
+
+
+def _order(x: Array, axis: int, is_unsigned: bool) -> Array:
+    keys = x.view(f"u{x.dtype.itemsize}") if is_unsigned and x.dtype != np.bool_ else x
+    return np.argsort(keys, axis=axis, kind="stable")
+
+
+def _selected(op: SelectOp, x: Array, ranks: Array | None = None) -> Array:
+    order = _order(x, -1, op.unsigned is not None)
+    if ranks is not None:
+        return np.take(order, ranks, axis=-1)
+    assert isinstance(op.positions.type, TensorType)
+    count = op.positions.type.get_shape()[-1]
+    return np.sort(order[..., :count] if op.kind.data == "first" else order[..., x.shape[-1] - count :], axis=-1)

@@ -1,9 +1,9 @@
-"""Order statistics between two elements, and the largest or smallest few: quantile, percentile, topk."""
+"""Order statistics between two elements, and the largest or smallest few: median, quantile, percentile, topk."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from aotensor.core import dtypes
@@ -12,14 +12,18 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
-from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, isinf, isnan, lt, or_, rint, switch
+from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, isfinite, isinf, isnan, lt, or_, rint, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.reduce.sort import argsort, sort
-from aotensor.ops.reduce.sums import Axes
+from aotensor.ops.ranges import arange
+from aotensor.ops.reduce.select import Leading, Ranked
+from aotensor.ops.reduce.sort import argsort
+from aotensor.ops.reduce.sums import Axes, finished
+from aotensor.ops.reduce.sums import any as any_of
 from aotensor.ops.shape.axes import expand_dims, moveaxis, transpose
-from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import extent_of, extents_of, product
+from aotensor.ops.shape.join import stack
+from aotensor.ops.shape.rearrange import flip
 from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.ops.take import take, take_along_axis
 
@@ -63,6 +67,28 @@ _PLACES: Final[dict[str, Place]] = {
 
 
 @coerced
+def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """The middle element along axes, the mean of the two middle ones for an even number; nan if there is one.
+
+    Raises: GraphValueError for an axis out of range or named twice, GraphIndexError for an empty axis.
+    """
+    x = as_tensor(x)
+    axes = normalise_axes(axis, x.ndim)
+    lines = _lines(cast(x, dtypes.mean_of(x.dtype)), axes)
+    n = as_tensor(extent_of(lines, -1))
+    low, high = _at_ranks(lines, (n - 1) // 2, n // 2)
+    middle = switch(any_of(isnan(lines), axis=-1), math.nan, (low + high) / 2)
+    return finished(middle, axes, x, keepdims)
+
+
+def _lines(x: Variable, axes: Sequence[int]) -> Variable:
+    """x with all elements along some axes in one, the last."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    extents = extents_of(x)
+    return reshape(transpose(x, [*kept, *axes]), [*(extents[k] for k in kept), product(extents[k] for k in axes)])
+
+
+@coerced
 def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
     """The element below which a share q of the elements along axes lies.   q: (…) → (…, remaining axes of a)
 
@@ -89,19 +115,16 @@ def _quantile(name: str, a: Variable, q: Any, whole: int, axis: Axes, method: st
     axes = normalise_axes(axis, a.ndim)
     dtype = dtypes.mean_of(a.dtype)
     shares = parameter(f"{name}: q", q, "float64", low=0, high=whole) / whole
-    kept = [axis for axis in range(a.ndim) if axis not in axes]
-    extents = extents_of(a)
-    lines = reshape(
-        transpose(cast(a, dtype), [*kept, *axes]), [*(extents[k] for k in kept), product(extents[k] for k in axes)]
-    )
-    found = _between(sort(lines), shares, method)
-    found = moveaxis(found, list(range(len(kept), found.ndim)), list(range(shares.ndim))) if shares.ndim else found
+    lines = _lines(cast(a, dtype), axes)
+    kept = lines.ndim - 1
+    found = _between(lines, shares, method)
+    found = moveaxis(found, list(range(kept, found.ndim)), list(range(shares.ndim))) if shares.ndim else found
     return expand_dims(found, [shares.ndim + k for k in axes]) if keepdims and axes else found
 
 
-def _between(ordered: Variable, shares: Variable, method: str) -> Variable:
-    """The quantiles of the ordered lines along the last axis.   (…, n), (…) → (…, shares)"""
-    extent = extent_of(ordered, -1)
+def _between(lines: Variable, shares: Variable, method: str) -> Variable:
+    """The quantiles of lines along the last axis.   (…, n), (…) → (…, shares)"""
+    extent = extent_of(lines, -1)
     n = cast(as_tensor(extent), "float64")
     wanted = _PLACES[method](shares, n)
     place = minimum(maximum(wanted, 0), n - 1)
@@ -113,13 +136,21 @@ def _between(ordered: Variable, shares: Variable, method: str) -> Variable:
         weight = switch(lt(wanted, 0), 0.0, switch(gt(weight, 0), 1.0, 0.5))
     low = cast(below, "int64")
     high = minimum(low + 1, extent - 1)
-    first, second = take(ordered, low, axis=-1), take(ordered, high, axis=-1)
-    weight = cast(weight, ordered.dtype)
-    is_alone = and_(or_(eq(weight, 0), eq(first, second)), isinf(second))  # inf − inf, or 0·inf
+    first, second = _at_ranks(lines, low, high)
+    weight = cast(weight, lines.dtype)
+    is_alone = or_(or_(eq(weight, 0), eq(first, second)), and_(isinf(first), isfinite(second)))  # no inf − inf, 0·inf
     found = first + weight * switch(is_alone, 0, second - first)
-    last = subtensor(ordered, (..., -1))
-    is_nan = expand_dims(isnan(last), list(range(last.ndim, found.ndim))) if shares.ndim else isnan(last)
-    return switch(is_nan, constant(math.nan, dtype=ordered.dtype), found)
+    has_nan = any_of(isnan(lines), axis=-1)
+    is_nan = expand_dims(has_nan, list(range(has_nan.ndim, found.ndim))) if shares.ndim else has_nan
+    return switch(is_nan, constant(math.nan, dtype=lines.dtype), found)
+
+
+def _at_ranks(lines: Variable, low: Variable, high: Variable) -> tuple[Variable, Variable]:
+    """Elements of lines by two tensors of ranks.   (…, n), (…) → (…, ranks) twice"""
+    pairs = stack([low, high], axis=-1)  # neighbours follow each other: the second is found fast
+    places = Ranked()(lines, take(arange(extent_of(lines, -1)), ravel(pairs)))
+    found = reshape(take_along_axis(lines, places), [*extents_of(lines)[:-1], *extents_of(pairs)])
+    return subtensor(found, (..., 0)), subtensor(found, (..., 1))
 
 
 # --- the largest few -------------------------------------------------------------------------------------------------
@@ -167,8 +198,10 @@ def _top(name: str, x: Any, kth: int, axis: int | None) -> tuple[Variable, Varia
     if kth == 0 or (extent is not None and count > extent):
         of = "some" if extent is None else f"{extent}"
         raise GraphValueError(f"{name}: kth is {kth}, of {of} elements along axis {axis}", lines=[x.describe()])
-    order = argsort(x, axis)
-    step = (slice(-1, -count - 1, -1),) if kth > 0 else (slice(None, count),)
-    places = subtensor(order, (*[slice(None)] * axis, *step))
-    places = specify_shape(places, [count if k == axis else None for k in range(x.ndim)])
+    lines = moveaxis(x, axis, -1)
+    places = Leading(count, kth > 0)(lines)
+    if count > 1:
+        order = argsort(take_along_axis(lines, places))
+        places = take_along_axis(places, flip(order, -1) if kth > 0 else order)
+    places = moveaxis(places, -1, axis)
     return take_along_axis(x, places, axis), places

@@ -1,8 +1,7 @@
-"""Order along an axis: sort, argsort, median."""
+"""Order along an axis: sort, argsort."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,18 +10,13 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
+from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
-from aotensor.ops.elementwise.compare import cast, isnan, switch
-from aotensor.ops.index import subtensor
 from aotensor.ops.linear import LinearOp, zero_gradient
-from aotensor.ops.reduce.sums import Axes, finished
-from aotensor.ops.shape.axes import transpose
-from aotensor.ops.shape.extents import extent_of, extents_of, product
-from aotensor.ops.shape.reshape import ravel, reshape
+from aotensor.ops.shape.reshape import ravel
 
 
 @dataclass(frozen=True)
@@ -113,23 +107,3 @@ def argsort(x: Any, axis: int | None = -1) -> Variable:
     Raises: GraphValueError for an axis out of range.
     """
     return _sorted(x, axis)[1]
-
-
-@coerced
-def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """The middle element along axes, the mean of the two middle ones for an even number; nan if there is one.
-
-    Raises: GraphValueError for an axis out of range or named twice, GraphIndexError for an empty axis.
-    """
-    x = as_tensor(x)
-    axes = normalise_axes(axis, x.ndim)
-    order = [axis for axis in range(x.ndim) if axis not in axes] + list(axes)
-    x = cast(x, dtypes.mean_of(x.dtype))
-    permuted = transpose(x, order)
-    extents = extents_of(permuted)
-    kept = x.ndim - len(axes)
-    ordered = sort(reshape(permuted, [*extents[:kept], product(extents[kept:])]))
-    n = extent_of(ordered, -1)
-    low, high, last = (subtensor(ordered, (..., position)) for position in ((n - 1) // 2, n // 2, -1))
-    middle = switch(isnan(last), math.nan, (low + high) / 2)
-    return finished(middle, axes, x, keepdims)

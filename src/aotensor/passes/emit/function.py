@@ -10,7 +10,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from aotensor.ir.dialect import CheckOp, CumulateOp, LapackOp, NonzeroOp, RecurOp, ReshapeOp, ScatterOp, SortOp
+from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, PatternOp
 from aotensor.ir.extents import follow_from_arguments
@@ -27,8 +27,8 @@ from aotensor.passes.emit.group_checks import all_hold, first_failure, group_len
 from aotensor.passes.emit.kept import KEPT, keep, take
 from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
-from aotensor.passes.emit.lower_sort import lower_sort
-from aotensor.passes.emit.lower_window import lower_cumulate, lower_insert, lower_nonzero, lower_recur, lower_scatter
+from aotensor.passes.emit.lower_lines import ALONG_LINES
+from aotensor.passes.emit.lower_window import lower_insert, lower_nonzero, lower_scatter
 from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
 from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
@@ -315,18 +315,14 @@ class FunctionEmitter:
                 lower_pattern(self.b, self, op, self.outside.target)
             case DirectOp():
                 lower_direct(self.b, self, op, self.module, self.outside.numbers)
-            case CumulateOp():
-                lower_cumulate(self.b, self, op, self.outside.target)
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
             case LapackOp():
                 self.bind(
                     op.failure, lower_lapack(self.b, self, op, self.module, self.outside.context, self.outside.target)
                 )
-            case RecurOp():
-                lower_recur(self.b, self, op, self.outside.target)
-            case SortOp():
-                lower_sort(self.b, self, op, self.outside.target)
+            case _ if type(op) in ALONG_LINES:
+                ALONG_LINES[type(op)](self.b, self, op, self.outside.target)
             case ProductOp():
                 context = no_blas(self.b) if op.pinned is not None else self.outside.context
                 lower_product(self.b, self, self.module, op, context)

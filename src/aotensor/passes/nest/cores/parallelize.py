@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import MATRICES, ON_CORES
@@ -67,7 +67,8 @@ def parallelize(module: ModuleOp, target: Target) -> None:
 
 def _goes_by_lines(op: Operation) -> bool:
     """Does an operation work on lines, or on rows of a matrix, each by itself?"""
-    has_lines = MATRICES in op.attributes or isinstance(op, CumulateOp | RecurOp | SortOp | tensor.InsertSliceOp)
+    along = CumulateOp | RecurOp | SortOp | SelectOp | tensor.InsertSliceOp
+    has_lines = MATRICES in op.attributes or isinstance(op, along)
     kind = op.operands[0].type if has_lines else None
     is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
     return is_deep or _goes_by_rows(op)

@@ -1,0 +1,21 @@
+"""Which loops an operation along the lines of a tensor becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from xdsl.ir import Operation
+
+from aotensor.ir.dialect import CumulateOp, RecurOp, SelectOp, SortOp
+from aotensor.passes.emit.lower_select import lower_select
+from aotensor.passes.emit.lower_sort import lower_sort
+from aotensor.passes.emit.lower_window import lower_cumulate, lower_recur
+
+ALONG_LINES: Final[dict[type[Operation], Callable[..., Any]]] = {
+    CumulateOp: lower_cumulate,
+    RecurOp: lower_recur,
+    SelectOp: lower_select,
+    SortOp: lower_sort,
+}
+"""Operation → its lowering, a function of the builder, the buffers, the operation and the target."""

@@ -1,0 +1,311 @@
+"""Selection along lines: positions of elements by rank, by rounds that each leave fewer candidates.
+
+    aot.select "ranks" %x at %k     →     candidates = keys of x
+                                          while their range is no point, and they are many:
+                                              u, v = two keys of a sample, with the wanted one between them, likely
+                                              count keys < u and keys ≤ v, keep those of the one part that has the rank
+
+Keys are integers in the order of the elements, so that nan is an element like any other. A sample is taken at equal
+distances, which makes the same rounds of the same line. Where a round has kept more than half, the next one halves
+the range of the keys instead, so that no line takes more than some 130 rounds; most take three.
+Source: R. W. Floyd and R. L. Rivest, Expected time bounds for selection (1975); the way out is that of introselect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from aotensor.ir.dialect import SelectOp
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i64
+from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.lower_window import STEP, verb_dtype
+from aotensor.passes.emit.on_cores import each_line
+from aotensor.passes.target import Target
+
+Keys: TypeAlias = Callable[[Scalar], Scalar]
+"""k → the key of element k."""
+
+_SAMPLE: Final = 256
+"""Keys of a sample at most; one for so many candidates:"""
+_SHARE: Final = 32
+_FEW: Final = 24
+"""Candidates that are compared with each other."""
+_PASSES: Final = 4
+"""Work per element, in steps along a line."""
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def lower_select(b: LoopBuilder, buffers: Buffers, op: SelectOp, target: Target) -> None:
+    """Positions of the elements at ranks, line by line."""
+    *others, length = buffers.shape(op.source)
+    source, positions = buffers.buffer(op.source), buffers.buffer(op.positions)
+    dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
+    assert isinstance(op.positions.type, TensorType)
+    count = buffers.shape(op.positions)[-1]
+
+    def begin() -> Callable[[list[Scalar]], None]:
+        memory = _Memory(b, b.allocate(i64, [length]), b.allocate(i64, [_SAMPLE]))
+
+        def select(where: list[Scalar]) -> None:
+            def key(k: Scalar) -> Scalar:
+                return _key(b, b.fetch(source, [*where, k], dtype))
+
+            def put(k: Scalar, position: Scalar) -> None:
+                b.store(b.cast(position, "int64"), positions, [*where, k])
+
+            if op.ranks is None:
+                _collect(b, memory, key, length, count, op.kind.data == "last", put)
+                return
+            ranks = buffers.buffer(op.ranks)
+
+            def at_rank(k: Scalar, before: list[Scalar]) -> Sequence[Scalar]:
+                rank = b.cast(b.fetch(ranks, [k], "int64"), "index")
+                ahead = b.sub(rank, before[0])
+                found, equal = b.branch(
+                    b.and_(b.compare("ge", ahead, b.index(0)), b.compare("le", ahead, b.index(1))),
+                    lambda: _next(b, key, length, rank, before),
+                    lambda: _find(b, memory, key, length, rank),
+                )
+                put(k, _position(b, key, found, equal))
+                return rank, found, equal
+
+            nothing = [b.index(-2), b.constant(0, "int64"), b.index(0)]
+            b.loop(0, count, nothing, at_rank, is_vectorisable=False, is_unrolled=False)
+
+        return select
+
+    passes = b.imul(length, _PASSES * STEP)
+    each_line(b, op, target, others, passes if op.ranks is None else b.imul(passes, count), begin)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """Keys of the candidates of a line, and of a sample of them."""
+
+    b: LoopBuilder
+    candidates: SSAValue
+    sample: SSAValue
+
+    def candidate(self, k: Scalar) -> Scalar:
+        return self.b.fetch(self.candidates, [k], "int64")
+
+    def sampled(self, k: Scalar) -> Scalar:
+        return self.b.fetch(self.sample, [k], "int64")
+
+
+def _key(b: LoopBuilder, x: Scalar) -> Scalar:
+    """An int64 that is smaller where x is smaller; equal for 0 and −0, and for all nan, which are larger than all."""
+    if x.dtype in ("float32", "float64"):
+        x = b.cast(x, "float64")
+        bits = b.bitcast(b.select(b.compare("eq", x, b.constant(0, "float64")), b.constant(0, "float64"), x), "int64")
+        sign = b.shift_right(bits, b.constant(63, "int64"))
+        ordered = b.xor(bits, b.and_(sign, b.constant(_MOST, "int64")))
+        return b.select(b.is_nan(x), b.constant(_MOST, "int64"), ordered)
+    if x.dtype == "uint64":
+        return b.xor(Scalar(x.ssa, "int64"), b.constant(_LEAST, "int64"))
+    return b.cast(x, "int64")
+
+
+@dataclass(frozen=True)
+class _State:
+    """Candidates with keys of low … high, among which the wanted one has a rank; half: halve the range next."""
+
+    low: Scalar
+    high: Scalar
+    count: Scalar
+    rank: Scalar
+    half: Scalar
+
+    @staticmethod
+    def of(values: list[Scalar]) -> _State:
+        return _State(*values)
+
+    def values(self) -> list[Scalar]:
+        return [self.low, self.high, self.count, self.rank, self.half]
+
+
+def _next(b: LoopBuilder, key: Keys, length: Extent, rank: Scalar, before: list[Scalar]) -> Sequence[Scalar]:
+    """What `_find` gives, at the rank of the last call or the one behind it, in one sweep.
+
+    before: that rank, and what was found there.
+    """
+    last, found, equal = before
+    most, zero, one = b.constant(_MOST, "int64"), b.index(0), b.index(1)
+
+    def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        upto, above = carried
+        x = key(k)
+        is_above = b.compare("gt", x, found)
+        return [b.add(upto, b.select(is_above, zero, one)), b.minimum(above, b.select(is_above, x, most))]
+
+    upto, above = b.loop(0, length, [zero, most], step)
+    is_equal = b.compare("lt", rank, upto)
+    return b.select(is_equal, found, above), b.select(is_equal, b.sub(b.add(equal, rank), last), zero)
+
+
+def _find(b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, rank: Scalar) -> tuple[Scalar, Scalar]:
+    """The key at a rank, and how many equal ones are in front of it."""
+    least, most = (b.constant(x, "int64") for x in (_LEAST, _MOST))
+    start = _State(least, most, b.index(length), rank, b.constant(False, "bool"))
+    state = _round(b, memory, key, start)
+
+    def goes_on(values: list[Scalar]) -> Scalar:
+        now = _State.of(values)
+        return b.and_(b.compare("ne", now.low, now.high), b.compare("gt", now.count, b.index(_FEW)))
+
+    ended = _State.of(
+        b.loop_while(
+            state.values(), goes_on, lambda values: _round(b, memory, memory.candidate, _State.of(values)).values()
+        )
+    )
+
+    def of_few() -> Sequence[Scalar]:
+        found, _, before, _ = _of_few(b, memory.candidate, ended.count, ended.rank, ended.rank)
+        return found, b.sub(ended.rank, before)
+
+    found, equal = b.branch(b.compare("eq", ended.low, ended.high), lambda: (ended.low, ended.rank), of_few)
+    return found, equal
+
+
+def _round(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> _State:
+    """Two keys, and the candidates on the side of them, or between them, where the wanted one is."""
+    u, v = b.branch(state.half, lambda: _middle(b, state), lambda: _pivots(b, memory, key, state))
+    zero, one = b.index(0), b.index(1)
+
+    def count(k: Scalar, counted: list[Scalar]) -> list[Scalar]:
+        x = key(k)
+        tests = (b.compare("lt", x, u), b.compare("le", x, v))
+        return [b.add(n, b.select(test, one, zero)) for n, test in zip(counted, tests, strict=True)]
+
+    less, upto = b.loop(0, state.count, [zero, zero], count)
+    is_less, is_more = b.compare("lt", state.rank, less), b.compare("ge", state.rank, upto)
+
+    def part(below: Scalar, above: Scalar, between: Scalar) -> Scalar:
+        return b.select(is_less, below, b.select(is_more, above, between))
+
+    unit = b.constant(1, "int64")
+    low = part(state.low, b.add(v, unit), u)
+    high = part(b.sub(u, unit), state.high, v)
+    kept = part(less, b.sub(state.count, upto), b.sub(upto, less))
+    rank = b.sub(state.rank, part(zero, upto, less))
+
+    def keep() -> Sequence[Scalar]:
+        def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            (end,) = carried
+            x = key(k)
+            b.store(x, memory.candidates, [end])  # what is not kept is written over
+            is_kept = b.and_(b.compare("ge", x, low), b.compare("le", x, high))
+            return [b.add(end, b.select(is_kept, one, zero))]
+
+        b.loop(0, state.count, [zero], step, is_vectorisable=False)
+        return ()
+
+    b.branch(b.compare("ne", low, high), keep, lambda: ())
+    half = b.compare("gt", b.add(kept, kept), state.count)
+    return _State(low, high, kept, rank, half)
+
+
+def _middle(b: LoopBuilder, state: _State) -> Sequence[Scalar]:
+    """The middle of the range of keys, twice."""
+    one = b.constant(1, "int64")
+    differ = b.shift_right(b.xor(state.low, state.high), one)
+    middle = b.add(b.and_(state.low, state.high), differ)
+    return middle, middle
+
+
+def _pivots(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> Sequence[Scalar]:
+    """Two keys of a sample, with as many of it between them as are likely to hold the wanted one."""
+    size = b.imax(b.imin(b.div(state.count, b.index(_SHARE)), _SAMPLE), 1)
+    n = b.index(size)
+    distance = b.div(state.count, n)
+
+    def take(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        b.store(key(b.mul(k, distance)), memory.sample, [k])
+        return ()
+
+    b.loop(0, n, (), take)
+    middle = b.div(b.mul(state.rank, n), state.count)
+    apart = b.add(b.div(n, b.index(16)), b.index(4))
+    first, last = b.imax(b.sub(middle, apart), 0), b.imin(b.add(middle, apart), b.sub(n, b.index(1)))
+    u, v, *_ = _of_few(b, memory.sampled, n, b.index(first), b.index(last))
+    return u, v
+
+
+def _of_few(b: LoopBuilder, key: Keys, count: Scalar, first: Scalar, second: Scalar) -> list[Scalar]:
+    """The keys at two ranks, and how many are smaller than each of them: every key is compared with every other."""
+    zero, one = b.index(0), b.index(1)
+
+    def rank(i: Scalar, found: list[Scalar]) -> list[Scalar]:
+        x = key(i)
+
+        def compare(k: Scalar, counted: list[Scalar]) -> list[Scalar]:
+            tests = (b.compare("lt", key(k), x), b.compare("le", key(k), x))
+            return [b.add(n, b.select(test, one, zero)) for n, test in zip(counted, tests, strict=True)]
+
+        less, upto = b.loop(0, count, [zero, zero], compare)
+        here = [b.and_(b.compare("ge", n, less), b.compare("lt", n, upto)) for n in (first, second)]
+        keys = [b.select(is_here, x, old) for is_here, old in zip(here, found[:2], strict=True)]
+        return [*keys, *(b.select(is_here, less, old) for is_here, old in zip(here, found[2:], strict=True))]
+
+    nothing = b.constant(0, "int64")
+    return b.loop(0, count, [nothing, nothing, zero, zero], rank, is_vectorisable=False, is_unrolled=False)
+
+
+def _position(b: LoopBuilder, key: Keys, found: Scalar, equal: Scalar) -> Scalar:
+    """Where a key is that has `equal` ones like it in front of it."""
+    zero, one = b.index(0), b.index(1)
+
+    def goes_on(carried: list[Scalar]) -> Scalar:
+        k, left = carried
+        return b.or_(b.compare("gt", left, zero), b.compare("ne", key(k), found))
+
+    def step(carried: list[Scalar]) -> Sequence[Scalar]:
+        k, left = carried
+        return b.add(k, one), b.sub(left, b.select(b.compare("eq", key(k), found), one, zero))
+
+    position, _ = b.loop_while([zero, equal], goes_on, step)
+    return position
+
+
+def _collect(
+    b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, count: Extent, is_last: bool,
+    put: Callable[[Scalar, Scalar], None],
+) -> None:  # fmt: skip
+    """The positions of so many first, or last, elements in order: those beyond a key, and some that are equal to it.
+
+    Of equal ones the first `equal` come in front of the bound; these belong to the first elements, the others to the
+    last ones.
+    """
+    if count == 0:
+        return
+    zero, one = b.index(0), b.index(1)
+    rank = b.index(b.isub(length, count) if is_last else b.isub(count, 1))
+    found, equal = _find(b, memory, key, length, rank)
+    quota = equal if is_last else b.add(equal, one)
+
+    def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        end, seen = carried
+        x = key(k)
+        is_equal = b.compare("eq", x, found)
+        in_front = b.compare("lt", seen, quota)
+        is_chosen = b.or_(
+            b.compare("gt" if is_last else "lt", x, found),
+            b.and_(is_equal, b.not_(in_front) if is_last else in_front),
+        )
+
+        def store() -> Sequence[Scalar]:
+            put(end, k)
+            return ()
+
+        b.branch(b.compare("lt", end, b.index(count)), store, lambda: ())
+        return [b.add(end, b.select(is_chosen, one, zero)), b.add(seen, b.select(is_equal, one, zero))]
+
+    b.loop(0, length, [zero, zero], step, is_vectorisable=False)
