@@ -27,6 +27,7 @@ from aotensor.ops.scan.folds import foldl, foldr, map, reduce
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
+from aotensor.pictures.tree import dprint
 from aotensor.splitting.rounds import Rounds, split
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "clone_replace",
     "compile",
     "config",
+    "dprint",
     "errors",
     "foldl",
     "foldr",

@@ -75,6 +75,8 @@ DRAWS = [
     drawn("random-poisson-int32", lambda s, m: second(RNG.poisson(s, m, (2, 1), "int32")), np.float64(4.0)),
     drawn("random-poisson-none", lambda s, m: second(RNG.poisson(s, m)), np.zeros((0, 2))),
     drawn("random-binomial", lambda s, n, p: second(RNG.binomial(s, n, p)), TRIALS, CHANCES),
+    drawn("random-hypergeometric", lambda s, g, n: second(RNG.hypergeometric(s, g, 40, n)), np.array([90, 3, 7, 0]),
+          np.array([30, 40, 2, 0])),
     drawn("random-negative_binomial", lambda s, n, p: second(RNG.negative_binomial(s, n, p)), halves(0.5, 20.0),
           halves(0.2, 0.9)),
     drawn("random-integers", lambda s, a, b: second(RNG.integers(s, a, b, (5, 2))), np.array([0, -5]),

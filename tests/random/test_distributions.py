@@ -65,6 +65,12 @@ WHOLE: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "binomial_flipped": (lambda s: R.binomial(s, 400, 0.9, COUNT), stats.binom(400, 0.9)),
     "binomial_nearly_all": (lambda s: R.binomial(s, 50, 0.98, COUNT), stats.binom(50, 0.98)),
     "negative_binomial": (lambda s: R.negative_binomial(s, 2.5, 0.3, COUNT), stats.nbinom(2.5, 0.3)),
+    "hypergeometric": (lambda s: R.hypergeometric(s, 15, 5, 8, COUNT), stats.hypergeom(20, 15, 8)),
+    "hypergeometric_rest": (lambda s: R.hypergeometric(s, 9, 300, 250, COUNT), stats.hypergeom(309, 9, 250)),
+    "hypergeometric_all": (lambda s: R.hypergeometric(s, 500, 60, 400, COUNT), stats.hypergeom(560, 500, 400)),
+    "hypergeometric_large": (lambda s: R.hypergeometric(s, 300, 10**6, 10**5, COUNT),
+                             stats.hypergeom(10**6 + 300, 300, 10**5)),
+    "hypergeometric_half": (lambda s: R.hypergeometric(s, 42, 41, 41, COUNT), stats.hypergeom(83, 42, 41)),
     "integers": (lambda s: R.integers(s, -3, 8, COUNT), stats.randint(-3, 8)),
     "integers_wide": (lambda s: R.integers(s, 2**63, size=COUNT)[1] // 2**59, stats.randint(0, 16)),
     "integers_rejecting": (lambda s: R.integers(s, 3 * 2**61, size=COUNT)[1] // 2**61, stats.randint(0, 3)),
@@ -138,9 +144,12 @@ def test_degenerate_parameters() -> None:
         "never": R.binomial(state, 9, 0.0, 9), "always": R.binomial(state, 9, 1.0, 9),
         "one": R.integers(state, 7, 8, 9), "gamma": R.gamma(state, 0.0, 1.0, 9),
         "normal": R.normal(state, 3.0, 0.0, 9), "sure": R.geometric(state, 1.0, 9),
+        "nothing": R.hypergeometric(state, 0, 0, 0, 9), "good": R.hypergeometric(state, 7, 0, 4, 9),
+        "whole": R.hypergeometric(state, 7, 2, 9, 9), "empty": R.hypergeometric(state, 100, 100, 0, 9),
     }  # fmt: skip
     found = aot.function([], {name: x[1] for name, x in outputs.items()}, name="degenerate")()
-    expected = {"poisson": 0, "none": 0, "never": 0, "always": 9, "one": 7, "gamma": 0, "normal": 3, "sure": 1}
+    expected = {"poisson": 0, "none": 0, "never": 0, "always": 9, "one": 7, "gamma": 0, "normal": 3, "sure": 1,
+                "nothing": 0, "good": 4, "whole": 7, "empty": 0}  # fmt: skip
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], np.full(9, value), name)
 

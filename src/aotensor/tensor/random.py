@@ -27,7 +27,15 @@ from aotensor.ops.random.continuous import (
     wald,
     weibull,
 )
-from aotensor.ops.random.discrete import bernoulli, binomial, geometric, integers, negative_binomial, poisson
+from aotensor.ops.random.discrete import (
+    bernoulli,
+    binomial,
+    geometric,
+    hypergeometric,
+    integers,
+    negative_binomial,
+    poisson,
+)
 from aotensor.ops.random.philox import Philox
 from aotensor.ops.random.state import first_state
 from aotensor.ops.random.stream import Generator, RandomStream, default_rng
@@ -36,7 +44,7 @@ from aotensor.ops.random.vectors import dirichlet, multivariate_normal
 __all__ = [
     "Generator", "Philox", "RandomStream", "bernoulli", "beta", "binomial", "binomial_cells", "categorical", "cauchy",
     "chisquare", "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma", "geometric", "gumbel",
-    "halfnormal", "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial", "multinomial_in_groups",
-    "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson", "standard_normal",
-    "subset", "t", "triangular", "truncexpon", "uniform", "vonmises", "wald", "weibull",
+    "halfnormal", "hypergeometric", "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial",
+    "multinomial_in_groups", "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson",
+    "standard_normal", "subset", "t", "triangular", "truncexpon", "uniform", "vonmises", "wald", "weibull",
 ]  # fmt: skip

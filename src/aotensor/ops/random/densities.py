@@ -54,12 +54,22 @@ def log_gap(v: ScalarBuilder, passed: Any, left: Any, picks: Any) -> Any:
     """
     one = v.constant(1.0, "float64")
     p = v.div(picks, left)
-    q = v.sub(one, p)
+    later = log_choices(v, v.sub(picks, one), v.sub(v.sub(left, passed), one), p)
+    return v.add(v.sub(later, log_choices(v, picks, left, p)), v.mul(passed, v.math("log1p", v.neg(p))))
 
-    def log_choices(chosen: Any, n: Any) -> Any:
-        """log of C(n, chosen)·p^chosen·q^(n − chosen)."""
-        both = v.add(log_poisson(v, chosen, v.mul(n, p)), log_poisson(v, v.sub(n, chosen), v.mul(n, q)))
-        return v.sub(both, log_poisson(v, n, n))
 
-    later = log_choices(v.sub(picks, one), v.sub(v.sub(left, passed), one))
-    return v.add(v.sub(later, log_choices(picks, left)), v.mul(passed, v.math("log1p", v.neg(p))))
+def log_hypergeometric(v: ScalarBuilder, k: Any, marked: Any, others: Any, picks: Any) -> Any:
+    """log of the density of k marked elements among `picks` of all, without its factor of picks and all.
+
+    Binomial(k; marked, p)·Binomial(picks − k; others, p) / Binomial(picks; all, p), for p = picks/all; without the
+    divisor. Source: Loader, "Fast and accurate computation of binomial probabilities" (2000).
+    """
+    p = v.div(picks, v.add(marked, others))
+    return v.add(log_choices(v, k, marked, p), log_choices(v, v.sub(picks, k), others, p))
+
+
+def log_choices(v: ScalarBuilder, chosen: Any, n: Any, p: Any) -> Any:
+    """log of C(n, chosen)·p^chosen·(1 − p)^(n − chosen)."""
+    q = v.sub(v.constant(1.0, "float64"), p)
+    both = v.add(log_poisson(v, chosen, v.mul(n, p)), log_poisson(v, v.sub(n, chosen), v.mul(n, q)))
+    return v.sub(both, log_poisson(v, n, n))

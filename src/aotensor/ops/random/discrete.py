@@ -40,10 +40,9 @@ def _trials(label: str, n: Any) -> Variable:
     return parameter(label, n, "int64", low=0, high=LARGEST_COUNT)
 
 
-def _spans(name: str, doc: str, predicate: str, more: int) -> Elementwise:
+def _spans(name: str, doc: str, predicate: str, more: int, text: str) -> Elementwise:
     """high − low + more in uint64, after a check that low and high are in order."""
     order = {"lt": np.less, "le": np.less_equal}[predicate]
-    text = "integers: there is none between some low and its high"
 
     def reference(low: Array, high: Array) -> Array:
         if not np.all(order(low, high)):
@@ -63,10 +62,15 @@ def _spans(name: str, doc: str, predicate: str, more: int) -> Elementwise:
     return elementwise(name, doc, reference, emit, (None, None), signature, guard=guard)
 
 
-span_below = _spans("span_below", "Whole numbers from low to before high: high − low, checked to be > 0.", "lt", 0)
-span_up_to = _spans(
-    "span_up_to", "Whole numbers from low to high: high − low + 1, checked to be > 0 (0 is 2^64).", "le", 1
+_NO_NUMBER: Final = "integers: there is none between some low and its high"
+span_below = _spans(
+    "span_below", "Whole numbers from low to before high: high − low, checked to be > 0.", "lt", 0, _NO_NUMBER
 )
+span_up_to = _spans(
+    "span_up_to", "Whole numbers from low to high: high − low + 1, checked to be > 0 (0 is 2^64).", "le", 1, _NO_NUMBER
+)
+_TOO_MANY: Final = "hypergeometric: nsample is more than ngood + nbad"
+not_taken = _spans("not_taken", "What is left of a total: total − sample, checked to be ≥ 0.", "le", 0, _TOO_MANY)
 
 
 def bernoulli(state: Any, p: Any = 0.5, size: Any = None, dtype: Any = None) -> Drawn:
@@ -104,6 +108,23 @@ def negative_binomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any =
     extents = extents_for(size, [n, p])
     following, mean = gamma(state, n, (1 - p) / p, extents, "float64")
     return poisson(following, mean, extents, dtype)
+
+
+def hypergeometric(state: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = None, dtype: Any = None) -> Drawn:
+    """Good elements among nsample that are taken, without putting back, of ngood + nbad; each number at most 2^52."""
+    state = as_state(state)
+    counts = (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))
+    good, bad, taken = (
+        parameter(f"hypergeometric: {name}", x, "int64", 0, LARGEST_COUNT // (1 if name == "nsample" else 2))
+        for name, x in counts
+    )
+    known = [as_tensor(x) for _, x in counts]
+    if all(isinstance(x, Constant) for x in known):
+        ngood, nbad, nsample = (x.data.astype("int64") for x in known if isinstance(x, Constant))
+        if np.any(ngood + nbad < nsample):
+            raise GraphValueError(_TOO_MANY, lines=[x.describe() for x in known])
+    drawn = sampled("hypergeometric", state, size, [good, bad, not_taken(taken, add(good, bad))])
+    return after(state), cast(drawn, whole(dtype))
 
 
 @coerced

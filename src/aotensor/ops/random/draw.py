@@ -45,6 +45,7 @@ SAMPLERS: Final[Mapping[str, Sampler]] = {
     "poisson": Sampler(samplers.poisson, ("float64",), "int64"),
     "binomial": Sampler(samplers.binomial, ("int64", "float64"), "int64"),
     "positive_binomial": Sampler(samplers.positive_binomial, ("int64", "float64"), "int64"),
+    "hypergeometric": Sampler(samplers.hypergeometric, ("int64", "int64", "uint64"), "int64"),
     "gap": Sampler(samplers.gap, ("int64", "int64"), "int64"),
 }
 

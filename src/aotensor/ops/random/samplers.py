@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from aotensor.core.builders import ScalarBuilder
-from aotensor.ops.random.densities import log_binomial, log_gap, log_poisson
+from aotensor.ops.random.densities import log_binomial, log_choices, log_gap, log_hypergeometric, log_poisson
 from aotensor.ops.random.noise import inner, normal, uniform
 from aotensor.ops.random.philox import Position, block, whole
 
@@ -198,6 +198,53 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
 
     many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*position, n, m], _is_open, step)[2]
     return v.cast(v.select(is_dense, few, many), "int64")
+
+
+def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, left: Any) -> Any:
+    """How many good elements are among those that are chosen of all, when `left` of them are not.
+
+    A search below a mean of 10, a ratio of uniforms above. Fewer than half are marked, and fewer than half are chosen:
+    else the others are counted. Source: Stadlober, "The ratio of uniforms approach for generating discrete random
+    variates" (1990), algorithm HRUA.
+    """
+    g, b, rest = (v.cast(x, "float64") for x in (good, bad, left))
+    none, one, half = (v.constant(x, "float64") for x in (0.0, 1.0, 0.5))
+    total = v.add(g, b)
+    taken = v.sub(total, rest)
+    marked, others, picks = v.minimum(g, b), v.maximum(g, b), v.minimum(taken, rest)
+    share = v.div(marked, total)
+    mean, most = v.mul(picks, share), v.minimum(marked, picks)
+    is_small = v.not_(v.compare("ge", mean, v.constant(SMALL_MEAN, "float64")))  # also where there is nothing: nan
+
+    def ratio(v: ScalarBuilder, k: Any, marked: Any, picks: Any, spare: Any) -> Any:
+        before = v.sub(k, v.constant(1.0, "float64"))
+        return v.div(v.mul(v.sub(marked, before), v.sub(picks, before)), v.mul(k, v.add(spare, k)))
+
+    log_all = log_choices(v, picks, total, v.div(picks, total))
+    first = v.math("exp", v.sub(log_hypergeometric(v, none, marked, others, picks), log_all))
+    bounds = none, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
+    few = _searched(v, position, is_small, first, bounds, [marked, picks, v.sub(others, picks)], ratio)
+    spread = v.mul(v.div(v.mul(mean, v.sub(one, share)), v.sub(total, one)), v.sub(total, picks))
+    width = _linear(v, 2 * math.sqrt(2 / math.e), v.math("sqrt", v.add(spread, half)), 3 - 2 * math.sqrt(3 / math.e))
+    peak = v.div(v.mul(v.add(picks, one), v.add(marked, one)), _linear(v, 1.0, total, 2.0))
+    highest = log_hypergeometric(v, v.math("floor", peak), marked, others, picks)
+
+    def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
+        *where, centre, width, highest, most, marked, others, picks = fixed
+        words = block(v, (where[0], where[1], where[2]), attempt)
+        u, side = inner(v, words[0], words[1], "float64"), inner(v, words[2], words[3], "float64")
+        away = v.div(v.mul(width, v.sub(side, v.constant(0.5, "float64"))), u)
+        k = v.math("floor", v.add(centre, away))
+        inside = v.maximum(v.minimum(k, most), v.constant(0.0, "float64"))
+        level = v.sub(log_hypergeometric(v, inside, marked, others, picks), highest)
+        stands = v.compare("le", v.mul(v.constant(2.0, "float64"), v.math("log", u)), level)
+        return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("eq", k, inside)), inside]
+
+    fixed = [*position, v.add(mean, half), width, highest, most, marked, others, picks]
+    many = v.iterate([v.constant(0, "uint64"), is_small, none], fixed, _is_open, step)[2]
+    found = v.select(is_small, few, many)
+    found = v.select(v.compare("gt", g, b), v.sub(picks, found), found)
+    return v.cast(v.select(v.compare("lt", rest, taken), v.sub(g, found), found), "int64")
 
 
 def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:

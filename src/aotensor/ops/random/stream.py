@@ -20,8 +20,8 @@ DISTRIBUTIONS: Final[Mapping[str, Callable[..., Drawn]]] = {
         continuous.lognormal, continuous.normal, continuous.pareto, continuous.standard_normal, continuous.t,
         continuous.triangular, continuous.truncexpon, continuous.uniform, continuous.vonmises,
         continuous.wald, continuous.weibull,
-        discrete.bernoulli, discrete.binomial, discrete.geometric, discrete.integers, discrete.negative_binomial,
-        discrete.poisson,
+        discrete.bernoulli, discrete.binomial, discrete.geometric, discrete.hypergeometric, discrete.integers,
+        discrete.negative_binomial, discrete.poisson,
         arrangements.categorical, arrangements.choice, arrangements.multinomial, arrangements.permutation,
         vectors.dirichlet, vectors.multivariate_normal,
     )
