@@ -22,6 +22,7 @@ STEPS = np.array([-1.0, 0.0, 0.5, 0.5, 2.0])
 PLACES = np.array([[-INF, -1.0, 0.25], [0.5, 3.0, NAN]])
 COUNTS = np.array([3, 1, 0, 3, 3, 1], "int32")
 WEIGHTS = np.array([0.5, 2.0, -1.0, 0.25, 3.0, 1.5])
+FAR = np.array([-1, 0, 0.25, 1, 1.5, 2, 3, NAN, INF, -INF])
 OBSERVED = np.array([1, 2, 1, 3])
 
 
@@ -76,6 +77,14 @@ VALUES = [
     value("interp-one", at.interp, [STEPS, np.array([0.5]), np.array([7.0])], np.full(5, 7.0), dims=[[None]] * 3),
     value("interp-sides", lambda x, p, f: at.interp(x, p, f, left=-9, right=np.inf), [PLACES, STEPS[:3], LINE[:3]],
           np.interp(PLACES, STEPS[:3], LINE[:3], left=-9, right=np.inf)),
+    *(
+        value(f"interp-{name}", lambda x, p, f: at.interp(x, p, f), [FAR, np.array(p), np.array(f)],
+              np.interp(FAR, p, f))
+        for name, p, f in (
+            ("infinite-values", [0, 1, 2.0], [-INF, 1, INF]), ("infinite-ends", [-INF, 0, INF], [3.0, 4, 5]),
+            ("infinite-start", [0, 1, 2.0], [INF, INF, 1]), ("nan", [0, 1, 2.0], [1, NAN, 2]),
+        )
+    ),
     *(
         value(f"quantile-{method}", partial(at.quantile, method=method), [GRID, np.array([0.0, 0.1, 0.35, 0.5, 1.0])],
               np.quantile(GRID, [0.0, 0.1, 0.35, 0.5, 1.0], method=method))

@@ -85,6 +85,8 @@ LATE: list[tuple[Callable[[], Any], list[Any], str]] = [
     (lambda: at.histogram([1.0], K[0])[0], [[0]], "histogram: bins has an element"),
     (lambda: at.histogram(X, 2, weights=K)[0], [[1.0, 2.0], [1]], "extents"),
     (lambda: at.interp(0.5, X, K), [[0.0, 1.0], [1, 2, 3]], "extents"),
+    (lambda: at.histogram(X[:1], X)[0], [[2.0, 1.0]], "histogram: bins are edges that do not ascend"),
+    (lambda: at.histogram(X)[0], [[2.0, np.nan]], "histogram: the range has an element that is not finite"),
     (lambda: at.quantile(X, X), [[0.5, -0.5]], "quantile: q has an element"),
     (lambda: at.topk(X, 3), [[1.0, 2.0]], "3 elements are wanted of an extent of 2"),
     (lambda: at.partition(X, 2), [[1.0, 2.0]], "index 2"),

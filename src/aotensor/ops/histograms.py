@@ -13,10 +13,25 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod, second
-from aotensor.ops.elementwise.compare import and_, cast, clip, eq, ge, gt, isnan, le, lt, or_, switch
+from aotensor.ops.elementwise.compare import (
+    and_,
+    cast,
+    clip,
+    eq,
+    ge,
+    gt,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    le,
+    lt,
+    or_,
+    switch,
+)
 from aotensor.ops.grids import linspace
 from aotensor.ops.index import subtensor
-from aotensor.ops.random.parameter import parameter
+from aotensor.ops.random.parameter import Ascending, finite, parameter
 from aotensor.ops.reduce.cumulate import diff
 from aotensor.ops.reduce.extremum import max as max_over
 from aotensor.ops.reduce.extremum import min as min_over
@@ -81,8 +96,8 @@ def histogram(
     count. Derivatives go to weights, and to the edges where they divide.
 
     Raises: GraphTypeError for bins or a range of another kind, GraphValueError for a number of bins below 1, a range
-    or edges that are known not to ascend or to be infinite, or weights of another shape. What is not known of bins and
-    weights is checked at run time; that edges ascend, and that elements are finite where they give the range, is not.
+    or edges that do not ascend, a range that is not finite, be it that of a, or weights of another shape: at run time
+    where it is not known.
     """
     a = as_tensor(a)
     values = ravel(a)
@@ -99,8 +114,10 @@ def histogram(
         edges, places, count = _equal_bins(values, several, range)
     else:
         edges = _vector("histogram: bins", bins)
-        if isinstance(edges, Constant) and (np.diff(edges.data) < 0).any():
-            raise GraphValueError("histogram: bins are edges that do not ascend", lines=[edges.describe()])
+        in_order = Ascending("histogram: bins are edges")
+        if isinstance(edges, Constant) and not in_order.is_good(edges.data):
+            raise GraphValueError(in_order.message, lines=[edges.describe()])
+        edges = edges if isinstance(edges, Constant) else in_order(edges)
         count = extent_of(edges, 0) - 1
         behind = searchsorted(edges, values, side="right") - 1
         is_last = eq(values, subtensor(edges, -1))
@@ -160,6 +177,7 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
         elif extent_of(values, 0) == 0:
             ends = [constant(0.0, dtype=dtype), constant(1.0, dtype=dtype)]
         low, high = ends
+    low, high = (finite("histogram: the range", end) for end in (low, high))
     is_one = eq(low, high)
     return low - switch(is_one, 0.5, 0.0), high + switch(is_one, 0.5, 0.0)
 
@@ -171,8 +189,9 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Variable:
     """The piecewise linear function through the points (xp, fp), at x.   xp, fp: (n,) → the shape of x, floating
 
-    xp ascends. left, right: values before the first and behind the last point, by default fp there. period: of xp,
-    which then is put in order. Derivatives go to x (the slope on the right of a point), xp and fp.
+    xp ascends; where it does not, the result is on one of the lines. left, right: values before the first and behind
+    the last point, by default fp there. period: of xp, which then is put in order. Infinite points are as in NumPy.
+    Derivatives go to x (the slope on the right of a point), xp and fp.
 
     Raises: GraphTypeError unless xp and fp are vectors, left and right numbers; GraphValueError for vectors of two
     lengths, at run time where they are not known, and for a period that is known to be 0;
@@ -196,12 +215,30 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     width = x1 - x0
     is_point = eq(width, 0)
     slope = switch(is_point, 0, (y1 - y0) / switch(is_point, 1, width))
-    inside = slope * (x - x0) + y0
+    inside = _on_line(x, slope, (x0, y0), (x1, y1))
     first, end = subtensor(xp, 0), subtensor(xp, -1)
     low = subtensor(fp, 0) if left is None else cast(as_tensor(left), dtype)
     high = subtensor(fp, -1) if right is None else cast(as_tensor(right), dtype)
     y = switch(lt(x, first), low, switch(gt(x, end), high, switch(eq(x, end), subtensor(fp, -1), inside)))
     return switch(isnan(x), x, y)
+
+
+def _on_line(
+    x: Variable, slope: Variable, start: tuple[Variable, Variable], end: tuple[Variable, Variable]
+) -> Variable:
+    """The line through two points, at x: from the first one, or the second where that is nan, as NumPy does it.
+
+    So a segment with an infinite end has that end's value but at the other one.
+    """
+    (x0, y0), (x1, y1) = start, end
+
+    def beside(point: Variable, y: Variable) -> Variable:
+        is_there = and_(eq(x, point), or_(invert(isfinite(slope)), isinf(point)))
+        return switch(is_there, 0, slope * (x - point)) + y
+
+    first, second_ = beside(x0, y0), beside(x1, y1)
+    found = switch(isnan(first), second_, first)
+    return switch(and_(isnan(found), eq(y0, y1)), y0, found)
 
 
 def _periodic(x: Variable, xp: Variable, fp: Variable, period: Any) -> tuple[Variable, Variable, Variable]:

@@ -1,11 +1,12 @@
-"""Parameters of distributions: checked where they come in."""
+"""Parameters: checked where they come in."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -18,32 +19,28 @@ from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import LinearOp
 
+_LARGEST: Final = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True)
-class Parameter(LinearOp):
-    """x, after a check that all its elements lie in [low, high], or (low, high] if `is_open`, and none is nan.
+class Checked(LinearOp):
+    """x, after a check of its elements.   label: what they are, in front of the message"""
 
-    label: "poisson: lam", in front of the message.
-    """
-
-    name: ClassVar[str] = "parameter"
     is_analytic: ClassVar[bool] = False
     label: str
-    low: float
-    high: float
-    is_open: bool = False
 
     @property
+    @abstractmethod
     def message(self) -> str:
         """What is wrong where the check fails."""
-        low, high = f"{'above' if self.is_open else 'at least'} {self.low:g}", f"at most {self.high:g}"
-        wanted = " and ".join([low] * math.isfinite(self.low) + [high] * math.isfinite(self.high))
-        return f"{self.label} has an element that is not {wanted}"
 
+    @abstractmethod
     def is_good(self, x: Array) -> bool:
         """Would the check pass?"""
-        above = x > self.low if self.is_open else x >= self.low
-        return bool(np.all(above & (x <= self.high)))
+
+    @abstractmethod
+    def good(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        """Bools that all have to be true."""
 
     def infer_type(self, x: TensorType) -> TensorType:
         return x
@@ -65,14 +62,63 @@ class Parameter(LinearOp):
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        good = self.good(b, x)
+        b.check(b.item(b.reduce("and", good, range(len(good.extents)))), self.message)
+        return x
+
+
+@dataclass(frozen=True)
+class Ascending(Checked):
+    """Lines along the last axis in which no element is smaller than the one before."""
+
+    name: ClassVar[str] = "ascending"
+
+    @property
+    def message(self) -> str:
+        return f"{self.label} that do not ascend"
+
+    def is_good(self, x: Array) -> bool:
+        return not np.any(x[..., 1:] < x[..., :-1])
+
+    def good(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        v, *others = b.scalars, *x.extents[:-1]
+        pairs = v.imax(v.isub(x.extents[-1], 1), 0)
+
+        def in_order(v: ScalarBuilder, *at: Scalar) -> Scalar:
+            *line, k = at
+            return v.not_(v.compare("lt", v.load(x, *line, v.iadd(k, 1)), v.load(x, *line, k)))
+
+        return b.tabulate([*others, pairs], "bool", in_order)
+
+
+@dataclass(frozen=True)
+class Parameter(Checked):
+    """All elements lie in [low, high], or (low, high] if `is_open`, and none is nan.   label: "poisson: lam" """
+
+    name: ClassVar[str] = "parameter"
+    low: float
+    high: float
+    is_open: bool = False
+
+    @property
+    def message(self) -> str:
+        if (self.low, self.high) == (-_LARGEST, _LARGEST):
+            return f"{self.label} has an element that is not finite"
+        low, high = f"{'above' if self.is_open else 'at least'} {self.low:g}", f"at most {self.high:g}"
+        wanted = " and ".join([low] * math.isfinite(self.low) + [high] * math.isfinite(self.high))
+        return f"{self.label} has an element that is not {wanted}"
+
+    def is_good(self, x: Array) -> bool:
+        above = x > self.low if self.is_open else x >= self.low
+        return bool(np.all(above & (x <= self.high)))
+
+    def good(self, b: TensorBuilder, x: Tensor) -> Tensor:
         def is_good(v: ScalarBuilder, element: Scalar) -> Scalar:
             wide = v.cast(element, "float64")
             above = v.compare("gt" if self.is_open else "ge", wide, v.constant(self.low, "float64"))
             return v.and_(above, v.compare("le", wide, v.constant(self.high, "float64")))
 
-        good = b.map(is_good, x, dtype="bool")
-        b.check(b.item(b.reduce("and", good, range(len(x.extents)))), self.message)
-        return x
+        return b.map(is_good, x, dtype="bool")  # type: ignore[no-any-return]
 
 
 def parameter(
@@ -94,3 +140,8 @@ def parameter(
             raise GraphValueError(check.message, lines=[x.describe()])
         return converted
     return check(converted)  # type: ignore[no-any-return]
+
+
+def finite(label: str, x: Variable) -> Variable:
+    """x, checked at run time to have neither nan nor infinite elements."""
+    return Parameter(label, -_LARGEST, _LARGEST)(x)  # type: ignore[no-any-return]
