@@ -165,6 +165,7 @@ class LibraryBuilder(ABC):
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
         self.insert_op(op)
+        self._bounds[op.permutation] = x.extents[axis]
         return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
 
     def select_ranks(self, x: Tensor, ranks: Tensor) -> Tensor:
@@ -178,6 +179,7 @@ class LibraryBuilder(ABC):
         self.fit([extents])
         result = tensor_type("int64", static(extents))
         op = SelectOp(kind, x.ssa, None if ranks is None else ranks.ssa, result, dtypes.is_unsigned(x.dtype))
+        self._bounds[op.positions] = x.extents[-1]
         return Tensor(self.insert_op(op), "int64", extents)
 
     def scatter(

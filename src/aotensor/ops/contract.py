@@ -10,6 +10,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
@@ -22,6 +23,7 @@ from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import bilinear_tangent, zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import squeeze
@@ -186,16 +188,19 @@ def dot(x: Any, y: Any) -> Variable:
 
 
 @coerced
-def matmul(x: Any, y: Any) -> Variable:
+def matmul(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
 
-    With a sparse operand it is `sparse.dot`.
+    With a sparse operand it is `sparse.dot`. dtype: of the result; the operands are multiplied in it.
 
     Raises: GraphTypeError for a scalar, GraphValueError for inner or batch dimensions that differ.
     """
     if is_sparse(x) or is_sparse(y):
-        return sparse().dot(x, y)
+        found = sparse().dot(x, y)
+        return found if dtype is None else cast(found, dtype)
     x, y = as_tensor(x), as_tensor(y)
+    if dtype is not None:
+        x, y = cast(x, dtype), cast(y, dtype)
     if x.ndim == 0 or y.ndim == 0:
         raise GraphTypeError("matmul: a scalar operand", lines=[x.describe(), y.describe()], hint="use x * y")
     rank = max(x.ndim, y.ndim, 2) - 2

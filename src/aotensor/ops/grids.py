@@ -7,20 +7,24 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
+from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.diagonal import tri, tril_indices, triu_indices
+from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import maximum, sign
-from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, switch
+from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, invert, switch
 from aotensor.ops.elementwise.elementary import log10
 from aotensor.ops.elementwise.powers import pow as power
+from aotensor.ops.mask import nonzero
 from aotensor.ops.random.parameter import parameter
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle, moveaxis, shape_padleft
 from aotensor.ops.shape.broadcast import broadcast_arrays
-from aotensor.ops.shape.extents import SymbolicExtent, as_extent, source_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, extents_of, source_of
 from aotensor.ops.shape.join import stack
 
 
@@ -214,3 +218,41 @@ def stacklists(arg: Any) -> Variable:
     if isinstance(arg, list | tuple):
         return stack([stacklists(one) for one in arg])
     return as_tensor(arg)
+
+
+# --- positions and weights by formula --------------------------------------------------------------------------------
+
+
+@coerced
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Variable, ...]:
+    """Rows and columns, int64, of the entries of a matrix on and below diagonal k.   Raises: GraphTypeError"""
+    return _band_of("tril_indices_from", arr, k, is_lower=True)
+
+
+@coerced
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Variable, ...]:
+    """Rows and columns, int64, of the entries of a matrix on and above diagonal k.   Raises: GraphTypeError"""
+    return _band_of("triu_indices_from", arr, k, is_lower=False)
+
+
+def _band_of(name: str, arr: Any, k: int, is_lower: bool) -> tuple[Variable, ...]:
+    arr = as_tensor(arr)
+    if arr.ndim != 2:
+        raise GraphTypeError(f"{name}: needs a matrix", lines=[arr.describe()])
+    rows, columns = extents_of(arr)
+    if isinstance(rows, int) and isinstance(columns, int):
+        return (tril_indices if is_lower else triu_indices)(rows, k, columns)
+    below = tri(rows, columns, k if is_lower else k - 1, "bool")
+    return tuple(nonzero(below if is_lower else invert(below)))
+
+
+@coerced
+def bartlett(m: Any) -> Variable:
+    """The triangular window 1 − |2·i/(m − 1) − 1| of m points, floatX; of one point 1.   m: an int or integer scalar
+
+    Raises: GraphTypeError for what is no integer; GraphValueError for a negative m, at run time where it is not known.
+    """
+    steps = linspace(0, 2, m)
+    count = extent_of(steps, 0)
+    falls = 1 - absolute(steps - 1)
+    return cast(switch(eq(as_tensor(count), 1), 1.0, falls), config.floatX)

@@ -84,7 +84,7 @@ from aotensor.ops.elementwise.elementary import (
 from aotensor.ops.elementwise.parametric.bessel import i0
 from aotensor.ops.elementwise.powers import pow
 from aotensor.ops.elementwise.special import logaddexp
-from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid
+from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid, tril_indices_from, triu_indices_from
 from aotensor.ops.histograms import bincount, histogram, interp
 from aotensor.ops.linalg.determinant import det, slogdet
 from aotensor.ops.linalg.eigen import eigh, eigvalsh
@@ -96,7 +96,7 @@ from aotensor.ops.linalg.svd import svd
 from aotensor.ops.linalg.tensors import lstsq, tensorinv, tensorsolve
 from aotensor.ops.mask import flatnonzero, nonzero, where
 from aotensor.ops.multi_index import ravel_multi_index, unravel_index
-from aotensor.ops.numbers import allclose, divmod, nan_to_num
+from aotensor.ops.numbers import allclose, divmod, isneginf, isposinf, nan_to_num
 from aotensor.ops.numpy_functions import (
     numpy_cholesky,
     numpy_clip,
@@ -201,8 +201,9 @@ FUNCTIONS: Final[Table] = {
     "linalg.vecdot": numpy_vecdot,
     "average": average, "bincount": bincount, "corrcoef": corrcoef, "cov": cov, "geomspace": geomspace,
     "histogram": histogram, "interp": interp, "linspace": linspace, "logspace": logspace, "meshgrid": meshgrid,
-    "argpartition": argpartition, "nan_to_num": nan_to_num, "partition": partition, "percentile": percentile,
-    "quantile": quantile, "searchsorted": searchsorted,
+    "isneginf": isneginf, "isposinf": isposinf, "tril_indices_from": tril_indices_from,
+    "triu_indices_from": triu_indices_from, "argpartition": argpartition, "nan_to_num": nan_to_num,
+    "partition": partition, "percentile": percentile, "quantile": quantile, "searchsorted": searchsorted,
     "linalg.lstsq": lstsq, "linalg.tensorinv": tensorinv, "linalg.tensorsolve": tensorsolve,
     "argwhere": lambda a: transpose(nonzero(a, return_matrix=True)),
     "atleast_1d": lambda *arys: one_or_several(atleast_1d, arys),

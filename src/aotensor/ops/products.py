@@ -6,6 +6,8 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.typing import DTypeLike
+
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -16,6 +18,7 @@ from aotensor.ops.create import alloc, zeros
 from aotensor.ops.diagonal import eye
 from aotensor.ops.einsum import einsum
 from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.solve import inv
 from aotensor.ops.shape.axes import atleast_2d, dimshuffle, shape_padleft
@@ -25,32 +28,39 @@ from aotensor.ops.shape.reshape import reshape
 
 
 @coerced
-def vecdot(x: Any, y: Any) -> Variable:
+def vecdot(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """Σ_k x̄[…, k]·y[…, k].   (…, k), (…, k) → (…); leading dims broadcast where statically 1. A complex x is
-    conjugated.
+    conjugated. dtype: of the result; the operands are multiplied in it.
 
     Raises: GraphValueError for a scalar or for extents that differ.
     """
+    x, y = _in_dtype(x, y, dtype)
     return einsum("...a,...a->...", conj(x), y)
 
 
 @coerced
-def matvec(x: Any, y: Any) -> Variable:
-    """Σ_k x[…, i, k]·y[…, k].   (…, m, k), (…, k) → (…, m); leading dims broadcast where statically 1.
+def matvec(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
+    """Σ_k x[…, i, k]·y[…, k].   (…, m, k), (…, k) → (…, m); leading dims broadcast where statically 1. dtype: as above.
 
     Raises: GraphValueError for too low a rank or for extents that differ.
     """
-    return einsum("...ab,...b->...a", x, y)
+    return einsum("...ab,...b->...a", *_in_dtype(x, y, dtype))
 
 
 @coerced
-def vecmat(x: Any, y: Any) -> Variable:
+def vecmat(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """Σ_k x̄[…, k]·y[…, k, j].   (…, k), (…, k, n) → (…, n); leading dims broadcast where statically 1. A complex x is
-    conjugated.
+    conjugated. dtype: as above.
 
     Raises: GraphValueError for too low a rank or for extents that differ.
     """
+    x, y = _in_dtype(x, y, dtype)
     return einsum("...a,...ab->...b", conj(x), y)
+
+
+def _in_dtype(x: Any, y: Any, dtype: DTypeLike | None) -> tuple[Any, Any]:
+    """The operands in the dtype that the product shall have, if one is named."""
+    return (x, y) if dtype is None else (cast(x, dtype), cast(y, dtype))
 
 
 @coerced

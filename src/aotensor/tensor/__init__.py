@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from numpy import newaxis
+from numpy import euler_gamma, newaxis
 
 from aotensor.core.types import TensorType
 from aotensor.gradient import grad, hessian, jacobian
@@ -29,8 +29,8 @@ from aotensor.ops.elementwise.compare import (
     rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, xor,
 )
 from aotensor.ops.complex.fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, rfft
-from aotensor.ops.complex.parts import complex, conj, imag, real
-from aotensor.ops.complex.polar import angle, polar
+from aotensor.ops.complex.parts import complex, conj, conj as conjugate, imag, real
+from aotensor.ops.complex.polar import angle, polar, polar as complex_from_polar
 from aotensor.ops.linalg.cholesky import cho_solve, cholesky
 from aotensor.ops.linalg.determinant import det, slogdet
 from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
@@ -90,9 +90,13 @@ from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
 from aotensor.ops.reduce.without_zeros import mul_without_zeros
 from aotensor.ops.take import choose, compress, nonzero_values, take, take_along_axis
 from aotensor.ops.unique import unique
-from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid, mgrid, ogrid, stacklists
+from aotensor.ops.grids import (
+    bartlett, geomspace, linspace, logspace, meshgrid, mgrid, ogrid, stacklists, tril_indices_from, triu_indices_from,
+)
 from aotensor.ops.histograms import bincount, histogram, interp
-from aotensor.ops.numbers import allclose, divmod, nan_to_num
+from aotensor.ops.numbers import (
+    allclose, ceil_intdiv, divmod, isneginf, isposinf, largest, nan_to_num, smallest,
+)
 from aotensor.ops.reduce.quantiles import argtopk, median, percentile, quantile, topk, topk_and_argtopk
 from aotensor.ops.reduce.select import argpartition, partition
 from aotensor.ops.reduce.statistics import average, corr, corrcoef, cov
@@ -121,44 +125,45 @@ __all__ = [
     "advanced_set_subtensor1", "advanced_subtensor1", "all", "allclose", "alloc", "and_", "angle", "any", "arange",
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition",
     "argsort", "argtopk", "as_tensor", "as_tensor_variable", "atleast_1d", "atleast_2d", "atleast_3d", "average",
-    "batched_dot", "bcol", "beta", "betainc", "betaincinv", "betaln", "bincount", "bitcast", "bitwise_and",
+    "bartlett", "batched_dot", "bcol", "beta", "betainc", "betaincinv", "betaln", "bincount", "bitcast", "bitwise_and",
     "bitwise_count", "bitwise_not", "bitwise_or", "bitwise_xor", "block_diag", "bmatrix", "broadcast_arrays",
     "broadcast_to", "brow", "bscalar", "btensor3", "btensor4", "btensor5", "bvector", "cast", "cbrt", "ccol", "ceil",
-    "chi2sf", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "complex", "compress",
-    "concatenate", "conj", "constant", "corr", "corrcoef", "cos", "cosh", "cov", "crow", "cscalar", "ctensor3",
-    "ctensor4", "ctensor5", "cumprod", "cumsum", "cvector", "dcol", "dcols", "deg2rad", "det", "diag", "diagonal",
-    "diff", "digamma", "dimshuffle", "divmod", "dmatrices", "dmatrix", "dot", "drow", "drows", "dscalar", "dscalars",
-    "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors", "e", "eigh", "eigvalsh", "einsum", "empty",
-    "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expit",
-    "expm", "expm1", "extract_diag", "eye", "factorial", "fcol", "fcols", "fft", "fft2", "fftn", "fill",
-    "fill_diagonal", "flatnonzero", "flatten", "flip", "floor", "floor_div", "fmatrices", "fmatrix", "frow", "frows",
-    "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full", "full_like", "fvector", "fvectors", "gamma",
-    "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammal", "gammaln", "gammau", "ge", "geomspace", "grad",
-    "greater", "greater_equal", "gt", "hessian", "histogram", "horizontal_stack", "hstack", "hyp2f1", "hypot", "i0",
-    "i1", "icol", "icols", "identity", "identity_like", "ifelse", "ifft", "ifft2", "ifftn", "imag", "imatrices",
-    "imatrix", "inc_subtensor", "inf", "int_div", "interp", "inv", "inverse_permutation", "invert", "irfft", "iround",
-    "irow", "irows", "iscalar", "iscalars", "isclose", "isfinite", "isinf", "isnan", "itensor3", "itensor4",
-    "itensor5", "iv", "ive", "ivector", "ivectors", "j0", "j1", "jacobian", "join", "join_dims", "jv", "kn", "kron",
-    "kv", "kve", "lcol", "lcols", "le", "left_shift", "less", "less_equal", "linalg", "linspace", "lmatrices",
-    "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr", "log_softmax", "logaddexp",
-    "logit", "logspace", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lstsq", "lt", "ltensor3", "ltensor4",
-    "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot",
-    "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum", "mean",
-    "median", "meshgrid", "mgrid", "min", "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan",
-    "nan_to_num", "ndtri", "neg", "neq", "newaxis", "nonzero", "nonzero_values", "norm", "not_equal", "ogrid", "ones",
-    "ones_like", "or_", "outer", "owens_t", "pack", "pad", "partition", "percentile", "permute_row_elements", "pi",
-    "pinv", "poch", "polar", "polygamma", "pow", "power", "prod", "psi", "ptp", "qr", "quantile", "rad2deg", "random",
-    "ravel", "ravel_multi_index", "real", "reciprocal", "relu", "repeat", "reshape", "rfft", "right_shift", "rint",
-    "roll", "round", "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor",
-    "scalars", "scan", "searchsorted", "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis",
-    "shape_padleft", "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "softmax",
-    "softplus", "solve", "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "split_dims",
-    "sqr", "sqrt", "square", "squeeze", "stack", "stacklists", "std", "sub", "sum", "svd", "swapaxes", "switch",
-    "take", "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy",
-    "tensor_from_scalar", "tensordot", "tensorinv", "tensorsolve", "tile", "topk", "topk_and_argtopk", "trace",
-    "transpose", "tri", "tri_gamma", "tril", "tril_indices", "triu", "triu_indices", "true_div", "trunc", "unique",
-    "unpack", "unravel_index", "until", "var", "vecdot", "vecmat", "vector", "vectorize", "vectorize_graph", "vectors",
-    "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5",
-    "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar",
-    "ztensor3", "ztensor4", "ztensor5", "zvector",
+    "ceil_intdiv", "chi2sf", "cho_solve", "cholesky", "choose", "clip", "cmatrix", "col", "cols", "complex",
+    "complex_from_polar", "compress", "concatenate", "conj", "conjugate", "constant", "corr", "corrcoef", "cos",
+    "cosh", "cov", "crow", "cscalar", "ctensor3", "ctensor4", "ctensor5", "cumprod", "cumsum", "cvector", "dcol",
+    "dcols", "deg2rad", "det", "diag", "diagonal", "diff", "digamma", "dimshuffle", "divmod", "dmatrices", "dmatrix",
+    "dot", "drow", "drows", "dscalar", "dscalars", "dtensor3", "dtensor4", "dtensor5", "dvector", "dvectors", "e",
+    "eigh", "eigvalsh", "einsum", "empty", "empty_like", "eq", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv",
+    "euler_gamma", "exp", "exp2", "expand_dims", "expit", "expm", "expm1", "extract_diag", "eye", "factorial", "fcol",
+    "fcols", "fft", "fft2", "fftn", "fill", "fill_diagonal", "flatnonzero", "flatten", "flip", "floor", "floor_div",
+    "fmatrices", "fmatrix", "frow", "frows", "fscalar", "fscalars", "ftensor3", "ftensor4", "ftensor5", "full",
+    "full_like", "fvector", "fvectors", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammal",
+    "gammaln", "gammau", "ge", "geomspace", "grad", "greater", "greater_equal", "gt", "hessian", "histogram",
+    "horizontal_stack", "hstack", "hyp2f1", "hypot", "i0", "i1", "icol", "icols", "identity", "identity_like",
+    "ifelse", "ifft", "ifft2", "ifftn", "imag", "imatrices", "imatrix", "inc_subtensor", "inf", "int_div", "interp",
+    "inv", "inverse_permutation", "invert", "irfft", "iround", "irow", "irows", "iscalar", "iscalars", "isclose",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "itensor3", "itensor4", "itensor5", "iv", "ive", "ivector",
+    "ivectors", "j0", "j1", "jacobian", "join", "join_dims", "jv", "kn", "kron", "kv", "kve", "largest", "lcol",
+    "lcols", "le", "left_shift", "less", "less_equal", "linalg", "linspace", "lmatrices", "lmatrix", "log", "log10",
+    "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr", "log_softmax", "logaddexp", "logit", "logspace", "logsumexp",
+    "lrow", "lrows", "lscalar", "lscalars", "lstsq", "lt", "ltensor3", "ltensor4", "ltensor5", "lu", "lu_factor",
+    "lu_solve", "lvector", "lvectors", "matmul", "matrices", "matrix", "matrix_dot", "matrix_inverse", "matrix_power",
+    "matrix_transpose", "matvec", "max", "max_and_argmax", "maximum", "mean", "median", "meshgrid", "mgrid", "min",
+    "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "nan_to_num", "ndtri", "neg", "neq", "newaxis",
+    "nonzero", "nonzero_values", "norm", "not_equal", "ogrid", "ones", "ones_like", "or_", "outer", "owens_t", "pack",
+    "pad", "partition", "percentile", "permute_row_elements", "pi", "pinv", "poch", "polar", "polygamma", "pow",
+    "power", "prod", "psi", "ptp", "qr", "quantile", "rad2deg", "random", "ravel", "ravel_multi_index", "real",
+    "reciprocal", "relu", "repeat", "reshape", "rfft", "right_shift", "rint", "roll", "round",
+    "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars",
+    "scan", "searchsorted", "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft",
+    "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "smallest", "softmax", "softplus",
+    "solve", "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "split_dims", "sqr",
+    "sqrt", "square", "squeeze", "stack", "stacklists", "std", "sub", "sum", "svd", "swapaxes", "switch", "take",
+    "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy", "tensor_from_scalar",
+    "tensordot", "tensorinv", "tensorsolve", "tile", "topk", "topk_and_argtopk", "trace", "transpose", "tri",
+    "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from", "true_div",
+    "trunc", "unique", "unpack", "unravel_index", "until", "var", "vecdot", "vecmat", "vector", "vectorize",
+    "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar",
+    "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like",
+    "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]

@@ -10,7 +10,9 @@ from aotensor.ops.random.continuous import (
     chisquare,
     exponential,
     gamma,
+    gengamma,
     gumbel,
+    halfcauchy,
     halfnormal,
     invgamma,
     laplace,
@@ -29,6 +31,7 @@ from aotensor.ops.random.continuous import (
 )
 from aotensor.ops.random.discrete import (
     bernoulli,
+    betabinom,
     binomial,
     geometric,
     hypergeometric,
@@ -42,9 +45,10 @@ from aotensor.ops.random.stream import Generator, RandomStream, default_rng
 from aotensor.ops.random.vectors import dirichlet, multivariate_normal
 
 __all__ = [
-    "Generator", "Philox", "RandomStream", "bernoulli", "beta", "binomial", "binomial_cells", "categorical", "cauchy",
-    "chisquare", "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma", "geometric", "gumbel",
-    "halfnormal", "hypergeometric", "integers", "invgamma", "laplace", "logistic", "lognormal", "multinomial",
-    "multinomial_in_groups", "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "poisson",
-    "standard_normal", "subset", "t", "triangular", "truncexpon", "uniform", "vonmises", "wald", "weibull",
+    "Generator", "Philox", "RandomStream", "bernoulli", "beta", "betabinom", "binomial", "binomial_cells",
+    "categorical", "cauchy", "chisquare", "choice", "default_rng", "dirichlet", "exponential", "first_state", "gamma",
+    "gengamma", "geometric", "gumbel", "halfcauchy", "halfnormal", "hypergeometric", "integers", "invgamma", "laplace",
+    "logistic", "lognormal", "multinomial", "multinomial_in_groups", "multivariate_normal", "negative_binomial",
+    "normal", "pareto", "permutation", "poisson", "standard_normal", "subset", "t", "triangular", "truncexpon",
+    "uniform", "vonmises", "wald", "weibull",
 ]  # fmt: skip

@@ -155,14 +155,20 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         """Rows of a tensor whose axis 0 has a known extent.   Raises: GraphTypeError where it is not known."""
         return iter([self[i] for i in range(_static_extent(self, "iteration"))])
 
-    def sum(self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None) -> Variable:
-        return dense().sum(self, axis=axis, keepdims=keepdims, dtype=dtype)
+    def sum(
+        self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None, acc_dtype: str | None = None
+    ) -> Variable:
+        return dense().sum(self, axis=axis, keepdims=keepdims, dtype=dtype, acc_dtype=acc_dtype)
 
-    def prod(self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None) -> Variable:
-        return dense().prod(self, axis=axis, keepdims=keepdims, dtype=dtype)
+    def prod(
+        self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None, acc_dtype: str | None = None
+    ) -> Variable:
+        return dense().prod(self, axis=axis, keepdims=keepdims, dtype=dtype, acc_dtype=acc_dtype)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None) -> Variable:
-        return dense().mean(self, axis=axis, keepdims=keepdims, dtype=dtype)
+    def mean(
+        self, axis: Axis = None, keepdims: bool = False, dtype: str | None = None, acc_dtype: str | None = None
+    ) -> Variable:
+        return dense().mean(self, axis=axis, keepdims=keepdims, dtype=dtype, acc_dtype=acc_dtype)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> Variable:
         return dense().max(self, axis=axis, keepdims=keepdims)
@@ -200,11 +206,15 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
     def cumprod(self, axis: int | None = None) -> Variable:
         return dense().cumprod(self, axis=axis)
 
-    def sort(self, axis: int | None = -1) -> Variable:
-        return dense().sort(self, axis=axis)
+    def sort(self, axis: int | None = -1, kind: str | None = None) -> Variable:
+        return dense().sort(self, axis=axis, kind=kind)
 
-    def argsort(self, axis: int | None = -1) -> Variable:
-        return dense().argsort(self, axis=axis)
+    def argsort(self, axis: int | None = -1, kind: str | None = None) -> Variable:
+        return dense().argsort(self, axis=axis, kind=kind)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+        """Where elements go into this ascending vector."""
+        return dense().searchsorted(self, v, side=side, sorter=sorter)
 
     def trace(self, offset: int = 0) -> Variable:
         return dense().trace(self, offset)

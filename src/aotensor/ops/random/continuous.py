@@ -99,6 +99,12 @@ def cauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype
     return following, loc + scale * tan(math.pi * (u - 0.5))
 
 
+def halfcauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
+    """loc + scale·|c| for a standard Cauchy c: the tangent of an angle below π/2."""
+    following, loc, scale, u = _located("inner", "halfcauchy", state, loc, scale, size, dtype)
+    return following, loc + scale * tan(0.5 * math.pi * u)
+
+
 def weibull(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Weibull of scale 1 and shape a > 0: an exponential to the power 1/a."""
     state, dtype = as_state(state), real(dtype)
@@ -166,6 +172,20 @@ def invgamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: 
     shape = parameter("invgamma: shape", shape, "float64", low=0, high=LARGEST_SHAPE)
     following, x = gamma(state, shape, 1.0, extents_for(size, [shape, scale]), dtype)
     return following, scale / x
+
+
+def gengamma(
+    state: Any, alpha: Any = 1.0, p: Any = 1.0, lambd: Any = 1.0, size: Any = None, dtype: Any = None
+) -> Drawn:
+    """Generalised gamma: lambd·g^(1/p) for a gamma g of shape alpha/p; all > 0.
+
+    Its density goes with x^(alpha − 1)·exp(−(x/lambd)^p). lambd has a derivative, the others none.
+    """
+    wanted = real(dtype)
+    alpha, p = (parameter(f"gengamma: {n}", x, "float64", 0, is_open=True) for n, x in (("alpha", alpha), ("p", p)))
+    lambd = parameter("gengamma: lambd", lambd, wanted, low=0)
+    following, drawn = gamma(state, alpha / p, 1.0, extents_for(size, [alpha, p, lambd]), "float64")
+    return following, lambd * cast(power(drawn, 1 / p), wanted)
 
 
 def chisquare(state: Any, df: Any, size: Any = None, dtype: Any = None) -> Drawn:

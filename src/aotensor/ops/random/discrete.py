@@ -23,7 +23,7 @@ from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import add, maximum, mod, sub
 from aotensor.ops.elementwise.base import Elementwise, elementwise
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.random.continuous import gamma
+from aotensor.ops.random.continuous import beta, gamma
 from aotensor.ops.random.parameter import parameter
 from aotensor.ops.random.sizes import extents_for, sampled, whole
 from aotensor.ops.random.state import Drawn, after, as_state
@@ -125,6 +125,13 @@ def hypergeometric(state: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = 
             raise GraphValueError(_TOO_MANY, lines=[x.describe() for x in known])
     drawn = sampled("hypergeometric", state, size, [good, bad, not_taken(taken, add(good, bad))])
     return after(state), cast(drawn, whole(dtype))
+
+
+def betabinom(state: Any, n: Any, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Drawn:
+    """Successes in n trials of a probability that is drawn before, from a beta distribution of shapes a and b."""
+    extents = extents_for(size, [as_tensor(x) for x in (n, a, b)])
+    following, p = beta(state, a, b, extents, "float64")
+    return binomial(following, n, p, extents, dtype)
 
 
 @coerced

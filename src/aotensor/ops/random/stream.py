@@ -16,12 +16,12 @@ DISTRIBUTIONS: Final[Mapping[str, Callable[..., Drawn]]] = {
     draw.__name__: draw
     for draw in (
         continuous.beta, continuous.cauchy, continuous.chisquare, continuous.exponential, continuous.gamma,
-        continuous.gumbel, continuous.halfnormal, continuous.invgamma, continuous.laplace, continuous.logistic,
-        continuous.lognormal, continuous.normal, continuous.pareto, continuous.standard_normal, continuous.t,
-        continuous.triangular, continuous.truncexpon, continuous.uniform, continuous.vonmises,
-        continuous.wald, continuous.weibull,
-        discrete.bernoulli, discrete.binomial, discrete.geometric, discrete.hypergeometric, discrete.integers,
-        discrete.negative_binomial, discrete.poisson,
+        continuous.gengamma, continuous.gumbel, continuous.halfcauchy, continuous.halfnormal, continuous.invgamma,
+        continuous.laplace, continuous.logistic, continuous.lognormal, continuous.normal, continuous.pareto,
+        continuous.standard_normal, continuous.t, continuous.triangular, continuous.truncexpon, continuous.uniform,
+        continuous.vonmises, continuous.wald, continuous.weibull,
+        discrete.bernoulli, discrete.betabinom, discrete.binomial, discrete.geometric, discrete.hypergeometric,
+        discrete.integers, discrete.negative_binomial, discrete.poisson,
         arrangements.categorical, arrangements.choice, arrangements.multinomial, arrangements.permutation,
         vectors.dirichlet, vectors.multivariate_normal,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
-from aotensor.graph.coercion import coerced
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
@@ -85,6 +85,10 @@ class Permute(AxisOp, LinearOp):
         return b.tabulate(p.extents, x.dtype, element)
 
 
+def _check_kind(name: str, kind: str | None) -> None:
+    one_of(f"{name}: kind", kind, (None, "quicksort", "mergesort", "heapsort", "stable"))
+
+
 def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:
     x = as_tensor(x)
     line, along = (ravel(x), 0) if axis is None else (x, normalise_axis(axis, x.ndim))
@@ -92,18 +96,22 @@ def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:
 
 
 @coerced
-def sort(x: Any, axis: int | None = -1) -> Variable:
+def sort(x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None) -> Variable:
     """x ascending along an axis, None for all elements; nan comes last. Derivatives follow the permutation.
 
-    Raises: GraphValueError for an axis out of range.
+    kind, stable: one of NumPy's kinds; every sort is stable.
+
+    Raises: GraphValueError for an axis out of range, or another kind.
     """
+    _check_kind("sort", kind)
     return _sorted(x, axis)[0]
 
 
 @coerced
-def argsort(x: Any, axis: int | None = -1) -> Variable:
+def argsort(x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None) -> Variable:
     """int64 positions that sort x along an axis, None for all elements; stable, nan last. No gradient.
 
-    Raises: GraphValueError for an axis out of range.
+    kind, stable: as for `sort`.   Raises: as `sort`.
     """
+    _check_kind("argsort", kind)
     return _sorted(x, axis)[1]

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
+from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor, constant
@@ -203,16 +204,28 @@ def count(x: Variable, axes: Sequence[int], dtype: str) -> Variable:
 
 
 @coerced
-def mean(x: Any, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Variable:
-    """Σ x / n over axes: float64 for discrete x, else the dtype of x; accumulated and divided in float64.
+def mean(
+    x: Any,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    acc_dtype: DTypeLike | None = None,
+) -> Variable:
+    """Σ x / n over axes: float64 for discrete x, else the dtype of x.
 
-    The mean of nothing is nan.   Raises: GraphValueError for an axis out of range or named twice.
+    acc_dtype: in which it is accumulated and divided, by default float64, of complex x complex128. The mean of nothing
+    is nan.
+
+    Raises: GraphValueError for an axis out of range or named twice, GraphTypeError for an acc_dtype of integers.
     """
     x = as_tensor(x)
     axes = normalise_axes(axis, x.ndim)
     out = dtypes.mean_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
-    total = sum(x, axis=axes, dtype="complex128" if dtypes.is_complex(out) else "float64", keepdims=keepdims)
-    return cast(total / count(x, axes, "float64"), out)
+    wide = dtypes.canonical(acc_dtype or ("complex128" if dtypes.is_complex(out) else "float64"))
+    if dtypes.is_discrete(wide):
+        raise GraphTypeError(f"mean: acc_dtype is a floating dtype, not {wide}")
+    total = sum(x, axis=axes, dtype=wide, keepdims=keepdims, acc_dtype=acc_dtype)
+    return cast(total / count(x, axes, "float32" if wide == "float32" else "float64"), out)
 
 
 @coerced

@@ -1,4 +1,7 @@
-"""Sorting of lines: a merge sort from runs of one element upwards.
+"""Sorting of lines: a merge sort upwards from short runs, in which it is counted what is in front of each element.
+
+Two whole runs are merged from both ends at once: two chains of loads and comparisons that wait for nothing of each
+other, and neither can leave its run before the middle (a parity merge, as in van den Hoven's quadsort).
 
 Many lines are shared out among the cores. One line alone is cut into chunks where it is long: each chunk is sorted by
 itself, and chunks are then merged in pairs, where each core makes a piece of the merged run: how many elements of
@@ -27,6 +30,10 @@ from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
 LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
+_RUN: Final = 16
+"""Elements of a run that is sorted by counting."""
+_UNROLLED: Final = 4
+"""Steps at once where runs are merged; they divide a run."""
 _MERGE: Final = 2 * STEP
 """The work of moving an element to its place in a merged run."""
 
@@ -113,38 +120,100 @@ class _Pair:
 
 
 def _sort_part(b: LoopBuilder, line: _Runs, scratch: _Runs, start: Extent, stop: Extent) -> None:
-    """Sort the elements from start to stop, on one core: runs of 1, 2, 4, … elements are merged in pairs."""
+    """Sort the elements from start to stop, on one core: short runs, which are merged in pairs."""
     count = b.isub(stop, start)
 
+    def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        line.put(k, scratch.value(k), scratch.position(k))
+        return ()
+
+    def short(begin: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        _sort_run(b, line, scratch, begin, b.index(b.imin(b.iadd(begin, _RUN), stop)))
+        return ()
+
+    b.loop(start, stop, (), short, step=_RUN, is_vectorisable=False, is_unrolled=False)
+    b.loop(start, stop, (), back)
+
     def merge_pass(number: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-        width = b.shift_left(b.index(1), number)
+        width = b.shift_left(b.index(_RUN), number)
 
         def merge_all() -> Sequence[Scalar]:
-            bits = b.add(number, b.index(1))
-
-            def element(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-                begin = b.iadd(b.shift_left(b.shift_right(b.index(b.isub(k, start)), bits), bits), start)
+            def merge(begin: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
                 pair = _Pair.of(b, begin, width, stop)
-                is_start = b.compare("eq", k, b.index(begin))
-                left, right = (
-                    b.select(is_start, b.index(first), x)
-                    for first, x in zip((pair.start, pair.middle), carried, strict=True)
-                )
-                return _merge_step(b, line, scratch, pair, stop, k, [left, right])
-
-            def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                line.put(k, scratch.value(k), scratch.position(k))
+                is_whole = b.compare("le", b.add(begin, b.add(width, width)), b.index(stop))
+                b.branch(
+                    is_whole, lambda: _merge_whole(b, line, scratch, begin, width),
+                    lambda: _merge_rest(b, line, scratch, pair, stop),
+                )  # fmt: skip
                 return ()
 
-            zero = b.index(0)
-            b.loop(start, stop, [zero, zero], element, is_vectorisable=False)
+            b.loop(start, stop, (), merge, step=b.add(width, width), is_vectorisable=False, is_unrolled=False)
             b.loop(start, stop, (), back)
             return ()
 
         b.branch(b.compare("lt", width, b.index(count)), merge_all, lambda: ())
         return ()
 
-    b.loop(0, LARGEST_SORT, (), merge_pass, is_vectorisable=False)
+    b.loop(0, LARGEST_SORT, (), merge_pass, is_vectorisable=False, is_unrolled=False)
+
+
+def _sort_run(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, stop: Scalar) -> None:
+    """Put every element of a run where it belongs: behind the smaller ones, and equal ones in front of it."""
+    zero, one = b.index(0), b.index(1)
+
+    def place(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        x = source.value(k)
+
+        def before(i: Scalar, counted: list[Scalar]) -> list[Scalar]:
+            y = source.value(i)
+            is_equal = b.and_(b.not_(_less(b, x, y)), b.compare("lt", i, k))
+            return [b.add(counted[0], b.select(b.or_(_less(b, y, x), is_equal), one, zero))]
+
+        (rank,) = b.loop(start, stop, [zero], before)
+        target.put(b.add(start, rank), x, source.position(k))
+        return ()
+
+    b.loop(start, stop, (), place, is_vectorisable=False, is_unrolled=False)
+
+
+def _merge_whole(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, width: Scalar) -> Sequence[Scalar]:
+    """Merge two runs of `width` elements, from the front and from the back, a half of the result each."""
+    one, middle = b.index(1), b.add(start, width)
+    last = b.sub(b.add(middle, width), one)
+
+    def steps(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        for number in range(_UNROLLED):
+            carried = step(b.index(b.iadd(k, number)), carried)
+        return carried
+
+    def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        left, right, upper_left, upper_right = carried
+        is_left = b.not_(_less(b, source.value(right), source.value(left)))
+        chosen = b.select(is_left, left, right)
+        target.put(b.add(start, k), source.value(chosen), source.position(chosen))
+        is_right = b.not_(_less(b, source.value(upper_right), source.value(upper_left)))
+        taken = b.select(is_right, upper_right, upper_left)
+        target.put(b.sub(last, k), source.value(taken), source.position(taken))
+        return [
+            b.select(is_left, b.add(left, one), left),
+            b.select(is_left, right, b.add(right, one)),
+            b.select(is_right, upper_left, b.sub(upper_left, one)),
+            b.select(is_right, b.sub(upper_right, one), upper_right),
+        ]
+
+    ends = [start, middle, b.sub(middle, one), last]
+    b.loop(0, width, ends, steps, step=_UNROLLED, is_vectorisable=False, is_unrolled=False)
+    return ()
+
+
+def _merge_rest(b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop: Extent) -> Sequence[Scalar]:
+    """Merge the last two runs, of which the second one may be short, or none."""
+    first = [b.index(pair.start), b.index(pair.middle)]
+    b.loop(
+        pair.start, pair.end, first, lambda k, at: _merge_step(b, source, target, pair, stop, k, at),
+        is_vectorisable=False,
+    )  # fmt: skip
+    return ()
 
 
 def _merge_chunks(b: LoopBuilder, line: _Runs, scratch: _Runs, length: Extent, size: Extent, most: int) -> None:
