@@ -148,7 +148,8 @@ Table = Mapping[str, Callable[..., Any]]
 UFUNCS: Final[Table] = {
     "absolute": abs, "add": add, "arccos": arccos, "arccosh": arccosh, "arcsin": arcsin, "arcsinh": arcsinh,
     "arctan": arctan, "arctan2": arctan2, "arctanh": arctanh, "bitwise_and": and_, "bitwise_or": or_,
-    "bitwise_xor": xor, "bitwise_count": bitwise_count, "left_shift": left_shift, "right_shift": right_shift, "cbrt": cbrt, "ceil": ceil, "clip": numpy_clip, "conjugate": conj, "cos": cos,
+    "bitwise_xor": xor, "bitwise_count": bitwise_count, "left_shift": left_shift, "right_shift": right_shift,
+    "cbrt": cbrt, "ceil": ceil, "clip": numpy_clip, "conjugate": conj, "cos": cos,
     "cosh": cosh, "deg2rad": deg2rad, "degrees": rad2deg, "divide": true_div, "equal": eq, "exp": exp, "exp2": exp2,
     "expm1": expm1, "floor": floor, "floor_divide": int_div, "greater": gt, "greater_equal": ge, "hypot": hypot,
     "invert": invert, "isfinite": isfinite, "isinf": isinf, "isnan": isnan, "less": lt, "less_equal": le, "log": log,
