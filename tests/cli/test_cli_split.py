@@ -43,3 +43,9 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
     several = call("split", path, "--over", "n")
     assert several.code == 2 and "there are 2 functions, split takes one" in several.err
     assert call("split", f"{path}:g").code == 2
+
+
+def test_options_of_files_need_files(call: Call, model: Path) -> None:
+    for option in (("--cpu", "x86-64-v3"), ("--target", "soup"), ("-o", "out")):
+        answer = call("split", f"{model}:logistic", "--over", "n", "--plan-only", *option)
+        assert answer.code == 2 and f"{option[0]}: --plan-only writes no files" in answer.err, answer.err
