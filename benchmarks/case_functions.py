@@ -36,7 +36,11 @@ def _points(rng: np.random.Generator, n: int) -> Sequence[Array]:
 
 
 def _lines(rng: np.random.Generator, n: int) -> Sequence[Array]:
-    return [rng.normal(size=(max(n // 500, 1), 500))]
+    return [rng.normal(size=(max(n // 1000, 1), 1000))]
+
+
+def _line(rng: np.random.Generator, n: int) -> Sequence[Array]:
+    return [rng.normal(size=n)]
 
 
 def _largest(x: Array) -> Array:
@@ -68,7 +72,12 @@ FUNCTIONS: dict[str, Function] = {
         lambda at, x: at.quantile(x, 0.3, axis=1), lambda x: np.quantile(x, 0.3, axis=1),
         lambda jax, x: jax.numpy.quantile(x, 0.3, axis=1), _lines,
     ),
+    "median": Function(lambda at, x: at.median(x), np.median, lambda jax, x: jax.numpy.median(x), _line),
     "topk": Function(lambda at, x: at.topk(x, 5), _largest, lambda jax, x: jax.lax.top_k(x, 5)[0], _lines),
+    "largest": Function(
+        lambda at, x: at.topk(x, 10), lambda x: np.sort(np.partition(x, -10)[-10:])[::-1],
+        lambda jax, x: jax.lax.top_k(x, 10)[0], _line,
+    ),
 }  # fmt: skip
 
 
