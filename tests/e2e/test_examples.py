@@ -77,6 +77,19 @@ def test_lifetimes_finds_the_shape(run: Runner) -> None:
     assert slope and float(slope[1]) < 1e-9
 
 
+def test_heavy_tails_are_found(run: Runner) -> None:
+    text = run(EXAMPLES / "heavy_tails.py")
+    losses = re.search(r"loss (\S+), of normal errors (\S+)", text)
+    assert losses and float(losses[1]) < float(losses[2]) - 40, text
+    ours, scipys = (
+        [float(x) for x in found] for found in re.findall(r"degrees of freedom ([\d.]+), scale ([\d.]+)", text)
+    )
+    assert ours == pytest.approx(scipys, rel=1e-3)
+    assert 3 < ours[0] < 4
+    slope = re.search(r"largest derivative there: (\S+)", text)
+    assert slope and float(slope[1]) < 1e-8
+
+
 def test_recurrent_learns_the_zen_by_heart(run: Runner) -> None:
     text = run(EXAMPLES / "recurrent.py")
     losses = re.search(r"loss before: ([\d.]+), after: ([\d.]+)", text)
