@@ -94,10 +94,14 @@ class Sparse(ctypes.Structure):
 BLAS_FUNCTIONS: Final = tuple(f"{kind}{name}" for name in ("gemm", "gemv") for kind in "sd")
 """Products: where they are missing, generated code takes their place."""
 
+_OF_REALS: Final = (
+    "trsm", "trmm", "potrf", "getrf", "getri", "syevd", "gesdd", "geqrf", "orgqr",
+    "gees", "trsyl", "geev", "geqp3", "gtsv", "gges", "tgsen",
+)  # fmt: skip
+_OF_COMPLEX: Final = ("gees", "trsyl", "geev", "getrf", "heevd", "gesdd", "geqrf", "ungqr", "geqp3")
+
 LAPACK_FUNCTIONS: Final = tuple(
-    f"{kind}{name}"
-    for name in ("trsm", "trmm", "potrf", "getrf", "getri", "syevd", "gesdd", "geqrf", "orgqr")
-    for kind in "sd"
+    f"{kind}{name}" for names, kinds in ((_OF_REALS, "sd"), (_OF_COMPLEX, "cz")) for name in names for kind in kinds
 )
 """Linear algebra: a function that calls one of them needs it. Two of them are of BLAS."""
 

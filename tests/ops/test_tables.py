@@ -14,10 +14,11 @@ from aotensor.graph.subgraph import all_nodes
 
 # Ops whose two derivative rules are no transposes of each other, on purpose: tests/gradient/test_control*.py.
 CONTROLS = {"ConsiderConstant", "GradClip", "ViewOp", "ZeroGrad"}
-MADE_FOR_COMPILING = {"Branch", "Fused"}
-"""Ops that `prepare` puts in place of others, behind all derivatives: test_loops.py, test_elementwise_fusion.py."""
-COMPLEX = {"ComplexFunction", "Dft", "FromParts", "Part"}
-"""Ops on complex values, which have tables of their own: tests/complex."""
+MADE_FOR_COMPILING = {"Branch", "Fused", "Lapack"}
+"""Ops that `prepare` puts in place of others, behind all derivatives: test_loops.py, test_elementwise_fusion.py, what
+cases_general.py compiles."""
+COMPLEX = {"Dft"}
+"""Ops on complex values that have tables of their own: tests/complex."""
 
 
 def test_every_op_has_a_row(rng: np.random.Generator) -> None:

@@ -154,6 +154,99 @@ typedef struct aotensor_blas {
                  const float *tau, float *work, const int32_t *lwork, int32_t *info);
   void (*dorgqr)(const int32_t *m, const int32_t *n, const int32_t *k, double *a, const int32_t *lda,
                  const double *tau, double *work, const int32_t *lwork, int32_t *info);
+  void (*sgees)(const char *jobvs, const char *sort, const void *select, const int32_t *n, float *a,
+                const int32_t *lda, int32_t *sdim, float *wr, float *wi, float *vs, const int32_t *ldvs, float *work,
+                const int32_t *lwork, int32_t *bwork, int32_t *info);
+  void (*dgees)(const char *jobvs, const char *sort, const void *select, const int32_t *n, double *a,
+                const int32_t *lda, int32_t *sdim, double *wr, double *wi, double *vs, const int32_t *ldvs,
+                double *work, const int32_t *lwork, int32_t *bwork, int32_t *info);
+  void (*strsyl)(const char *trana, const char *tranb, const int32_t *isgn, const int32_t *m, const int32_t *n,
+                 const float *a, const int32_t *lda, const float *b, const int32_t *ldb, float *c, const int32_t *ldc,
+                 float *scale, int32_t *info);
+  void (*dtrsyl)(const char *trana, const char *tranb, const int32_t *isgn, const int32_t *m, const int32_t *n,
+                 const double *a, const int32_t *lda, const double *b, const int32_t *ldb, double *c,
+                 const int32_t *ldc, double *scale, int32_t *info);
+  void (*sgeev)(const char *jobvl, const char *jobvr, const int32_t *n, float *a, const int32_t *lda, float *wr,
+                float *wi, float *vl, const int32_t *ldvl, float *vr, const int32_t *ldvr, float *work,
+                const int32_t *lwork, int32_t *info);
+  void (*dgeev)(const char *jobvl, const char *jobvr, const int32_t *n, double *a, const int32_t *lda, double *wr,
+                double *wi, double *vl, const int32_t *ldvl, double *vr, const int32_t *ldvr, double *work,
+                const int32_t *lwork, int32_t *info);
+  void (*sgeqp3)(const int32_t *m, const int32_t *n, float *a, const int32_t *lda, int32_t *jpvt, float *tau,
+                 float *work, const int32_t *lwork, int32_t *info);
+  void (*dgeqp3)(const int32_t *m, const int32_t *n, double *a, const int32_t *lda, int32_t *jpvt, double *tau,
+                 double *work, const int32_t *lwork, int32_t *info);
+  void (*sgtsv)(const int32_t *n, const int32_t *nrhs, float *dl, float *d, float *du, float *b, const int32_t *ldb,
+                int32_t *info);
+  void (*dgtsv)(const int32_t *n, const int32_t *nrhs, double *dl, double *d, double *du, double *b,
+                const int32_t *ldb, int32_t *info);
+  void (*sgges)(const char *jobvsl, const char *jobvsr, const char *sort, const void *selctg, const int32_t *n,
+                float *a, const int32_t *lda, float *b, const int32_t *ldb, int32_t *sdim, float *alphar,
+                float *alphai, float *beta, float *vsl, const int32_t *ldvsl, float *vsr, const int32_t *ldvsr,
+                float *work, const int32_t *lwork, int32_t *bwork, int32_t *info);
+  void (*dgges)(const char *jobvsl, const char *jobvsr, const char *sort, const void *selctg, const int32_t *n,
+                double *a, const int32_t *lda, double *b, const int32_t *ldb, int32_t *sdim, double *alphar,
+                double *alphai, double *beta, double *vsl, const int32_t *ldvsl, double *vsr, const int32_t *ldvsr,
+                double *work, const int32_t *lwork, int32_t *bwork, int32_t *info);
+  void (*stgsen)(const int32_t *ijob, const int32_t *wantq, const int32_t *wantz, const int32_t *select,
+                 const int32_t *n, float *a, const int32_t *lda, float *b, const int32_t *ldb, float *alphar,
+                 float *alphai, float *beta, float *q, const int32_t *ldq, float *z, const int32_t *ldz, int32_t *m,
+                 float *pl, float *pr, float *dif, float *work, const int32_t *lwork, int32_t *iwork,
+                 const int32_t *liwork, int32_t *info);
+  void (*dtgsen)(const int32_t *ijob, const int32_t *wantq, const int32_t *wantz, const int32_t *select,
+                 const int32_t *n, double *a, const int32_t *lda, double *b, const int32_t *ldb, double *alphar,
+                 double *alphai, double *beta, double *q, const int32_t *ldq, double *z, const int32_t *ldz,
+                 int32_t *m, double *pl, double *pr, double *dif, double *work, const int32_t *lwork, int32_t *iwork,
+                 const int32_t *liwork, int32_t *info);
+  void (*cgees)(const char *jobvs, const char *sort, const void *select, const int32_t *n, aotensor_complex64 *a,
+                const int32_t *lda, int32_t *sdim, aotensor_complex64 *w, aotensor_complex64 *vs, const int32_t *ldvs,
+                aotensor_complex64 *work, const int32_t *lwork, float *rwork, int32_t *bwork, int32_t *info);
+  void (*zgees)(const char *jobvs, const char *sort, const void *select, const int32_t *n, aotensor_complex128 *a,
+                const int32_t *lda, int32_t *sdim, aotensor_complex128 *w, aotensor_complex128 *vs,
+                const int32_t *ldvs, aotensor_complex128 *work, const int32_t *lwork, double *rwork, int32_t *bwork,
+                int32_t *info);
+  void (*ctrsyl)(const char *trana, const char *tranb, const int32_t *isgn, const int32_t *m, const int32_t *n,
+                 const aotensor_complex64 *a, const int32_t *lda, const aotensor_complex64 *b, const int32_t *ldb,
+                 aotensor_complex64 *c, const int32_t *ldc, float *scale, int32_t *info);
+  void (*ztrsyl)(const char *trana, const char *tranb, const int32_t *isgn, const int32_t *m, const int32_t *n,
+                 const aotensor_complex128 *a, const int32_t *lda, const aotensor_complex128 *b, const int32_t *ldb,
+                 aotensor_complex128 *c, const int32_t *ldc, double *scale, int32_t *info);
+  void (*cgeev)(const char *jobvl, const char *jobvr, const int32_t *n, aotensor_complex64 *a, const int32_t *lda,
+                aotensor_complex64 *w, aotensor_complex64 *vl, const int32_t *ldvl, aotensor_complex64 *vr,
+                const int32_t *ldvr, aotensor_complex64 *work, const int32_t *lwork, float *rwork, int32_t *info);
+  void (*zgeev)(const char *jobvl, const char *jobvr, const int32_t *n, aotensor_complex128 *a, const int32_t *lda,
+                aotensor_complex128 *w, aotensor_complex128 *vl, const int32_t *ldvl, aotensor_complex128 *vr,
+                const int32_t *ldvr, aotensor_complex128 *work, const int32_t *lwork, double *rwork, int32_t *info);
+  void (*cgetrf)(const int32_t *m, const int32_t *n, aotensor_complex64 *a, const int32_t *lda, int32_t *ipiv,
+                 int32_t *info);
+  void (*zgetrf)(const int32_t *m, const int32_t *n, aotensor_complex128 *a, const int32_t *lda, int32_t *ipiv,
+                 int32_t *info);
+  void (*cheevd)(const char *jobz, const char *uplo, const int32_t *n, aotensor_complex64 *a, const int32_t *lda,
+                 float *w, aotensor_complex64 *work, const int32_t *lwork, float *rwork, const int32_t *lrwork,
+                 int32_t *iwork, const int32_t *liwork, int32_t *info);
+  void (*zheevd)(const char *jobz, const char *uplo, const int32_t *n, aotensor_complex128 *a, const int32_t *lda,
+                 double *w, aotensor_complex128 *work, const int32_t *lwork, double *rwork, const int32_t *lrwork,
+                 int32_t *iwork, const int32_t *liwork, int32_t *info);
+  void (*cgesdd)(const char *jobz, const int32_t *m, const int32_t *n, aotensor_complex64 *a, const int32_t *lda,
+                 float *s, aotensor_complex64 *u, const int32_t *ldu, aotensor_complex64 *vt, const int32_t *ldvt,
+                 aotensor_complex64 *work, const int32_t *lwork, float *rwork, int32_t *iwork, int32_t *info);
+  void (*zgesdd)(const char *jobz, const int32_t *m, const int32_t *n, aotensor_complex128 *a, const int32_t *lda,
+                 double *s, aotensor_complex128 *u, const int32_t *ldu, aotensor_complex128 *vt, const int32_t *ldvt,
+                 aotensor_complex128 *work, const int32_t *lwork, double *rwork, int32_t *iwork, int32_t *info);
+  void (*cgeqrf)(const int32_t *m, const int32_t *n, aotensor_complex64 *a, const int32_t *lda,
+                 aotensor_complex64 *tau, aotensor_complex64 *work, const int32_t *lwork, int32_t *info);
+  void (*zgeqrf)(const int32_t *m, const int32_t *n, aotensor_complex128 *a, const int32_t *lda,
+                 aotensor_complex128 *tau, aotensor_complex128 *work, const int32_t *lwork, int32_t *info);
+  void (*cungqr)(const int32_t *m, const int32_t *n, const int32_t *k, aotensor_complex64 *a, const int32_t *lda,
+                 const aotensor_complex64 *tau, aotensor_complex64 *work, const int32_t *lwork, int32_t *info);
+  void (*zungqr)(const int32_t *m, const int32_t *n, const int32_t *k, aotensor_complex128 *a, const int32_t *lda,
+                 const aotensor_complex128 *tau, aotensor_complex128 *work, const int32_t *lwork, int32_t *info);
+  void (*cgeqp3)(const int32_t *m, const int32_t *n, aotensor_complex64 *a, const int32_t *lda, int32_t *jpvt,
+                 aotensor_complex64 *tau, aotensor_complex64 *work, const int32_t *lwork, float *rwork,
+                 int32_t *info);
+  void (*zgeqp3)(const int32_t *m, const int32_t *n, aotensor_complex128 *a, const int32_t *lda, int32_t *jpvt,
+                 aotensor_complex128 *tau, aotensor_complex128 *work, const int32_t *lwork, double *rwork,
+                 int32_t *info);
 } aotensor_blas;
 
 /* Where calls that got no workspace leave theirs for later ones, if it is at least a megabyte. Set it to zero, then

@@ -26,6 +26,7 @@ TRANSPARENT: Final = frozenset({
 """What hands on its first operand."""
 
 CALLS: Final = {
+    "Lapack": "linalg",
     "adjugate": "grad(det({0}))", "adjugate_tangent": "grad(det({0}))", "alloc_diagonal": "diag({0})",
     "branch": "ifelse", "cholesky_factors": "cholesky({0})", "cholesky_pullback": "grad({0})",
     "cholesky_solve": "solve({0}, {2})", "dft": "fft({0})", "elimination_order": "lu_factor({0}).order",
@@ -35,8 +36,8 @@ CALLS: Final = {
     "pattern": "csr_matrix(({0}, {1}))", "permute_along_axis": "take_along_axis", "philox": "integers",
     "positions_in": "searchsorted({2}, {0})", "prod_without_zeros": "prod", "product_pattern": "true_dot",
     "product_values": "true_dot", "scatter_elements": "csr_matrix", "scatter_matrix": "csr_matrix",
-    "ranked": "argpartition", "search_step": "searchsorted",
-    "segment_sum": "add.reduceat({0}, {1})", "shift": "roll", "sparse_block_diagonal": "block_diag",
+    "ranked": "argpartition", "search_step": "searchsorted", "segment_sum": "add.reduceat({0}, {1})", "shift": "roll",
+    "solve_banded": "solve({0}, {1})", "sparse_block_diagonal": "block_diag",
     "sparse_cholesky_solve": "cho_solve(..., {0})", "sparse_diag": "diag", "sparse_direct_solve": "spsolve",
     "sparse_from_dense": "csr_from_dense", "sparse_grad_rows": "get_item_list_grad",
     "sparse_lu_solve": "lu_solve(..., {0})", "sparse_solve": "solve", "sparse_solve_triangular": "solve_triangular",

@@ -88,6 +88,7 @@ from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid, tril_ind
 from aotensor.ops.histograms import bincount, histogram, interp
 from aotensor.ops.linalg.determinant import det, slogdet
 from aotensor.ops.linalg.eigen import eigh, eigvalsh
+from aotensor.ops.linalg.general.eig import eig, eigvals
 from aotensor.ops.linalg.norms import norm
 from aotensor.ops.linalg.pinv import pinv
 from aotensor.ops.linalg.qr import qr
@@ -195,10 +196,11 @@ FUNCTIONS: Final[Table] = {
     "trace": trace, "transpose": transpose, "tri": tri, "tril": tril, "tril_indices": tril_indices, "triu": triu,
     "triu_indices": triu_indices, "unique": unique, "unravel_index": unravel_index, "var": var, "vstack": vstack,
     "where": where, "zeros": zeros, "zeros_like": zeros_like, "linalg.cholesky": numpy_cholesky, "linalg.det": det,
-    "linalg.diagonal": numpy_diagonal, "linalg.eigh": eigh, "linalg.eigvalsh": eigvalsh, "linalg.inv": inv,
-    "linalg.matmul": matmul, "linalg.matrix_power": matrix_power, "linalg.matrix_transpose": matrix_transpose,
-    "linalg.norm": norm, "linalg.outer": outer, "linalg.pinv": pinv, "linalg.qr": qr, "linalg.slogdet": slogdet,
-    "linalg.solve": numpy_solve, "linalg.svd": svd, "linalg.tensordot": tensordot, "linalg.trace": numpy_trace,
+    "linalg.diagonal": numpy_diagonal, "linalg.eig": eig, "linalg.eigh": eigh, "linalg.eigvals": eigvals,
+    "linalg.eigvalsh": eigvalsh, "linalg.inv": inv, "linalg.matmul": matmul, "linalg.matrix_power": matrix_power,
+    "linalg.matrix_transpose": matrix_transpose, "linalg.norm": norm, "linalg.outer": outer, "linalg.pinv": pinv,
+    "linalg.qr": qr, "linalg.slogdet": slogdet, "linalg.solve": numpy_solve, "linalg.svd": svd,
+    "linalg.tensordot": tensordot, "linalg.trace": numpy_trace,
     "linalg.vecdot": numpy_vecdot,
     "average": average, "bincount": bincount, "corrcoef": corrcoef, "cov": cov, "geomspace": geomspace,
     "histogram": histogram, "interp": interp, "linspace": linspace, "logspace": logspace, "meshgrid": meshgrid,

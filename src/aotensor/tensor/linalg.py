@@ -7,6 +7,14 @@ from aotensor.ops.linalg.cholesky import cho_solve, cholesky
 from aotensor.ops.linalg.determinant import det, slogdet
 from aotensor.ops.linalg.eigen import eigh, eigvalsh
 from aotensor.ops.linalg.expm import expm
+from aotensor.ops.linalg.general.eig import eig, eigvals
+from aotensor.ops.linalg.general.functions import logm, sqrtm
+from aotensor.ops.linalg.general.lyapunov import (
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+)
+from aotensor.ops.linalg.general.schur import schur, solve_sylvester
 from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
 from aotensor.ops.linalg.norms import norm
 from aotensor.ops.linalg.pinv import pinv
@@ -18,7 +26,8 @@ from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.products import block_diag, kron, matrix_dot, matrix_power
 
 __all__ = [
-    "block_diag", "cho_solve", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "kron", "lstsq", "lu",
-    "lu_factor", "lu_solve", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "pinv", "qr", "slogdet", "solve",
-    "solve_triangular", "svd", "tensorinv", "tensorsolve", "trace",
+    "block_diag", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "logm",
+    "lstsq", "lu", "lu_factor", "lu_solve", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "pinv", "qr",
+    "schur", "slogdet", "solve", "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
+    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "tensorinv", "tensorsolve", "trace",
 ]  # fmt: skip

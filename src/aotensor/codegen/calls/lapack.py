@@ -10,11 +10,12 @@ from typing import Final
 
 from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i8, i32, i64, ir, pointer, void
-from aotensor.passes.lapack.routines import PREFIX, ROUTINES, TOO_LARGE, function_name
+from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES, TOO_LARGE, function_name
 from aotensor_runtime.abi import Blas, Context
 
-_ELEMENTS: Final = {"f32": f32, "f64": f64}
-_BYTES: Final = {"f32": 4, "f64": 8}
+_ELEMENTS: Final = {"f32": f32, "f64": f64, "c64": f32, "c128": f64}
+_BYTES: Final = {"f32": 4, "f64": 8, "c64": 4, "c128": 8}
+_TABLES: Final = ((ROUTINES, ("f32", "f64")), (COMPLEX_ROUTINES, ("c64", "c128")))
 _SMALLEST: Final = -(1 << 31)
 
 
@@ -23,11 +24,12 @@ def define_lapack_calls(module: Module) -> None:
 
     The result is `info`, 0 for a function without, or TOO_LARGE, without a call, if an integer does not fit 32 bits.
     """
-    for routine, letters in ROUTINES.items():
-        for suffix in _ELEMENTS:
-            symbol = f"{PREFIX}{routine}.{suffix}"
-            if symbol in module.globals and not module.globals[symbol].blocks:
-                _define(module, symbol, letters, suffix)
+    for table, suffixes in _TABLES:
+        for routine, letters in table.items():
+            for suffix in suffixes:
+                symbol = f"{PREFIX}{routine}.{suffix}"
+                if symbol in module.globals and not module.globals[symbol].blocks:
+                    _define(module, symbol, letters, suffix)
 
 
 def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:

@@ -19,6 +19,10 @@ singular_values      A → s
 qr, complete_qr      A → Q, R                                 min(m, n) columns and rows, or all
 qr_r                 A → R                                    min(m, n) rows
 square_repeatedly    A, (s) → A^(2^s)
+diagonal_solve       A, B → X                                 of the diagonal of A
+tridiagonal_solve    A, B → X                                 op(A)·X = B of three diagonals; is_transposed
+
+All others are in `ops.linalg.kinds`.
 
 Signs of eigenvectors and singular vectors are those of `ops.linalg.signs`.
 B may be a vector. p holds, for each k in order, which column is swapped with column k, both counted from 1.
@@ -38,6 +42,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.dialect import DYNAMIC, LapackOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
 from aotensor.ir.interpreter.spectral import SPECTRAL_RULES
+from aotensor.ops.linalg.kinds import KINDS
 from aotensor.ops.linalg.matrices import scipy_linalg
 
 Options: TypeAlias = Mapping[str, Any]
@@ -174,9 +179,39 @@ def _multiply_triangular(
     return [read @ b if is_left else b @ read], 0
 
 
+def _diagonal_solve(a: Array, b: Array) -> tuple[Sequence[Array], int]:
+    zeros = np.flatnonzero(np.diagonal(a) == 0)
+    with np.errstate(all="ignore"):
+        return [(b.T / np.diagonal(a)).T], int(zeros[0]) + 1 if len(zeros) else 0
+
+
+def _tridiagonal_solve(a: Array, b: Array, *, is_transposed: bool) -> tuple[Sequence[Array], int]:
+    if len(a) == 1:
+        return _diagonal_solve(a, b)
+    a = a.T if is_transposed else a
+    *_, x, failed = _lapack("gtsv", a)(*(np.diagonal(a, k) for k in (-1, 0, 1)), b)
+    return [x], failed
+
+
+def _part(kind: str, number: int) -> Rule:
+    """One result of another kind."""
+
+    def rule(*operands: Array) -> tuple[Sequence[Array], int]:
+        found, failed = KINDS[kind].meaning(*operands)
+        return [found[number]], failed
+
+    return rule
+
+
 RULES: Final[Mapping[str, Rule]] = {
     **SPECTRAL_RULES,
+    **{name: kind.meaning for name, kind in KINDS.items()},
     "cholesky": _cholesky,
+    "complex_eigvals": _part("complex_eig", 0),
+    "complex_eigvalsh": _part("complex_eigh", 0),
+    "complex_singular_values": _part("complex_svd", 1),
+    "diagonal_solve": _diagonal_solve,
+    "eigvals": _part("eig", 0),
     "cholesky_pullback": _cholesky_pullback,
     "lu": _lu,
     "lu_adjugate": _lu_adjugate,
@@ -185,4 +220,5 @@ RULES: Final[Mapping[str, Rule]] = {
     "lu_solve": _lu_solve,
     "multiply_triangular": _multiply_triangular,
     "solve_triangular": _solve_triangular,
+    "tridiagonal_solve": _tridiagonal_solve,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
+from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import matmul
@@ -19,12 +20,15 @@ from aotensor.ops.create import zeros_like
 from aotensor.ops.diagonal import tril
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.index import subtensor
-from aotensor.ops.linalg.matrices import floating
+from aotensor.ops.linalg.lapack import MatrixOp, lapack
+from aotensor.ops.linalg.matrices import floating, per_matrix, scipy_linalg
 from aotensor.ops.linalg.shapes import is_at_least, matrix_type, smaller
 from aotensor.ops.linalg.triangular import SolveTriangular
-from aotensor.ops.shape.axes import matrix_transpose
+from aotensor.ops.reduce.sort import argsort
+from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.take import take_along_axis
 
 _COMPLETE: Final = "q has a derivative in the mode 'reduced', or where there are known to be no more rows than columns"
 
@@ -147,20 +151,77 @@ def _tangents(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[Vari
     return t_q, concatenate([t_r, others], axis=-1)
 
 
+@dataclass(frozen=True)
+class PivotedQr(MatrixOp):
+    """x → (q, r, p): x[:, p] = q·r as in Qr, and the sizes of the diagonal of r fall.   k = min(m, n)
+
+    (…, m, n) → (…, m, k), (…, k, n), (…, n) int32; (…, m, m), (…, m, n) if `is_complete`. p does not change for small
+    changes of x: derivatives are those of the factors of x[:, p].
+    """
+
+    name: ClassVar[str] = "qr"
+    is_complete: bool
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
+        return (*Qr(self.is_complete).infer_type(x), TensorType("int32", (*x.shape[:-2], x.shape[-1])))
+
+    def reference(self, x: Array) -> Any:
+        *batch, m, n = x.shape
+        k = m if self.is_complete else min(m, n)
+        results = [
+            np.empty((*batch, m, k), x.dtype),
+            np.empty((*batch, k, n), x.dtype),
+            np.empty((*batch, n), np.int32),
+        ]
+        mode = "full" if self.is_complete else "economic"
+        return per_matrix(partial(scipy_linalg().qr, mode=mode, pivoting=True, check_finite=False), [x], results)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, True, False]]
+
+    def _of_columns(self, x: Variable, p: Variable) -> Variable:
+        return take_along_axis(x, expand_dims(p, -2), -1)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (q, r, p) = inputs, outputs
+        (pulled,) = Qr(self.is_complete).pullback([self._of_columns(x, p)], [q, r], cotangents[:2])
+        if is_null(pulled):
+            return [pulled]
+        return [self._of_columns(pulled, argsort(p, axis=-1))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (q, r, p), (tx,) = inputs, outputs, tangents
+        if is_disconnected(tx):
+            return [disconnected() for _ in outputs]
+        pushed = Qr(self.is_complete).pushforward([self._of_columns(x, p)], [q, r], [self._of_columns(tx, p)])
+        return [*pushed, disconnected()]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return lapack("pivoted_qr", inputs, is_complete=self.is_complete)
+
+
 _MODES: Final = {"reduced": "reduced", "economic": "reduced", "complete": "complete", "full": "complete", "r": "r"}
 
 
 @coerced
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     """[q, r] with a = q·r, q orthogonal, r upper triangular with the signs of LAPACK.   k = min(m, n)
 
     mode: "reduced" or "economic" gives (…, m, k), (…, k, n); "complete" or "full" (…, m, m), (…, m, n); "r" only
     (…, k, n). Derivatives hold at full rank, and are nan below; q has none where it is completed with further columns.
+    pivoting: [q, r, p], or [r, p], with a[:, p] = q·r, p int32 of (…, n), where the sizes of the diagonal of r fall.
 
     Raises: GraphTypeError below rank 2, GraphValueError for another mode.
     """
     a = floating(a)
-    if _MODES[one_of("qr: mode", mode, _MODES)] == "r":
-        return Qr(is_complete=False)(a)[1]
     has_no_more_rows = a.ndim > 1 and is_at_least(*a.tensor_type.shape[:-3:-1])
-    return Qr(_MODES[mode] == "complete" and not has_no_more_rows)(a)
+    is_complete = _MODES[one_of("qr: mode", mode, _MODES)] == "complete" and not has_no_more_rows
+    op = PivotedQr(is_complete) if pivoting else Qr(is_complete)
+    found = op(a)
+    if _MODES[mode] == "r":
+        return found[1:] if pivoting else found[1]
+    return found

@@ -31,3 +31,14 @@ def paired_signs(u: Array, vt: Array) -> tuple[Array, Array]:
     paired = min(u.shape[-1], vt.shape[-2])
     right[..., :paired] = left[..., :paired]
     return left, right
+
+
+def phases_of(columns: Array) -> Array:
+    """For each complex column what makes its first component that is not small real and positive.   (…, k)"""
+    if columns.size == 0:
+        return np.ones((*columns.shape[:-2], columns.shape[-1]), columns.dtype)
+    sizes = np.abs(columns)
+    first = np.argmax(sizes >= NOT_SMALL * sizes.max(axis=-2, keepdims=True), axis=-2)
+    leading = np.take_along_axis(columns, np.expand_dims(first, -2), -2)[..., 0, :]
+    size = np.abs(leading)
+    return np.asarray(np.where(size == 0, 1, leading.conj() / np.where(size == 0, 1, size)), columns.dtype)

@@ -18,6 +18,7 @@ from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.blocks import by_blocks, is_complex, solved
 from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.linalg.banded import BandedSolve
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import (
@@ -184,7 +185,8 @@ class CholeskySolve(FactoredOp):
 
 _ASSUMPTIONS = {
     "gen": "gen", "general": "gen", "sym": "sym", "symmetric": "sym", "her": "sym", "hermitian": "sym", "pos": "pos",
-    "positive definite": "pos", "lower triangular": "lower", "upper triangular": "upper",
+    "positive definite": "pos", "lower triangular": "lower", "upper triangular": "upper", "banded": "gen",
+    "tridiagonal": "tridiagonal", "diagonal": "diagonal",
 }  # fmt: skip
 
 
@@ -228,10 +230,11 @@ def solve(
 ) -> Variable:
     """x with a·x = b, or aᵀ·x = b if `transposed`.   a: (…, n, n), b: (…, n[, k]) → (…, n[, k])
 
-    assume_a: "gen"; "sym" (or "her") and "pos", of which only the triangle that `lower` names is read;
-    "lower triangular", "upper triangular". b_ndim: 1 for vectors, 2 for matrices; by default b of rank 1 is a vector
-    and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error: what a singular matrix
-    gives (for "pos": one that is not positive definite), "raise" (LinAlgError, at run time) or "nan".
+    assume_a: SciPy's names: "gen", and "banded", which means no other matrix; "sym" (or "her") and "pos", of which only
+    the triangle that `lower` names is read; "lower triangular", "upper triangular"; "tridiagonal" and "diagonal", of
+    which only these diagonals are read, in linear time. b_ndim: 1 for vectors, 2 for matrices; by default b of rank 1
+    is a vector and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error: what a
+    singular matrix gives (for "pos": one that is not positive definite), "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphValueError if a is not square, extents differ (at run time where they are not known) or an option is
     unknown. Cost: one factorisation, which the gradient shares.
@@ -253,9 +256,12 @@ def solve(
             factor = Cholesky(on_error)(read)
             operands = with_common_batch((read, 2), (factor, 2), (b, core))
             return CholeskySolve(core)(*operands)  # type: ignore[no-any-return]
-        case side:
-            op = SolveTriangular(side == "lower", bool(transposed), b_ndim=core, on_error=on_error)
+        case "diagonal" | "tridiagonal" as kind:
+            op = BandedSolve(int(kind == "tridiagonal"), bool(transposed), core, on_error)
             return op(*with_common_batch((a, 2), (b, core)))  # type: ignore[no-any-return]
+        case side:
+            triangular = SolveTriangular(side == "lower", bool(transposed), b_ndim=core, on_error=on_error)
+            return triangular(*with_common_batch((a, 2), (b, core)))  # type: ignore[no-any-return]
 
 
 def _solve_by_lu(a: Variable, b: Variable, core: int, is_transposed: bool, on_error: str) -> Variable:

@@ -19,7 +19,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i32
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.lapack.routines import PREFIX, ROUTINES
+from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,17 +113,19 @@ class Job:
         home = self.b.allocate(element_type(kind), extents)
         return Matrix(self._flat(home, extents), 0, extents, kind)
 
-    def call(self, routine: str, *arguments: str | Extent | float | Matrix) -> Scalar:
+    def call(self, routine: str, *arguments: str | Extent | float | Matrix, is_complex: bool = False) -> Scalar:
         """Call a Fortran function, without its `info`, which is the result (int64, 0 if the function has none).
 
         arguments: a text for characters, extents for integers, a float for a number, matrices for arrays.
+        is_complex: call the function of complex matrices, which are pairs of numbers in memory.
         """
-        letters = ROUTINES[routine].removesuffix("I")
+        letters = (COMPLEX_ROUTINES if is_complex else ROUTINES)[routine].removesuffix("I")
         values: list[SSAValue] = []
         for letter, argument in zip(letters, arguments, strict=True):
             values += self._argument(letter, argument)
         values.append(self._context)
-        symbol = f"{PREFIX}{routine}.f{32 if self.dtype == 'float32' else 64}"
+        bits = 32 if self.dtype == "float32" else 64
+        symbol = f"{PREFIX}{routine}.{f'c{2 * bits}' if is_complex else f'f{bits}'}"
         self._declare(symbol, [x.type for x in values])
         return self.b.cast(self.b.emit(func.CallOp(symbol, values, [i32]), "int32"), "int64")
 

@@ -28,13 +28,36 @@ from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
+from aotensor.passes.lapack.general import (
+    complex_eig,
+    complex_eigvals,
+    complex_schur,
+    complex_triangular_sylvester,
+    diagonal_solve,
+    eig,
+    eigvals,
+    schur,
+    stable_subspace,
+    triangular_sylvester,
+    tridiagonal_solve,
+)
+from aotensor.passes.lapack.hermitian import (
+    complex_eigh,
+    complex_eigvalsh,
+    complex_full_svd,
+    complex_lu,
+    complex_qr,
+    complex_singular_values,
+    complex_svd,
+)
 from aotensor.passes.lapack.job import Job
-from aotensor.passes.lapack.orthogonal import complete_qr, qr, qr_r
+from aotensor.passes.lapack.orthogonal import complete_qr, pivoted_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import LARGEST_SOLVE, PREFIX, ROWS_APART, function_name
 from aotensor.passes.lapack.small.lower import small_matrices, small_matrix
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
+from aotensor.passes.lapack.triangular_functions import triangular_log, triangular_sqrt
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.outline import code_of
 from aotensor.passes.remarks import analysis
@@ -46,7 +69,21 @@ RULES: Final[Mapping[str, Rule]] = {
     "cholesky": cholesky,
     "cholesky_pullback": cholesky_pullback,
     "complete_qr": complete_qr,
+    "complex_eig": complex_eig,
+    "complex_eigh": complex_eigh,
+    "complex_eigvals": complex_eigvals,
+    "complex_eigvalsh": complex_eigvalsh,
+    "complex_full_svd": complex_full_svd,
+    "complex_lu": complex_lu,
+    "complex_qr": complex_qr,
+    "complex_schur": complex_schur,
+    "complex_singular_values": complex_singular_values,
+    "complex_svd": complex_svd,
+    "complex_triangular_sylvester": complex_triangular_sylvester,
+    "diagonal_solve": diagonal_solve,
+    "eig": eig,
     "eigh": eigh,
+    "eigvals": eigvals,
     "eigvalsh": eigvalsh,
     "full_svd": full_svd,
     "lu": lu,
@@ -55,15 +92,22 @@ RULES: Final[Mapping[str, Rule]] = {
     "lu_permutation": lu_permutation,
     "lu_solve": lu_solve,
     "multiply_triangular": multiply_triangular,
+    "pivoted_qr": pivoted_qr,
     "qr": qr,
     "qr_r": qr_r,
+    "schur": schur,
     "singular_values": singular_values,
     "solve_triangular": solve_triangular,
     "square_repeatedly": square_repeatedly,
+    "stable_subspace": stable_subspace,
     "svd": svd,
+    "triangular_log": triangular_log,
+    "triangular_sqrt": triangular_sqrt,
+    "triangular_sylvester": triangular_sylvester,
+    "tridiagonal_solve": tridiagonal_solve,
 }
 
-WITH_EMPTY: Final = frozenset({"complete_qr", "full_svd"})
+WITH_EMPTY: Final = frozenset({"complete_qr", "complex_full_svd", "complex_qr", "full_svd", "pivoted_qr"})
 """Kinds whose rule also runs where an operand or a result has no elements; LAPACK must not be called with those."""
 
 

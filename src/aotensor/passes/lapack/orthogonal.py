@@ -43,6 +43,29 @@ def qr_r(job: Job) -> Scalar:
     return failure
 
 
+def pivoted_qr(job: Job) -> Scalar:
+    """A → Q with as many columns as R has rows, R, and the order of the columns of A: A[:, order] = Q·R."""
+    b, a, q, r, order = job.b, job.operand(0), job.result(0), job.result(1), job.result(2)
+    one, zero = b.constant(1, "int32"), b.constant(0, "int32")
+
+    def nothing() -> Sequence[Scalar]:
+        identity(job, q)
+        job.each(0, a.columns, lambda j: job.store(b.cast(j, "int32"), order, j), is_vectorisable=False)
+        return [b.constant(0, "int64")]
+
+    def factorise() -> Sequence[Scalar]:
+        turned, factors = job.work(b.imax(q.columns, a.columns), a.rows), job.work(b.imin(a.rows, a.columns))
+        job.copy_transposed(a, turned)
+        job.each(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
+        room = b.imul(b.iadd(a.columns, 1), _BLOCK)
+        failure = job.call("geqp3", a.rows, a.columns, turned, a.rows, order, factors, job.work(room), room)
+        job.each(0, a.columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False)
+        _upper(job, turned, r)
+        return [b.maximum(failure, _orthogonal(job, turned, factors, q))]
+
+    return b.branch(has_elements(job, a), factorise, nothing)[0]
+
+
 def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
     """Memory for `lines` columns, with what geqrf makes of those of A in front; the factors of the reflections."""
     b, a = job.b, job.operand(0)

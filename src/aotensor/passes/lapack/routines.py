@@ -6,6 +6,9 @@
 One letter per argument of the Fortran function: c a character, i an integer, f a number of the element type, a an
 array of it, p an array of 32-bit integers; an array is a buffer and the position of its first element there. I is the
 `info` that LAPACK's functions end with: it is the result. An integer that does not fit 32 bits gives TOO_LARGE.
+Functions of complex matrices are `@aot_lapack_geev.c128` and the like: an array of complex numbers is one of pairs of
+f64, and starts at a position in these. What a function would ask about eigenvalues, a pointer to a function, is p too:
+nothing is asked that needs one.
 """
 
 from __future__ import annotations
@@ -27,6 +30,25 @@ ROUTINES: Final[Mapping[str, str]] = {
     "gesdd": "ciiaiaaiaiaipI",
     "geqrf": "iiaiaaiI",
     "orgqr": "iiiaiaaiI",
+    "gees": "ccpiaipaaaiaipI",
+    "trsyl": "cciiiaiaiaiaI",
+    "geev": "cciaiaaaiaiaiI",
+    "geqp3": "iiaipaaiI",
+    "gtsv": "iiaaaaiI",
+    "gges": "cccpiaiaipaaaaiaiaipI",
+    "tgsen": "iiipiaiaiaaaaiaipaaaaipiI",
+}
+
+COMPLEX_ROUTINES: Final[Mapping[str, str]] = {
+    "gees": "ccpiaipaaiaiapI",
+    "trsyl": "cciiiaiaiaiaI",
+    "geev": "cciaiaaiaiaiaI",
+    "getrf": "iiaipI",
+    "heevd": "cciaiaaiaipiI",
+    "gesdd": "ciiaiaaiaiaiapI",
+    "geqrf": "iiaiaaiI",
+    "ungqr": "iiiaiaaiI",
+    "geqp3": "iiaipaaiaI",
 }
 
 WORK: Final[Mapping[str, tuple[Fraction, tuple[int, ...]]]] = {
@@ -52,7 +74,7 @@ TOO_LARGE: Final = (1 << 31) - 1
 def function_name(symbol: str) -> str:
     """`dpotrf` for `aot_lapack_potrf.f64`: the field of aotensor_blas that a symbol stands for."""
     name, suffix = symbol.removeprefix(PREFIX).split(".")
-    return {"f32": "s", "f64": "d"}[suffix] + name
+    return {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}[suffix] + name
 
 
 ROWS_APART: Final[Mapping[str, tuple[int, int]]] = {

@@ -36,7 +36,7 @@ def eigh(job: Job) -> Scalar:
         job.each(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
         return failure
 
-    return _when_finite(job, _triangle(job), decompose)
+    return when_finite(job, decompose, _triangle(job))
 
 
 def eigvalsh(job: Job) -> Scalar:
@@ -48,7 +48,7 @@ def eigvalsh(job: Job) -> Scalar:
         job.copy(a, copy)
         return _syevd(job, "N", copy, b.iadd(1, b.imul(a.rows, 2 + _BLOCK)), 1)
 
-    return _when_finite(job, _triangle(job), decompose)
+    return when_finite(job, decompose, _triangle(job))
 
 
 def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) -> Scalar:
@@ -64,16 +64,19 @@ def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
     return (lambda i: (0, b.iadd(i, 1))) if job.op.option("is_lower") else (lambda i: (i, n))
 
 
-def _when_finite(job: Job, read: Callable[[Scalar], tuple[Extent, Extent]], decompose: Callable[[], Scalar]) -> Scalar:
-    """`decompose`, if every element of operand 0 in the columns that are `read` of each row is finite; else nan."""
+def when_finite(
+    job: Job, decompose: Callable[[], Scalar], read: Callable[[Scalar], tuple[Extent, Extent]] | None = None
+) -> Scalar:
+    """`decompose`, if every element of operand 0 is finite, or of the columns that are `read` of each row; else nan."""
     b, a = job.b, job.operand(0)
+    columns = read or (lambda _: (0, a.columns))
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
 
     def row(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         def element(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
             return [b.and_(carried[0], b.compare("le", b.abs(job.load(a, i, j)), greatest))]
 
-        return b.loop(*read(i), carried, element)
+        return b.loop(*columns(i), carried, element)
 
     def nothing() -> Sequence[Scalar]:
         for k in range(len(job.op.tensors)):
@@ -126,7 +129,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
             _fix_signs(job, u, vt, k)
         return failure
 
-    return _when_finite(job, lambda _: (0, columns), decompose)
+    return when_finite(job, decompose)
 
 
 # --- signs, as in ops.linalg.signs -----------------------------------------------------------------------------------

@@ -1,0 +1,115 @@
+"""Solves of linear systems of which the diagonal alone is read, or the diagonals beside it too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import all_batched
+from aotensor.ops.diagonal import Triangle
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.linalg.lu import SINGULAR as ZERO_PIVOT
+from aotensor.ops.linalg.matrices import (
+    check_square,
+    common_batch,
+    common_dim,
+    failed,
+    lowered_batch,
+    lowered_square,
+    per_matrix,
+    product,
+    scipy_linalg,
+    square_dim,
+)
+from aotensor.ops.linalg.triangular import INNER, SINGULAR
+
+
+@dataclass(frozen=True)
+class BandedSolve(Op):
+    """a, b → x with op(a)·x = b for the diagonal of a, and those beside it if `width` is 1.   b: (…, n, k), or (…, n)
+
+    b_ndim: 2, or 1 for vectors. on_error: what a singular matrix gives, "raise" or "nan". b̄ = op(a)⁻ᵀ·x̄, and
+    ā = −b̄·xᵀ, or its transpose, on the diagonals that are read.
+    """
+
+    name: ClassVar[str] = "solve_banded"
+    width: int
+    is_transposed: bool = False
+    b_ndim: int = 2
+    on_error: str = "raise"
+
+    def infer_type(self, a: TensorType, b: TensorType) -> TensorType:
+        n = square_dim(a)
+        if b.rank < self.b_ndim:
+            raise GraphTypeError(f"the right-hand side has rank {b.rank}, expected {self.b_ndim} or more")
+        core = list(b.shape[b.rank - self.b_ndim :])
+        core[0] = common_dim(INNER, n, core[0])
+        batch = common_batch(a.shape[:-2], b.shape[: b.rank - self.b_ndim])
+        return TensorType(dtypes.promote(a.dtype, b.dtype), (*batch, *core))
+
+    def reference(self, a: Array, b: Array) -> Array:
+        check_square(self.name, a)
+        if b.shape[-self.b_ndim] != a.shape[-1]:
+            raise GraphValueError(f"{self.name}: {INNER} differ: {a.shape[-1]} and {b.shape[-self.b_ndim]}")
+        common = np.result_type(a, b)
+        a, b = a.astype(common), b.astype(common)
+        return per_matrix(self._solved, [a, b], [np.empty_like(b)])  # type: ignore[no-any-return]
+
+    def _solved(self, a: Array, b: Array) -> Any:
+        if not b.size:
+            return b
+        if self.width == 0 or len(a) == 1:
+            zeros = np.flatnonzero(np.diagonal(a) == 0)
+            if len(zeros):
+                return failed(self.name, SINGULAR.format(found=zeros[0] + 1), self.on_error)
+            return (b.T / np.diagonal(a)).T
+        a = a.T if self.is_transposed else a
+        diagonals = [np.diagonal(a, k) for k in (-1, 0, 1)]
+        *_, x, order = scipy_linalg().get_lapack_funcs("gtsv", (a,))(*diagonals, b)
+        return failed(self.name, ZERO_PIVOT.format(found=order), self.on_error) if order else x
+
+    def _banded(self, x: Variable) -> Variable:
+        """The part of x that is read."""
+        return Triangle(False, -self.width)(Triangle(True, self.width)(x))  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, _), (x,), (ct,) = inputs, outputs, cotangents
+        for_b = replace(self, is_transposed=not self.is_transposed, on_error="nan")(a, ct)
+        left, right = (x, for_b) if self.is_transposed else (for_b, x)
+        return [-self._banded(product("i,j->ij" if self.b_ndim == 1 else "ik,jk->ij", left, right)), for_b]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, _), (x,), (ta, tb) = inputs, outputs, tangents
+        terms = [] if is_disconnected(tb) else [tb]
+        if not is_disconnected(ta):
+            left = "ji" if self.is_transposed else "ij"
+            terms.append(-product(f"{left},j->i" if self.b_ndim == 1 else f"{left},jk->ik", self._banded(ta), x))
+        return [replace(self, on_error="nan")(a, sum_terms(terms, add)) if terms else disconnected()]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+    def lower(self, b: TensorBuilder, a: Tensor, x: Tensor) -> Tensor:
+        common = dtypes.promote(a.dtype, x.dtype)
+        *batch, n, _ = lowered_square(b, a)
+        extents = list(x.extents)
+        extents[-self.b_ndim] = b.same_extent([extents[-self.b_ndim], n], INNER)
+        extents[: len(batch)] = lowered_batch(b, extents[: len(batch)], batch)
+        error = "" if self.on_error != "raise" else ZERO_PIVOT if self.width else SINGULAR
+        options = {"is_transposed": self.is_transposed} if self.width else {}
+        kind = "tridiagonal_solve" if self.width else "diagonal_solve"
+        operands = [b.cast(a, common), b.cast(x, common)]
+        return b.lapack(kind, operands, [(common, extents)], error, nan_on_failure=not error, **options)[0]

@@ -1,0 +1,173 @@
+"""Eigenvalues and eigenvectors of general matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.graph.coercion import coerced
+from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import complex as complex_of_parts
+from aotensor.ops.complex.parts import conj, imag, real
+from aotensor.ops.contract import matmul
+from aotensor.ops.create import zeros_like
+from aotensor.ops.diagonal import diagonal
+from aotensor.ops.elementwise.arithmetic import abs as absolute
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.elementwise.compare import eq, ge, switch
+from aotensor.ops.linalg.eigen import inverse_differences
+from aotensor.ops.linalg.general.schur import FAILED
+from aotensor.ops.linalg.lapack import (
+    MatrixOp,
+    cotangent_of,
+    from_lapack,
+    from_pairs,
+    is_complex,
+    lapack,
+    square_core,
+    to_lapack,
+)
+from aotensor.ops.linalg.matrices import check_square, floating_matrix, scipy_linalg
+from aotensor.ops.linalg.shapes import as_square, converged
+from aotensor.ops.linalg.signs import NOT_SMALL, phases_of
+from aotensor.ops.linalg.solve import solve
+from aotensor.ops.ranges import arange
+from aotensor.ops.reduce.extremum import argmax
+from aotensor.ops.reduce.extremum import max as max_over
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import expand_dims, matrix_transpose
+from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.join import concatenate
+
+
+@dataclass(frozen=True)
+class Eig(MatrixOp):
+    """x → (w, v): x·v = v·diag(w), both complex; columns of v have norm 1 and the phases of `signs`.   (…, n, n)
+
+    With C = V⁻¹·Ẋ·V: ẇ = diag C, and V̇ = N + V·D where N = V·(F⊙C), F_ij = 1/(w_j − w_i), and the diagonal D keeps norm
+    and phase: d_k = −Re(v_kᴴ·n_k) − i·Im(n_mk/v_mk) for the component m that is real. Source: Boeddeker, Hanebrink,
+    Drude, Heymann & Haeb-Umbach, On the computation of complex-valued gradients with application to statistically
+    optimum beamforming (2017), without the D. Derivatives of v between equal eigenvalues count as 0.
+    """
+
+    name: ClassVar[str] = "eig"
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
+        n = square_core(x)
+        dtype = x.dtype if dtypes.is_complex(x.dtype) else dtypes.complex_of(x.dtype)
+        return TensorType(dtype, (*x.shape[:-2], n)), TensorType(dtype, (*x.shape[:-2], n, n))
+
+    def reference(self, x: Array) -> tuple[Array, Array]:
+        check_square(self.name, x)
+
+        def decomposed(matrices: Array) -> tuple[Array, Array]:
+            kind = np.result_type(x.dtype, np.complex64)
+            w, v = np.empty(x.shape[:-1], kind), np.empty(x.shape, kind)
+            for entry in np.ndindex(x.shape[:-2]):
+                if x.shape[-1]:
+                    w[entry], v[entry] = scipy_linalg().eig(matrices[entry])
+            return w, v * phases_of(v)[..., None, :]
+
+        return converged(self.name, FAILED, decomposed, x)  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (w, v), (ct_w, ct_v) = inputs, outputs, cotangents
+        terms = []
+        if not is_disconnected(ct_w):
+            terms.append(_diagonal_matrix(ct_w))
+        if not is_disconnected(ct_v):
+            along = sum_over(ct_v * v, axis=-2, keepdims=True)
+            is_leading = eq(_positions(v), expand_dims(_leading(v), -2))
+            at_leading = switch(is_leading, imag(along) / _size_of_leading(v), 0)
+            inner = ct_v - real(along) * conj(v) - complex_of_parts(zeros_like(at_leading), at_leading)
+            terms.append(inverse_differences(w) * matmul(matrix_transpose(v), inner))
+        vt = matrix_transpose(v)
+        pulled = solve(vt, matmul(sum_terms(terms, add), vt), on_error="nan")
+        return [cotangent_of(x, pulled)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (w, v), (tx,) = outputs, tangents
+        if is_disconnected(tx):
+            return [disconnected(), disconnected()]
+        inner = solve(v, matmul(tx, v), on_error="nan")
+        moved = matmul(v, inverse_differences(w) * inner)
+        stretch = sum_over(real(conj(v) * moved), axis=-2, keepdims=True)
+        is_leading = eq(_positions(v), expand_dims(_leading(v), -2))
+        turn = sum_over(switch(is_leading, imag(moved), 0), axis=-2, keepdims=True) / _size_of_leading(v)
+        return [diagonal(inner, 0, -2, -1), moved - v * complex_of_parts(stretch, turn)]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        (x,) = inputs
+        w, v = lapack("complex_eig" if is_complex(x) else "eig", [to_lapack(x)], FAILED)
+        return [from_pairs(w), with_phases(from_lapack(v, True))]
+
+
+def _diagonal_matrix(d: Variable) -> Variable:
+    n = arange(extent_of(d, -1))
+    return switch(eq(expand_dims(n, 1), n), expand_dims(d, -2), 0)
+
+
+def _positions(v: Variable) -> Variable:
+    return expand_dims(arange(extent_of(v, -2)), 1)
+
+
+def _leading(v: Variable) -> Variable:
+    """The position in each column of its first component that is not small.   (…, m, k) → (…, k)"""
+    sizes = absolute(v)
+    row = zeros_like(sum_over(sizes, axis=-2, keepdims=True))
+    sizes = concatenate([sizes, row], axis=-2)  # there is a largest one also where there are no rows
+    return argmax(ge(sizes, NOT_SMALL * max_over(sizes, axis=-2, keepdims=True)), axis=-2)
+
+
+def _leading_value(v: Variable) -> Variable:
+    """That component.   (…, m, k) → (…, 1, k)"""
+    is_leading = eq(_positions(v), expand_dims(_leading(v), -2))
+    return sum_over(switch(is_leading, v, 0), axis=-2, keepdims=True)
+
+
+def _size_of_leading(v: Variable) -> Variable:
+    """The same where it is real, as in the results of the op."""
+    return real(_leading_value(v))
+
+
+def phases(v: Variable) -> Variable:
+    """What makes the first component of each column that is not small real and positive.   (…, m, k) → (…, 1, k)"""
+    leading = _leading_value(v)
+    size = absolute(leading)
+    is_zero = eq(size, 0)
+    return switch(is_zero, 1, conj(leading) / switch(is_zero, 1, size))
+
+
+def with_phases(v: Variable) -> Variable:
+    """v with columns of these phases."""
+    return v * phases(v)
+
+
+@coerced
+def eig(a: Any) -> list[Variable]:
+    """[w, v] with a·v = v·diag(w), both complex, w in the order of LAPACK.   (…, n, n) → (…, n), (…, n, n)
+
+    Each column of v has norm 1, and its first component that is not small is real and positive. Derivatives hold where
+    eigenvalues differ; between exactly equal ones, those of v are 0, and where v has no inverse all are nan. What is
+    not finite gives nan.
+
+    Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square; LinAlgError at run time where
+    the iteration does not converge.
+    """
+    return list(Eig().apply(as_square("eig", floating_matrix("eig", a))).outputs)
+
+
+@coerced
+def eigvals(a: Any) -> Variable:
+    """The eigenvalues of a, complex, in the order of LAPACK.   (…, n, n) → (…, n)   As eig, without its vectors."""
+    return Eig().apply(as_square("eigvals", floating_matrix("eigvals", a))).outputs[0]

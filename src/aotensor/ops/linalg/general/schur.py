@@ -1,0 +1,198 @@
+"""The Schur form of a matrix, and Sylvester equations, which it solves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
+from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import conj, to_complex
+from aotensor.ops.contract import matmul
+from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.linalg.lapack import (
+    MatrixOp,
+    adjoint,
+    cotangent_of,
+    from_lapack,
+    is_complex,
+    lapack,
+    square_core,
+    to_lapack,
+)
+from aotensor.ops.linalg.matrices import (
+    both_floating,
+    check_square,
+    common_batch,
+    common_dim,
+    floating_matrix,
+    per_matrix,
+    scipy_linalg,
+    with_common_batch,
+)
+from aotensor.ops.linalg.shapes import as_square, converged
+from aotensor.ops.shape.axes import matrix_transpose
+
+FAILED: Final = "the eigenvalues did not converge"
+_NO_RULE: Final = "the Schur form has no derivative here: its blocks come in an order that may jump"
+_LEFT: Final = "rows of q and of the left matrix"
+_RIGHT: Final = "columns of q and rows of the right matrix"
+
+
+@dataclass(frozen=True)
+class Schur(MatrixOp):
+    """x → (t, z): x = z·t·zᴴ, z unitary, t triangular, for a real x with blocks of two.   (…, n, n)"""
+
+    name: ClassVar[str] = "schur"
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
+        n = square_core(x)
+        kind = TensorType(x.dtype, (*x.shape[:-2], n, n))
+        return kind, kind
+
+    def reference(self, x: Array) -> tuple[Array, Array]:
+        check_square(self.name, x)
+
+        def decomposed(matrices: Array) -> tuple[Array, Array]:
+            results = [np.empty_like(x), np.empty_like(x)]
+            return per_matrix(lambda m: scipy_linalg().schur(m) if m.size else (m, m), [matrices], results)  # type: ignore[no-any-return]
+
+        return converged(self.name, FAILED, decomposed, x)  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [null_gradient(self, 0, inputs[0], "not implemented", _NO_RULE)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if is_disconnected(tangents[0]):
+            return [disconnected(), disconnected()]
+        null = null_gradient(self, 0, inputs[0], "not implemented", _NO_RULE)
+        return [null, null]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return schur_factors(inputs[0])
+
+
+def schur_factors(x: Variable) -> list[Variable]:
+    """(t, z) of Schur, by LAPACK."""
+    of_complex = is_complex(x)
+    factors = lapack("complex_schur" if of_complex else "schur", [to_lapack(x)], FAILED)
+    return [from_lapack(factor, of_complex) for factor in factors]
+
+
+@dataclass(frozen=True)
+class Sylvester(MatrixOp):
+    """a, b, q → x with op(a)·x + x·op(b) = q, op(m) = mᴴ where asked for.   (…, m, m), (…, n, n), (…, m, n)
+
+    Sums of eigenvalues of op(a) and op(b) that are 0 count as tiny numbers, as in SciPy. The adjoint equation has the
+    same Schur forms, which are computed once. Source: Bartels & Stewart, Solution of the matrix equation AX + XB = C
+    (1972).
+    """
+
+    name: ClassVar[str] = "solve_sylvester"
+    is_left_adjoint: bool
+    is_right_adjoint: bool
+
+    def infer_type(self, a: TensorType, b: TensorType, q: TensorType) -> TensorType:
+        if q.rank < 2:
+            raise GraphValueError(f"q has rank {q.rank}, expected 2 or more")
+        batch = common_batch(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+        rows = common_dim(_LEFT, square_core(a), q.shape[-2])
+        columns = common_dim(_RIGHT, square_core(b), q.shape[-1])
+        return TensorType(dtypes.promote(a.dtype, b.dtype, q.dtype), (*batch, rows, columns))
+
+    def reference(self, a: Array, b: Array, q: Array) -> Array:
+        for matrix, n, what in ((a, q.shape[-2], _LEFT), (b, q.shape[-1], _RIGHT)):
+            check_square(self.name, matrix)
+            if matrix.shape[-1] != n:
+                raise GraphValueError(f"{self.name}: {what} differ: {n} and {matrix.shape[-1]}")
+        return per_matrix(self._solved, [a, b, q], [np.empty(q.shape, np.result_type(a, b, q))])  # type: ignore[no-any-return]
+
+    def _solved(self, a: Array, b: Array, q: Array) -> Any:
+        if not q.size:
+            return q
+        if not all(np.isfinite(x).all() for x in (a, b)):
+            return np.nan
+        if not np.isfinite(q).all():
+            return np.nan
+        left, right = a.conj().T if self.is_left_adjoint else a, b.conj().T if self.is_right_adjoint else b
+        return scipy_linalg().solve_sylvester(left, right, q)
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, b, q), (x,), (ct,) = inputs, outputs, cotangents
+        flipped = replace(self, is_left_adjoint=not self.is_left_adjoint, is_right_adjoint=not self.is_right_adjoint)
+        for_q = conj(flipped(a, b, conj(ct)))
+        xt = matrix_transpose(x)
+        left, right = -matmul(for_q, xt), -matmul(xt, for_q)
+        left, right = (
+            adjoint(left) if self.is_left_adjoint else left,
+            adjoint(right) if self.is_right_adjoint else right,
+        )
+        return [cotangent_of(y, term) for y, term in ((a, left), (b, right), (q, for_q))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (a, b, _), (x,), (ta, tb, tq) = inputs, outputs, tangents
+        terms = [] if is_disconnected(tq) else [tq]
+        if not is_disconnected(ta):
+            terms.append(-matmul(adjoint(ta) if self.is_left_adjoint else ta, x))
+        if not is_disconnected(tb):
+            terms.append(-matmul(x, adjoint(tb) if self.is_right_adjoint else tb))
+        return [self(a, b, sum_terms(terms, add)) if terms else disconnected()]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        a, b, q = inputs
+        (t, u), (s, v) = (Schur().apply(x).outputs for x in (a, b))
+        inner = matmul(matmul(adjoint(u), q), v)
+        of_complex = is_complex(q)
+        kind = "complex_triangular_sylvester" if of_complex else "triangular_sylvester"
+        (y,) = lapack(
+            kind,
+            [to_lapack(x) for x in (t, s, inner)],
+            is_left_adjoint=self.is_left_adjoint,
+            is_right_adjoint=self.is_right_adjoint,
+        )
+        return [matmul(matmul(u, from_lapack(y, of_complex)), adjoint(v))]
+
+
+@coerced
+def schur(a: Any, output: str = "real") -> list[Variable]:
+    """[t, z] with a = z·t·zᴴ, z unitary and t upper triangular.   (…, n, n) → two of (…, n, n)
+
+    Of a real a, t and z are real and t has a block of two rows for every pair of complex eigenvalues; output "complex"
+    gives the triangular form, as it is for a complex a. There are no derivatives. What is not finite gives nan.
+
+    Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square or another output; LinAlgError
+    at run time where the iteration does not converge.
+    """
+    x = as_square("schur", floating_matrix("schur", a))
+    if one_of("schur: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
+        x = to_complex(x, dtypes.complex_of(x.dtype))
+    return list(Schur().apply(x).outputs)
+
+
+@coerced
+def solve_sylvester(a: Any, b: Any, q: Any) -> Variable:
+    """x with a·x + x·b = q.   (…, m, m), (…, n, n), (…, m, n) → (…, m, n)
+
+    There is one solution where no eigenvalue of a is the negative of one of b; else it is huge, as in SciPy.
+
+    Raises: GraphTypeError below rank 2, GraphValueError for extents that differ (at run time where they are not known).
+    """
+    name = "solve_sylvester"
+    a, b, q = both_floating(*(floating_matrix(name, x) for x in (a, b, q)))
+    a, b, q = with_common_batch((as_square(name, a), 2), (as_square(name, b), 2), (q, 2))
+    return Sylvester(False, False)(a, b, q)  # type: ignore[no-any-return]

@@ -1,0 +1,141 @@
+"""Between ops on matrices, real or complex, and the kinds of aot.lapack that they are expanded to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphLinAlgError
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import all_batched
+from aotensor.ops.complex.parts import parts, real, whole
+from aotensor.ops.linalg.kinds import KINDS, Arithmetic
+from aotensor.ops.linalg.matrices import square_dim
+from aotensor.ops.linalg.shapes import smaller
+from aotensor.ops.shape.axes import matrix_transpose
+from aotensor.ops.shape.extents import extents_of, product
+from aotensor.ops.shape.join import stack
+from aotensor.ops.shape.reshape import reshape
+
+
+def _half(n: Dim) -> Dim:
+    return n // 2 if isinstance(n, int) else None
+
+
+def _twice(n: Dim) -> Dim:
+    return 2 * n if isinstance(n, int) else None
+
+
+_DIMS = Arithmetic(_half, _twice, smaller)
+
+
+@dataclass(frozen=True)
+class Lapack(Op):
+    """What a kind of `kinds` gives for every matrix of a batch.
+
+    A failure is a LinAlgError with the message `error`; without a message it is nan. It is made for compilation, after
+    all derivatives: the ops that are expanded to it have the rules.
+    """
+
+    kind: str
+    error: str = ""
+    options: tuple[tuple[str, bool], ...] = ()
+
+    def infer_type(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        batch, dtype = operands[0].shape[:-2], operands[0].dtype
+        cores = [x.shape[len(batch) :] for x in operands]
+        kind = KINDS[self.kind]
+        shapes = kind.shapes(_DIMS, dict(self.options), *cores)
+        kinds = ["int32" if k in kind.integers else dtype for k in range(len(shapes))]
+        return tuple(TensorType(one, (*batch, *core)) for one, core in zip(kinds, shapes, strict=True))
+
+    def reference(self, *operands: Array) -> Any:
+        kind, batch = KINDS[self.kind], operands[0].shape[:-2]
+        by = Arithmetic(lambda n: n // 2, lambda n: 2 * n, min)
+        cores = [x.shape[len(batch) :] for x in operands]
+        shapes = kind.shapes(by, dict(self.options), *cores)
+        results = [
+            np.empty((*batch, *core), np.int32 if k in kind.integers else operands[0].dtype)
+            for k, core in enumerate(shapes)
+        ]
+        for entry in np.ndindex(batch):
+            values, failed = kind.meaning(*(x[entry] for x in operands), **dict(self.options))
+            if failed and self.error:
+                raise GraphLinAlgError(self.error.format(found=failed))
+            for k, (result, value) in enumerate(zip(results, values, strict=True)):
+                result[entry] = np.nan if failed and k not in kind.integers else value
+        return tuple(results)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+    def lower(self, b: TensorBuilder, *operands: Tensor) -> tuple[Tensor, ...]:
+        kind, scalars = KINDS[self.kind], b.scalars
+        rank = len(operands[0].extents) - 2
+        batch, dtype = operands[0].extents[:rank], operands[0].dtype
+        by = Arithmetic(lambda n: scalars.ifloordiv(n, 2), lambda n: scalars.imul(n, 2), scalars.imin)
+        shapes = kind.shapes(by, dict(self.options), *(x.extents[rank:] for x in operands))
+        results = [("int32" if k in kind.integers else dtype, [*batch, *core]) for k, core in enumerate(shapes)]
+        return b.lapack(self.kind, operands, results, self.error, nan_on_failure=not self.error, **dict(self.options))
+
+
+class MatrixOp(Op):
+    """An op on real or complex matrices, which is expanded to kinds of LAPACK."""
+
+    takes_complex: ClassVar[bool] = True
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+
+def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool) -> list[Variable]:
+    """The results of a kind for operands in its layout."""
+    return list(Lapack(kind, error, tuple(sorted(options.items()))).apply(*operands).outputs)
+
+
+def is_complex(*values: Variable) -> bool:
+    """Is one of them complex?"""
+    return any(dtypes.is_complex(x.dtype) for x in values)
+
+
+def adjoint(x: Variable) -> Variable:
+    """xᴴ, which is xᵀ for a real x."""
+    return matrix_transpose(x).conj() if is_complex(x) else matrix_transpose(x)
+
+
+def to_lapack(x: Variable) -> Variable:
+    """A matrix in the order of LAPACK."""
+    turned = matrix_transpose(x)
+    if not is_complex(x):
+        return turned
+    *rest, last = extents_of(turned)
+    return reshape(stack(list(parts(turned)), axis=turned.ndim), [*rest, product([last, 2])])
+
+
+def from_lapack(x: Variable, of_complex: bool) -> Variable:
+    """A matrix from its order in LAPACK."""
+    return matrix_transpose(from_pairs(x) if of_complex else x)
+
+
+def square_core(x: TensorType) -> Dim:
+    """What is known of n for (…, n, n), real or complex.   Raises: as square_dim"""
+    if dtypes.is_complex(x.dtype):
+        return square_dim(x.with_dtype(dtypes.part_of(x.dtype)))
+    return square_dim(x)
+
+
+def cotangent_of(x: Variable, term: Variable) -> Variable:
+    """A term of the cotangent of x: of a real x the real part."""
+    return real(term) if is_complex(term) and not is_complex(x) else term
+
+
+def from_pairs(x: Variable) -> Variable:
+    """The complex numbers whose parts lie side by side along the last axis."""
+    return whole(x[..., ::2], x[..., 1::2])

@@ -1,0 +1,250 @@
+"""Schur forms and eigenvalues of general matrices, triangular Sylvester equations, pencils.
+
+Operands and results are in the order of LAPACK: the rows are the columns of the matrix. A complex matrix of m rows and
+n columns is n rows of 2·m numbers, the parts of each element side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.spectral import when_finite
+
+_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+
+
+def schur(job: Job) -> Scalar:
+    """A → T and Z with A = Z·T·Zᵀ, T with blocks of two for pairs of complex eigenvalues."""
+    t, z, n = job.result(0), job.result(1), job.operand(0).rows
+
+    def decompose() -> Scalar:
+        job.copy(job.operand(0), t)
+        none, found, values = job.work(1, dtype="int32"), job.work(1, dtype="int32"), [job.work(n), job.work(n)]
+        room = job.b.imul(n, _BLOCK)
+        chosen = job.work(n, dtype="int32")
+        return job.call("gees", "V", "N", none, n, t, n, found, *values, z, n, job.work(room), room, chosen)
+
+    return when_finite(job, decompose)
+
+
+def complex_schur(job: Job) -> Scalar:
+    """A → T and Z with A = Z·T·Zᴴ, T triangular."""
+    t, z, n = job.result(0), job.result(1), job.operand(0).rows
+
+    def decompose() -> Scalar:
+        job.copy(job.operand(0), t)
+        none, found, values = job.work(1, dtype="int32"), job.work(1, dtype="int32"), job.work(_pairs(job, n))
+        room, real = job.b.imul(n, _BLOCK), job.work(n)
+        work, chosen = job.work(_pairs(job, room)), job.work(n, dtype="int32")
+        arguments = ("V", "N", none, n, t, n, found, values, z, n, work, room, real, chosen)
+        return job.call("gees", *arguments, is_complex=True)
+
+    return when_finite(job, decompose)
+
+
+def eig(job: Job) -> Scalar:
+    """A, real → its eigenvalues and its eigenvectors, complex."""
+    b, vectors, n = job.b, job.result(1), job.operand(0).rows
+    copy, found = job.work(n, n), job.work(n, n)
+
+    def decompose() -> Scalar:
+        failure, imaginary = _geev(job, "V", copy, found)
+
+        def vector(j: Scalar) -> None:
+            part = job.load(imaginary, j)
+            zero = b.constant(0.0, job.dtype)
+            is_second, is_first = b.compare("lt", part, zero), b.compare("gt", part, zero)
+            first = b.as_extent(b.select(is_second, b.index(b.imax(b.isub(j, 1), 0)), j))
+            second = b.as_extent(b.select(is_first, b.index(b.imin(b.iadd(j, 1), b.isub(n, 1))), j))
+
+            def element(i: Scalar) -> None:
+                at = _pairs(job, i)
+                job.store(job.load(found, first, i), vectors, j, at)
+                other = job.load(found, second, i)
+                signed = b.select(is_first, other, b.select(is_second, b.neg(other), zero))
+                job.store(signed, vectors, j, b.iadd(at, 1))
+
+            job.each(0, n, element, is_vectorisable=False)
+
+        job.each(0, n, vector, is_vectorisable=False)
+        return failure
+
+    return when_finite(job, decompose)
+
+
+def eigvals(job: Job) -> Scalar:
+    """A, real → its eigenvalues."""
+    n = job.operand(0).rows
+    copy, nothing = job.work(n, n), job.work(1)
+    return when_finite(job, lambda: _geev(job, "N", copy, nothing)[0])
+
+
+def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, Matrix]:
+    """The failure, and the imaginary parts of the eigenvalues, which are in result 0."""
+    b, w, n = job.b, job.result(0), job.operand(0).rows
+    real, imaginary, nothing = job.work(n), job.work(n), job.work(1)
+    room = b.imul(n, _BLOCK)
+    job.copy(job.operand(0), copy)
+    lead = n if vectors == "V" else 1
+    failure = job.call(
+        "geev", "N", vectors, n, copy, n, real, imaginary, nothing, 1, found, lead, job.work(room), room
+    )  # fmt: skip
+
+    def value(j: Scalar) -> None:
+        at = _pairs(job, j)
+        job.store(job.load(real, j), w, at)
+        job.store(job.load(imaginary, j), w, b.iadd(at, 1))
+
+    job.each(0, n, value, is_vectorisable=False)
+    return failure, imaginary
+
+
+def complex_eig(job: Job) -> Scalar:
+    """A → its eigenvalues and its eigenvectors."""
+    return _complex_geev(job, "V", job.result(1))
+
+
+def complex_eigvals(job: Job) -> Scalar:
+    """A → its eigenvalues."""
+    return _complex_geev(job, "N", job.work(2))
+
+
+def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
+    a, n = job.operand(0), job.operand(0).rows
+    copy, nothing, real = job.work(*a.extents), job.work(2), job.work(_pairs(job, n))
+    room = job.b.imul(n, _BLOCK)
+    work, lead = job.work(_pairs(job, room)), n if vectors == "V" else 1
+
+    def decompose() -> Scalar:
+        job.copy(a, copy)
+        arguments = ("N", vectors, n, copy, n, job.result(0), nothing, 1, found, lead, work, room, real)
+        return job.call("geev", *arguments, is_complex=True)
+
+    return when_finite(job, decompose)
+
+
+def triangular_sylvester(job: Job) -> Scalar:
+    """T, S, F → X with op(T)·X + X·op(S) = F, for Schur forms T and S."""
+    return _trsyl(job, is_complex=False)
+
+
+def complex_triangular_sylvester(job: Job) -> Scalar:
+    """The same for complex matrices."""
+    return _trsyl(job, is_complex=True)
+
+
+def _trsyl(job: Job, is_complex: bool) -> Scalar:
+    """What is too large for a number comes scaled; sums of eigenvalues that are 0 count as the smallest number."""
+    b, t, s, x = job.b, job.operand(0), job.operand(1), job.result()
+    job.copy(job.operand(2), x)
+    scale = job.work(1)
+    letters = ("C" if job.op.option(name) else "N" for name in ("is_left_adjoint", "is_right_adjoint"))
+    arguments = (t.rows, s.rows, t, t.rows, s, s.rows, x, t.rows, scale)
+    job.call("trsyl", *letters, 1, *arguments, is_complex=is_complex)
+    factor = job.load(scale, 0)
+    b.nest(x.extents, lambda at: job.store(b.div(job.load(x, *at), factor), x, *at))
+    return b.constant(0, "int64")
+
+
+def stable_subspace(job: Job) -> Scalar:
+    """H, J of 2·n rows → n vectors that span where H·v = λ·J·v with |λ| < 1.   Fails where there are not n of
+    them, or their first halves have no inverse."""
+    b, h, j, u = job.b, job.operand(0), job.operand(1), job.result()
+    n, none = h.rows, job.work(1, dtype="int32")
+    a, c, z = job.work(n, n), job.work(n, n), job.work(n, n)
+    real, imaginary, beta, scales = job.work(n), job.work(n), job.work(n), job.work(4)
+    chosen, counts = job.work(n, dtype="int32"), job.work(4, dtype="int32")
+    room = b.iadd(b.imul(n, _BLOCK), 16)
+    work = job.work(room)
+
+    def decompose() -> Scalar:
+        job.copy(h, a)
+        job.copy(j, c)
+        values = (real, imaginary, beta)
+        failure = job.call(
+            "gges", "N", "V", "N", none, n, a, n, c, n, counts, *values, scales, 1, z, n, work, room, chosen
+        )  # fmt: skip
+        one = b.constant(1.0, job.dtype)
+
+        def choose(k: Scalar) -> None:
+            x, y = (b.div(job.load(part, k), job.load(beta, k)) for part in (real, imaginary))
+            is_inside = b.compare("lt", b.add(b.mul(x, x), b.mul(y, y)), one)
+            job.store(b.cast(is_inside, "int32"), chosen, k)
+
+        job.each(0, n, choose, is_vectorisable=False)
+        left, right, difference = (Matrix(scales.buffer, k, (1,), job.dtype) for k in (0, 1, 2))
+        others = (left, right, difference, work, room, counts, 4)
+        found = job.work(1, dtype="int32")
+        moved = job.call("tgsen", 0, 0, 1, chosen, n, a, n, c, n, *values, scales, 1, z, n, found, *others)
+        has_half = b.compare("eq", b.cast(job.load(found, 0), "int64"), b.cast(b.index(u.rows), "int64"))
+        job.copy(job.block(z, (0, u.rows), (0, n)), u)
+        is_there = b.and_(has_half, _has_inverse(job, job.block(z, (0, u.rows), (0, u.rows))))
+        missing = b.select(is_there, b.constant(0, "int64"), b.constant(1, "int64"))
+        return b.maximum(b.maximum(failure, moved), missing)
+
+    return when_finite(job, decompose)
+
+
+def _has_inverse(job: Job, x: Matrix) -> Scalar:
+    """Are the pivots of x no smaller than rounding?"""
+    b, n = job.b, x.rows
+    copy = job.work(n, n)
+    job.copy(x, copy)
+    job.call("getrf", n, n, copy, n, job.work(n, dtype="int32"))
+
+    def pivot(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        size = b.abs(job.load(copy, k, k))
+        return [b.minimum(carried[0], size), b.maximum(carried[1], size)]
+
+    start = [b.constant(value, job.dtype) for value in (float(np.finfo(job.dtype).max), 0.0)]
+    least, most = b.loop(0, n, start, pivot, is_vectorisable=False)
+    return b.compare("gt", least, b.mul(most, b.constant(float(np.finfo(job.dtype).eps), job.dtype)))
+
+
+def diagonal_solve(job: Job) -> Scalar:
+    """A, B → X with D·X = B for the diagonal D of A.   Fails where D has a zero."""
+    b, a, x = job.b, job.operand(0), job.result()
+    right = job.operand(1)
+    zero, none = b.constant(0.0, job.dtype), b.constant(0, "int64")
+
+    def row(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        pivot = job.load(a, i, i)
+        if len(x.extents) == 1:
+            job.store(b.div(job.load(right, i), pivot), x, i)
+        else:
+            job.each(0, x.columns, lambda j: job.store(b.div(job.load(right, i, j), pivot), x, i, j))
+        is_first = b.and_(b.compare("eq", carried[0], none), b.compare("eq", pivot, zero))
+        return [b.select(is_first, b.cast(b.index(b.iadd(i, 1)), "int64"), carried[0])]
+
+    return b.loop(0, a.rows, [none], row, is_vectorisable=False)[0]
+
+
+def tridiagonal_solve(job: Job) -> Scalar:
+    """A, B → X with op(A)·X = B for the diagonal of A and those beside it."""
+    b, a, x, n = job.b, job.operand(0), job.result(), job.operand(0).rows
+    is_vector = len(x.extents) == 1
+    below, middle, above = job.work(n), job.work(n), job.work(n)
+    turned = x if is_vector else job.work(x.columns, n)
+    (job.copy if is_vector else job.copy_transposed)(job.operand(1), turned)
+    job.each(0, n, lambda i: job.store(job.load(a, i, i), middle, i), is_vectorisable=False)
+    lower, upper = (above, below) if job.op.option("is_transposed") else (below, above)
+
+    def beside(i: Scalar) -> None:
+        after = b.iadd(i, 1)
+        job.store(job.load(a, after, i), lower, i)
+        job.store(job.load(a, i, after), upper, i)
+
+    job.each(0, b.isub(n, 1), beside, is_vectorisable=False)
+    failure = job.call("gtsv", n, x.columns, below, middle, above, turned, n)
+    if not is_vector:
+        job.copy_transposed(turned, x)
+    return failure
+
+
+def _pairs(job: Job, count: Scalar | int) -> Scalar | int:
+    return job.b.imul(count, 2)

@@ -1,0 +1,277 @@
+"""Square roots and logarithms of triangular complex matrices, in the layout of `general`: T[i, j] is pair i of row j.
+
+Sources: Björck & Hammarling, A Schur method for the square root of a matrix (1983); Higham, Functions of Matrices
+(2008), algorithm 11.9, with the diagonals of roots as in Al-Mohy & Higham, Improved inverse scaling and squaring
+algorithms for the matrix logarithm (2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.lapack.job import Job, Matrix
+
+_DEGREE: Final = 7
+_RADIUS: Final = 0.264
+"""The 1-norm of X up to which the [7/7] Padé approximant of log(1 + X) is exact to float64 rounding."""
+_MOST_ROOTS: Final = 100
+"""Roots bring every matrix that has a logarithm into that radius long before."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A complex number."""
+
+    re: Scalar
+    im: Scalar
+
+
+def triangular_sqrt(job: Job) -> Scalar:
+    """T → R with R·R = T, of eigenvalues in the right half plane.
+
+    Fails, if it `is_real`, at eigenvalues on the negative axis; else where there is no root.
+    """
+    t, r, b = job.operand(0), job.result(), job.b
+    _root(job, t, r)
+    broken = _first(job, r.rows, lambda k: b.not_(_is_finite_column(job, r, k)))
+    return _with_axis(job, t, broken)
+
+
+def triangular_log(job: Job) -> Scalar:
+    """T → L with exp(L) = T, of eigenvalues with imaginary parts from −π to π.
+
+    Fails, if it `is_real`, at eigenvalues on the negative axis; and where an eigenvalue is 0.
+    """
+    t, result, b = job.operand(0), job.result(), job.b
+    n = t.rows
+    root, other = job.work(*t.extents), job.work(*t.extents)
+    job.copy(t, root)
+
+    def is_large(carried: list[Scalar]) -> Scalar:
+        (count,) = carried
+        is_far = b.compare("gt", _distance(job, root), b.constant(_RADIUS, job.dtype))
+        return b.and_(is_far, b.compare("lt", count, b.constant(_MOST_ROOTS, "int64")))
+
+    def step(carried: list[Scalar]) -> Sequence[Scalar]:
+        _root(job, root, other)
+        job.copy(other, root)
+        return [b.add(carried[0], b.constant(1, "int64"))]
+
+    (count,) = b.loop_while([b.constant(0, "int64")], is_large, step)
+    scale = b.math("exp2", b.cast(count, job.dtype))
+
+    def less_one(j: Scalar) -> None:
+        """exp(log(t)/2ˢ) − 1, without the digits that a difference would lose."""
+        value = _log(b, _load(job, t, j, j))
+        x, y = b.div(value.re, scale), b.div(value.im, scale)
+        half = b.math("sin", b.mul(y, b.constant(0.5, job.dtype)))
+        turned = b.mul(b.constant(2.0, job.dtype), b.mul(half, half))
+        grown = b.math("expm1", x)
+        cosine = b.sub(b.constant(1.0, job.dtype), turned)
+        im = b.mul(b.math("exp", x), b.math("sin", y))
+        _store(job, Pair(b.sub(b.mul(grown, cosine), turned), im), root, j, j)
+
+    job.each(0, n, less_one, is_vectorisable=False)
+    job.fill(result, 0.0)
+    nodes, weights = np.polynomial.legendre.leggauss(_DEGREE)
+    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        _add_fraction(job, root, other, result, float(node), b.mul(b.constant(float(weight), job.dtype), scale))
+    job.each(0, n, lambda j: _store(job, _log(b, _load(job, t, j, j)), result, j, j), is_vectorisable=False)
+    zero = b.constant(0.0, job.dtype)
+
+    def is_zero(k: Scalar) -> Scalar:
+        value = _load(job, t, k, k)
+        return b.and_(b.compare("eq", value.re, zero), b.compare("eq", value.im, zero))
+
+    return _with_axis(job, t, _first(job, n, is_zero))
+
+
+def _root(job: Job, t: Matrix, r: Matrix) -> None:
+    """r = the root of t, column by column: r_ij = (t_ij − Σ r_ik·r_kj)/(r_ii + r_jj)."""
+    b = job.b
+    zero = b.constant(0.0, job.dtype)
+
+    def column(j: Scalar) -> None:
+        _store(job, _sqrt(b, _load(job, t, j, j)), r, j, j)
+        job.each(b.iadd(j, 1), r.rows, lambda i: _store(job, Pair(zero, zero), r, i, j))
+
+        def element(step: Scalar) -> None:
+            i = b.isub(b.isub(j, 1), step)
+
+            def term(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+                product = _times(b, _load(job, r, i, k), _load(job, r, k, j))
+                return [b.sub(carried[0], product.re), b.sub(carried[1], product.im)]
+
+            given = _load(job, t, i, j)
+            re, im = b.loop(b.iadd(i, 1), j, [given.re, given.im], term, is_vectorisable=False)
+            left, right = _load(job, r, i, i), _load(job, r, j, j)
+            divisor = Pair(b.add(left.re, right.re), b.add(left.im, right.im))
+            quotient = _over(b, Pair(re, im), divisor)
+            is_zero = b.and_(b.compare("eq", re, zero), b.compare("eq", im, zero))
+            _store(job, Pair(b.select(is_zero, zero, quotient.re), b.select(is_zero, zero, quotient.im)), r, i, j)
+
+        job.each(0, j, element, is_vectorisable=False)
+
+    job.each(0, r.rows, column, is_vectorisable=False)
+
+
+def _add_fraction(job: Job, x: Matrix, y: Matrix, total: Matrix, node: float, weight: Scalar) -> None:
+    """total += weight·(1 + node·X)⁻¹·X, by back substitution; the solution goes through y."""
+    b = job.b
+    factor, one = b.constant(node, job.dtype), b.constant(1.0, job.dtype)
+
+    def column(j: Scalar) -> None:
+        def element(step: Scalar) -> None:
+            i = b.isub(j, step)
+
+            def term(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+                product = _times(b, _load(job, x, i, k), _load(job, y, k, j))
+                return [
+                    b.sub(carried[0], b.mul(factor, product.re)), b.sub(carried[1], b.mul(factor, product.im))
+                ]  # fmt: skip
+
+            given = _load(job, x, i, j)
+            re, im = b.loop(b.iadd(i, 1), b.iadd(j, 1), [given.re, given.im], term, is_vectorisable=False)
+            pivot = _load(job, x, i, i)
+            divisor = Pair(b.add(one, b.mul(factor, pivot.re)), b.mul(factor, pivot.im))
+            found, before = _over(b, Pair(re, im), divisor), _load(job, total, i, j)
+            _store(job, found, y, i, j)
+            _store(
+                job, Pair(b.add(before.re, b.mul(weight, found.re)), b.add(before.im, b.mul(weight, found.im))),
+                total, i, j,
+            )  # fmt: skip
+
+        job.each(0, b.iadd(j, 1), element, is_vectorisable=False)
+
+    job.each(0, x.rows, column, is_vectorisable=False)
+
+
+def _distance(job: Job, x: Matrix) -> Scalar:
+    """The 1-norm of X − 1 for a triangular X; nan counts as 0, as nothing brings it nearer."""
+    b = job.b
+    zero, one = b.constant(0.0, job.dtype), b.constant(1.0, job.dtype)
+
+    def column(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        def element(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+            value = _load(job, x, i, j)
+            re = b.select(b.compare("eq", b.index(i), b.index(j)), b.sub(value.re, one), value.re)
+            return [b.add(carried[0], _size(b, Pair(re, value.im)))]
+
+        (total,) = b.loop(0, b.iadd(j, 1), [zero], element, is_vectorisable=False)
+        return [b.select(b.compare("gt", total, carried[0]), total, carried[0])]
+
+    return b.loop(0, x.rows, [zero], column, is_vectorisable=False)[0]
+
+
+# --- what fails ------------------------------------------------------------------------------------------------------
+
+
+def _first(job: Job, n: Extent, is_bad: Callable[[Scalar], Scalar]) -> Scalar:
+    """The first of n numbers that is bad, counted from 1; 0 if none is."""
+    b, none = job.b, job.b.constant(0, "int64")
+
+    def step(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        number = b.cast(b.index(b.iadd(k, 1)), "int64")
+        is_new = b.and_(b.compare("eq", carried[0], none), is_bad(k))
+        return [b.select(is_new, number, carried[0])]
+
+    return b.loop(0, n, [none], step, is_vectorisable=False)[0]
+
+
+def _with_axis(job: Job, t: Matrix, failure: Scalar) -> Scalar:
+    """The failure, or if it `is_real` the first eigenvalue on the negative axis, up to rounding."""
+    b = job.b
+    if not job.op.option("is_real"):
+        return failure
+    zero = b.constant(0.0, job.dtype)
+
+    def larger(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        return [b.maximum(carried[0], _size(b, _load(job, t, k, k)))]
+
+    (most,) = b.loop(0, t.rows, [zero], larger, is_vectorisable=False)
+    limit = b.mul(most, b.constant(16 * float(np.finfo(job.dtype).eps), job.dtype))
+
+    def is_on_axis(k: Scalar) -> Scalar:
+        value = _load(job, t, k, k)
+        is_left = b.compare("lt", value.re, b.neg(limit))
+        return b.and_(is_left, b.compare("le", b.abs(value.im), limit))
+
+    on_axis = _first(job, t.rows, is_on_axis)
+    return b.select(b.compare("eq", on_axis, b.constant(0, "int64")), failure, on_axis)
+
+
+def _is_finite_column(job: Job, x: Matrix, j: Extent) -> Scalar:
+    """Are the elements of a column numbers, or were there none to begin with?"""
+    b = job.b
+    greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
+    t = job.operand(0)
+
+    def element(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+        value, given = _load(job, x, i, j), _load(job, t, i, j)
+        is_finite = b.and_(b.compare("le", b.abs(value.re), greatest), b.compare("le", b.abs(value.im), greatest))
+        return [b.and_(carried[0], b.or_(is_finite, b.is_nan(given.re)))]
+
+    return b.loop(0, b.iadd(j, 1), [b.constant(True, "bool")], element, is_vectorisable=False)[0]
+
+
+# --- complex numbers -------------------------------------------------------------------------------------------------
+
+
+def _load(job: Job, x: Matrix, i: Extent, j: Extent) -> Pair:
+    """Element i, j of the matrix."""
+    at = job.b.imul(i, 2)
+    return Pair(job.load(x, j, at), job.load(x, j, job.b.iadd(at, 1)))
+
+
+def _store(job: Job, value: Pair, x: Matrix, i: Extent, j: Extent) -> None:
+    at = job.b.imul(i, 2)
+    job.store(value.re, x, j, at)
+    job.store(value.im, x, j, job.b.iadd(at, 1))
+
+
+def _times(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
+    re = b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im))
+    return Pair(re, b.add(b.mul(x.re, y.im), b.mul(x.im, y.re)))
+
+
+def _over(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
+    """x/y, by the larger part of y, so that nothing is squared."""
+    is_flat = b.compare("ge", b.abs(y.re), b.abs(y.im))
+    large, small = b.select(is_flat, y.re, y.im), b.select(is_flat, y.im, y.re)
+    ratio = b.div(small, large)
+    divisor = b.add(large, b.mul(small, ratio))
+    by_re = b.select(is_flat, b.add(x.re, b.mul(x.im, ratio)), b.add(b.mul(x.re, ratio), x.im))
+    by_im = b.select(is_flat, b.sub(x.im, b.mul(x.re, ratio)), b.sub(b.mul(x.im, ratio), x.re))
+    return Pair(b.div(by_re, divisor), b.div(by_im, divisor))
+
+
+def _size(b: LoopBuilder, x: Pair) -> Scalar:
+    """|x|, where squares may not be numbers."""
+    re, im = b.abs(x.re), b.abs(x.im)
+    is_flat = b.compare("ge", re, im)
+    large, small = b.select(is_flat, re, im), b.select(is_flat, im, re)
+    zero, one = b.constant(0.0, re.dtype), b.constant(1.0, re.dtype)
+    ratio = b.div(small, large)
+    return b.select(b.compare("eq", large, zero), zero, b.mul(large, b.math("sqrt", b.add(one, b.mul(ratio, ratio)))))
+
+
+def _sqrt(b: LoopBuilder, x: Pair) -> Pair:
+    """The root in the right half plane; on the negative axis the one that the sign of the imaginary part tells."""
+    zero, half = b.constant(0.0, x.re.dtype), b.constant(0.5, x.re.dtype)
+    larger = b.math("sqrt", b.mul(half, b.add(b.abs(x.re), _size(b, x))))
+    is_zero = b.compare("eq", larger, zero)
+    smaller = b.select(is_zero, zero, b.div(b.mul(half, b.abs(x.im)), larger))
+    is_right = b.compare("ge", x.re, zero)
+    im = b.math2("copysign", b.select(is_right, smaller, larger), x.im)
+    return Pair(b.select(is_right, larger, smaller), im)
+
+
+def _log(b: LoopBuilder, x: Pair) -> Pair:
+    return Pair(b.math("log", _size(b, x)), b.math2("arctan2", x.im, x.re))
