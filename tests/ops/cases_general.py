@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from case import Case, kink, normal, value
-from cases_decompositions import LESS_EXACT, Draw, fixed, single, spread
+from cases_decompositions import LESS_EXACT, Draw, fixed, single, spread, symmetric
 
 import aotensor.tensor as at
 from aotensor.core.types import Array
@@ -234,10 +234,45 @@ PIVOTED = [
     value("qr-pivoted-no-columns", lambda x: at.qr(x, "full", pivoting=True)[0], [np.zeros((2, 0))], np.eye(2)),
 ]
 
+Z2, Z3 = normal((2, 2), (2, 2)), normal((3, 3), (3, 3))
+FACTORS = [
+    *rows("eigh-complex", of_parts(at.eigh), both(symmetric(3, 3), normal((3, 3)))),
+    fixed("eigh-complex-upper", of_parts(lambda z: at.eigh(z, "U")), Z3),
+    fixed("eigh-complex-of-two", of_parts(lambda a, b: at.eigh(a, b=at.eye(2) + b / 8), 2), normal(*[(2, 2)] * 4)),
+    *rows("svd-complex", of_parts(lambda z: at.svd(z, full_matrices=False)), Z3),
+    fixed("svd-complex-tall", of_parts(lambda z: at.svd(z, full_matrices=False)), normal((4, 2), (4, 2))),
+    fixed("svd-complex-wide", of_parts(lambda z: at.svd(z, full_matrices=False)), normal((2, 4), (2, 4))),
+    fixed("svd-complex-full", of_parts(at.svd), normal((3, 2), (3, 2)), wrt=()),
+    *rows("norm-complex-nuclear", of_parts(lambda z: at.norm(z, "nuc")), normal((3, 2), (3, 2))),
+    *rows("qr-complex", of_parts(at.qr), Z3),
+    fixed("qr-complex-tall", of_parts(at.qr), normal((4, 2), (4, 2))),
+    fixed("qr-complex-wide", of_parts(lambda z: at.qr(z, pivoting=True)[:2]), normal((2, 4), (2, 4))),
+    fixed("qr-complex-complete", of_parts(lambda z: at.qr(z, "complete", True)), normal((3, 2), (3, 2)), wrt=()),
+    *rows("lu-complex", of_parts(lambda z: at.lu(z)[1:]), Z3),
+    fixed("lu_solve-complex", of_parts(lambda z, b: at.lu_solve(at.lu_factor(z), b, 2), 2), normal(*[(2, 2)] * 4)),
+    *rows("det-complex", of_parts(at.det), Z3),
+    kink(
+        "det-complex-singular",
+        lambda x: at.real(at.det(at.complex(x, 0 * x))),
+        [np.diag([2.0, 0.0])],
+        x0=np.diag([0, 2]),
+    ),
+    *rows("slogdet-complex", of_parts(at.slogdet), Z3),
+    fixed(
+        "solve_triangular-complex",
+        of_parts(lambda z, b: at.solve_triangular(z + 2 * at.eye(2), b, trans="C"), 2),
+        normal(*[(2, 2)] * 4),
+    ),
+    fixed(
+        "cho_solve-complex", of_parts(lambda z, b: at.cho_solve((z + 2 * at.eye(2), True), b), 2), normal(*[(2, 2)] * 4)
+    ),
+]
+
 COMPILED = {
+    "det-complex",
     "solve_sylvester", "solve_discrete_are", "sqrtm", "logm", "eig", "eig-complex", "eigvals", "solve-diagonal",
     "solve-tridiagonal", "solve-tridiagonal-batch", "qr-pivoted-wide", "qr-pivoted-complete",
 }  # fmt: skip
 """Rows that are compiled with their derivatives; test_general.py compiles the values of all ops, in one library."""
-ROWS = [*SYLVESTER, *SCHUR, *FUNCTIONS, *EIG, *BANDS, *PIVOTED]
+ROWS = [*SYLVESTER, *SCHUR, *FUNCTIONS, *EIG, *BANDS, *PIVOTED, *FACTORS]
 CASES: list[Case] = [replace(case, compiles=case.id in COMPILED) for case in ROWS]

@@ -77,6 +77,8 @@ def _band_op(name: str, predicate: str, n: Any, m: Any, k: Any, dtype: DTypeLike
     shape, wanted = [n, n if m is None else m], dtypes.canonical(dtype or config.floatX)
     dims, extents = split_shape(name, shape)
     offset = _offset(name, k)
+    if dtypes.is_complex(wanted):
+        return cast(_band_op(name, predicate, n, m, k, dtypes.part_of(wanted)), wanted)
     if isinstance(offset, int):
         return Band(dims, predicate, offset, wanted)(*extents)  # type: ignore[no-any-return]
     compare = eq if predicate == "eq" else le

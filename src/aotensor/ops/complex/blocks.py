@@ -49,12 +49,34 @@ def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Var
     L has a real diagonal, so its own matrix of blocks is lower triangular with a positive diagonal, and there is one
     such factor. Only the lower triangle of z is read, its diagonal as real.
     """
-    re, im = (tril(part, -k) for k, part in enumerate(parts(z)))
-    rows = [stack([re, neg(im)], axis=z.ndim), stack([im, re], axis=z.ndim)]
-    extents = [shape_i(z, axis) for axis in range(z.ndim)]
-    wide = [extent if k < z.ndim - 2 else 2 * extent for k, extent in enumerate(extents)]
-    found = factor(reshape(stack(rows, axis=z.ndim - 1), wide))
+    found = factor(_by_elements(*(tril(part, -k) for k, part in enumerate(parts(z)))))
     return whole(found[..., ::2, ::2], found[..., 1::2, ::2])
+
+
+def _by_elements(re: Variable, im: Variable) -> Variable:
+    """The real matrix in which each element is a block [x −y; y x].   (…, m, n) → (…, 2m, 2n)"""
+    rank = re.ndim
+    rows = [stack([re, neg(im)], axis=rank), stack([im, re], axis=rank)]
+    extents = [shape_i(re, axis) for axis in range(rank)]
+    wide = [extent if k < rank - 2 else 2 * extent for k, extent in enumerate(extents)]
+    return reshape(stack(rows, axis=rank - 1), wide)
+
+
+def solved_unit_triangular(
+    solve: Callable[[Variable, Variable], Variable], a: Variable, b: Variable, core: int, lower: bool
+) -> Variable:
+    """x with a·x = b for a triangular a with ones on its diagonal, by a solver of real matrices of that kind.
+
+    Blocks of elements keep the triangle, and the diagonal: the work is that of a complex solve.
+    """
+    strict = tril(a, -1) if lower else triu(a, 1)
+    re, im = parts(b)
+    extents = [shape_i(b, axis) for axis in range(b.ndim)]
+    extents[-core] = 2 * extents[-core]
+    found = solve(_by_elements(*parts(strict)), reshape(stack([re, im], axis=b.ndim - core + 1), extents))
+    if core == 1:
+        return whole(found[..., ::2], found[..., 1::2])
+    return whole(found[..., ::2, :], found[..., 1::2, :])
 
 
 def solved(
@@ -73,10 +95,16 @@ def solved(
 
 def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:
     """The matrix of which the triangle is given that the assumption names."""
-    if assume_a in ("lower triangular", "upper triangular"):
-        return tril(a) if assume_a.startswith("lower") else triu(a)
+    if assume_a in ("diagonal", "tridiagonal"):
+        width = int(assume_a == "tridiagonal")
+        return triu(tril(a, width), -width)
     if assume_a not in ("her", "pos"):
         return a
+    return hermitian_of(a, lower)
+
+
+def hermitian_of(a: Variable, lower: bool) -> Variable:
+    """The Hermitian matrix that has this lower triangle, or upper one; its diagonal is read as real."""
     strict = tril(a, -1) if lower else matrix_transpose(triu(a, 1)).conj()
     diagonal, _ = parts(tril(triu(a)))
     return strict + matrix_transpose(strict).conj() + diagonal

@@ -17,8 +17,10 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.diagonal import Triangle
 from aotensor.ops.elementwise.arithmetic import add
-from aotensor.ops.linalg.lu import SINGULAR as ZERO_PIVOT
 from aotensor.ops.linalg.matrices import (
+    INNER,
+    ZERO_ON_DIAGONAL,
+    ZERO_PIVOT,
     check_square,
     common_batch,
     common_dim,
@@ -30,7 +32,6 @@ from aotensor.ops.linalg.matrices import (
     scipy_linalg,
     square_dim,
 )
-from aotensor.ops.linalg.triangular import INNER, SINGULAR
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class BandedSolve(Op):
         if self.width == 0 or len(a) == 1:
             zeros = np.flatnonzero(np.diagonal(a) == 0)
             if len(zeros):
-                return failed(self.name, SINGULAR.format(found=zeros[0] + 1), self.on_error)
+                return failed(self.name, ZERO_ON_DIAGONAL.format(found=zeros[0] + 1), self.on_error)
             return (b.T / np.diagonal(a)).T
         a = a.T if self.is_transposed else a
         diagonals = [np.diagonal(a, k) for k in (-1, 0, 1)]
@@ -108,7 +109,7 @@ class BandedSolve(Op):
         extents = list(x.extents)
         extents[-self.b_ndim] = b.same_extent([extents[-self.b_ndim], n], INNER)
         extents[: len(batch)] = lowered_batch(b, extents[: len(batch)], batch)
-        error = "" if self.on_error != "raise" else ZERO_PIVOT if self.width else SINGULAR
+        error = "" if self.on_error != "raise" else ZERO_PIVOT if self.width else ZERO_ON_DIAGONAL
         options = {"is_transposed": self.is_transposed} if self.width else {}
         kind = "tridiagonal_solve" if self.width else "diagonal_solve"
         operands = [b.cast(a, common), b.cast(x, common)]

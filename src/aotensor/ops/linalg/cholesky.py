@@ -36,7 +36,7 @@ from aotensor.ops.linalg.matrices import (
     with_common_batch,
 )
 from aotensor.ops.linalg.shapes import as_square
-from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular, right_hand_side
+from aotensor.ops.linalg.triangular import MultiplyTriangular, SolveTriangular, right_hand_side, solve_triangular
 from aotensor.ops.shape.axes import matrix_transpose
 
 NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order {found} is not positive"
@@ -183,13 +183,16 @@ def _half_diagonal(x: Variable) -> Variable:
 
 @coerced
 def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) -> Variable:
-    """x with a·x = b for a = c·cᵀ (lower), or cᵀ·c; derivatives reach the triangle of c that is read, and b.
+    """x with a·x = b for a = c·cᴴ (lower), or cᴴ·c; derivatives reach the triangle of c that is read, and b.
 
     c_and_lower: c, and whether its lower triangle counts. b_ndim, Raises: as solve_triangular.
     """
     c, is_lower = as_pair("cho_solve", "c_and_lower", c_and_lower)
     c, b = both_floating(c, b)
     core = right_hand_side("cho_solve", c, b, b_ndim)
+    if is_complex(c):
+        inner = solve_triangular(c, b, trans="N" if is_lower else "C", lower=bool(is_lower), b_ndim=core)
+        return solve_triangular(c, inner, trans="C" if is_lower else "N", lower=bool(is_lower), b_ndim=core)
     c, b = with_common_batch((c, 2), (b, core))
     first = SolveTriangular(bool(is_lower), not is_lower, b_ndim=core)
     return replace(first, is_transposed=bool(is_lower))(c, first(c, b))  # type: ignore[no-any-return]

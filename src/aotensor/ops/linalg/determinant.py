@@ -20,6 +20,8 @@ from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import eq, or_, rint, switch
+from aotensor.ops.linalg.general.determinant import ComplexDeterminant, ComplexSlogdet
+from aotensor.ops.linalg.lapack import is_complex
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import floating_matrix, per_matrix
 from aotensor.ops.linalg.solve import LuInverse
@@ -258,20 +260,28 @@ class SignLogDeterminant(FactoredOp):
 def det(x: Any) -> Variable:
     """Determinants; 1 for a matrix without rows.   (…, n, n) → (…), floating
 
-    The derivatives are the cofactors; these and second derivatives are finite for singular matrices, third ones nan.
+    The derivatives are the cofactors; these and second derivatives are finite for singular matrices, third ones nan; of
+    complex matrices second ones are nan there.
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     x = floating_matrix("det", x)
+    if is_complex(x):
+        return ComplexDeterminant()(x)  # type: ignore[no-any-return]
     return Determinant()(x, *ColumnLu("ignore").apply(x).outputs)  # type: ignore[no-any-return]
 
 
 @coerced
 def slogdet(x: Any) -> tuple[Variable, Variable]:
-    """(sign, log |det x|), (0, −inf) for singular matrices; the sign has derivative 0.   (…, n, n) → (…), (…)
+    """(sign, log |det x|), (0, −inf) for singular matrices.   (…, n, n) → (…), (…)
+
+    The sign of a real determinant has derivative 0; that of a complex one is a complex number of size 1.
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
     x = floating_matrix("slogdet", x)
+    if is_complex(x):
+        sign, logarithm = ComplexSlogdet().apply(x).outputs
+        return sign, logarithm
     sign, logarithm = SignLogDeterminant().apply(x, *ColumnLu("ignore").apply(x).outputs).outputs
     return sign, logarithm

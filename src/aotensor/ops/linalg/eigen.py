@@ -9,20 +9,26 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
+from aotensor.ops.complex.blocks import hermitian_of
+from aotensor.ops.complex.parts import complex as complex_of_parts
+from aotensor.ops.complex.parts import real
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.cholesky import cholesky, fold_lower, symmetric_of_lower
+from aotensor.ops.linalg.general.phases import phases, turn
+from aotensor.ops.linalg.lapack import Linearised, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import both_floating, check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
-from aotensor.ops.linalg.signs import signs_of
+from aotensor.ops.linalg.signs import phases_of, signs_of
 from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 
@@ -93,6 +99,38 @@ class Eigh(TrailingOp):
         return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
 
 
+@dataclass(frozen=True)
+class HermitianEigh(Linearised):
+    """x → (w, v): x = v·diag(w)·vᴴ of the Hermitian matrix with this lower triangle, phases of v as in `signs`."""
+
+    name: ClassVar[str] = "eigh"
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
+        square = square_type(x.with_dtype(dtypes.part_of(x.dtype)))
+        return TensorType(square.dtype, square.shape[:-1]), square.with_dtype(x.dtype)
+
+    def reference(self, x: Array) -> tuple[Array, Array]:
+        check_square(self.name, x)
+        w, v = converged(self.name, FAILED, np.linalg.eigh, x, read=np.tril)
+        return w.real, v * phases_of(v)[..., None, :]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (w, v), (tx,) = outputs, tangents
+        if is_disconnected(tx):
+            return [disconnected(), disconnected()]
+        inner = matmul(matmul(adjoint(v), hermitian_of(tx, lower=True)), v)
+        moved = matmul(v, inverse_differences(w) * inner)
+        turned = turn(moved, v)
+        return [real(diagonal(inner, 0, -2, -1)), moved - v * complex_of_parts(0 * turned, turned)]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        w, v = lapack("complex_eigh", [to_lapack(inputs[0])], FAILED)
+        vectors = from_lapack(v, True)
+        return [w, vectors * phases(vectors)]
+
+
 @coerced
 def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
@@ -100,15 +138,24 @@ def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     Only the triangle UPLO, "L" or "U", is read, and the gradient lives in it. In each eigenvector the first component
     that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. What
     is not finite gives nan. b: a positive definite matrix, of which the same triangle is read: a·v = b·v·diag(w) and
-    vᵀ·b·v = 1, by its Cholesky factor L and the eigenvectors Lᵀ·v, which have these signs.
+    vᵀ·b·v = 1, by its Cholesky factor L and the eigenvectors Lᵀ·v, which have these signs. A complex a is Hermitian:
+    that component is real and positive.
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square or another UPLO; LinAlgError
     at run time where the iteration does not converge, or b is not positive definite.
     """
     uplo = _triangle("eigh", UPLO)
     if b is None:
-        return Eigh(uplo)(floating(a))  # type: ignore[no-any-return]
+        a = floating(a)
+        if is_complex(a):
+            return list(HermitianEigh().apply(a if uplo == "L" else adjoint(a)).outputs)
+        return Eigh(uplo)(a)  # type: ignore[no-any-return]
     a, b = both_floating(a, b)
+    if is_complex(a):
+        factor = cholesky(b if uplo == "L" else adjoint(b))
+        half = solve_triangular(factor, hermitian_of(a, uplo == "L"), lower=True, b_ndim=2)
+        w, v = HermitianEigh().apply(solve_triangular(factor, adjoint(half), lower=True, b_ndim=2)).outputs
+        return [w, solve_triangular(factor, v, lower=True, trans="C", b_ndim=2)]
     factor = cholesky(b if uplo == "L" else matrix_transpose(b))
     half = solve_triangular(factor, symmetric(a, uplo), lower=True, b_ndim=2)
     w, v = Eigh("L")(solve_triangular(factor, matrix_transpose(half), lower=True, b_ndim=2))
@@ -120,7 +167,7 @@ def eigvalsh(a: Any, UPLO: str = "L", b: Any = None) -> Variable:
     """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without its vectors."""
     if b is not None:
         return eigh(a, UPLO, b)[0]
-    return Eigh(_triangle("eigvalsh", UPLO))(floating(a))[0]  # type: ignore[no-any-return]
+    return eigh(a, _triangle("eigvalsh", UPLO))[0]
 
 
 def _triangle(name: str, uplo: str) -> str:

@@ -12,10 +12,12 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphLinAlgError
-from aotensor.graph.op import Apply, Op
+from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.operations import sweeps
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.parts import parts, real, whole
+from aotensor.ops.create import zeros_like
 from aotensor.ops.linalg.kinds import KINDS, Arithmetic
 from aotensor.ops.linalg.matrices import square_dim
 from aotensor.ops.linalg.shapes import smaller
@@ -40,12 +42,13 @@ _DIMS = Arithmetic(_half, _twice, smaller)
 class Lapack(Op):
     """What a kind of `kinds` gives for every matrix of a batch.
 
-    A failure is a LinAlgError with the message `error`; without a message it is nan. It is made for compilation, after
-    all derivatives: the ops that are expanded to it have the rules.
+    A failure is a LinAlgError with the message `error`; without a message it is nan, or nothing if it never `fails`. It
+    is made for compilation, after all derivatives: the ops that are expanded to it have the rules.
     """
 
     kind: str
     error: str = ""
+    fails: bool = True
     options: tuple[tuple[str, bool], ...] = ()
 
     def infer_type(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -70,7 +73,7 @@ class Lapack(Op):
             if failed and self.error:
                 raise GraphLinAlgError(self.error.format(found=failed))
             for k, (result, value) in enumerate(zip(results, values, strict=True)):
-                result[entry] = np.nan if failed and k not in kind.integers else value
+                result[entry] = np.nan if failed and self.fails and k not in kind.integers else value
         return tuple(results)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -83,7 +86,9 @@ class Lapack(Op):
         by = Arithmetic(lambda n: scalars.ifloordiv(n, 2), lambda n: scalars.imul(n, 2), scalars.imin)
         shapes = kind.shapes(by, dict(self.options), *(x.extents[rank:] for x in operands))
         results = [("int32" if k in kind.integers else dtype, [*batch, *core]) for k, core in enumerate(shapes)]
-        return b.lapack(self.kind, operands, results, self.error, nan_on_failure=not self.error, **dict(self.options))
+        return b.lapack(
+            self.kind, operands, results, self.error, nan_on_failure=self.fails and not self.error, **dict(self.options)
+        )
 
 
 class MatrixOp(Op):
@@ -95,9 +100,25 @@ class MatrixOp(Op):
         return self.apply(*all_batched(inputs, is_batched)).outputs
 
 
+class Linearised(MatrixOp):
+    """An op of one complex matrix whose pullback is the transpose of its pushforward, which says all about it."""
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,) = inputs
+        tangent = zeros_like(x)
+        pushed = self.pushforward(inputs, outputs, [tangent])
+        pairs = [(y, ct) for y, ct in zip(pushed, cotangents, strict=True) if not is_disconnected(ct)]
+        for y, _ in pairs:
+            if is_null(y):
+                return [y]
+        return sweeps().pulled_terms([y for y, _ in pairs], [tangent], [ct for _, ct in pairs])
+
+
 def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool) -> list[Variable]:
     """The results of a kind for operands in its layout."""
-    return list(Lapack(kind, error, tuple(sorted(options.items()))).apply(*operands).outputs)
+    return list(Lapack(kind, error, options=tuple(sorted(options.items()))).apply(*operands).outputs)
 
 
 def is_complex(*values: Variable) -> bool:

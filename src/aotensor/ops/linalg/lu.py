@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
@@ -19,9 +20,13 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
+from aotensor.ops.complex.parts import real
+from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import Triangle, eye
 from aotensor.ops.elementwise.compare import cast, eq
+from aotensor.ops.linalg.lapack import Lapack, Linearised, from_lapack, is_complex, to_lapack
 from aotensor.ops.linalg.matrices import (
+    ZERO_PIVOT,
     as_pair,
     both_floating,
     check_square,
@@ -45,8 +50,6 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.take import take_along_axis
-
-SINGULAR = "the matrix is singular: pivot {found} is zero"
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class ColumnLu(TrailingOp):
             return a, np.empty(0)
         factors, exchanges, order = scipy_linalg().get_lapack_funcs("getrf", (a,))(a.T)
         if order and self.on_error != "ignore":
-            return failed(self.name, SINGULAR.format(found=order), self.on_error), exchanges + 1
+            return failed(self.name, ZERO_PIVOT.format(found=order), self.on_error), exchanges + 1
         return factors.T, exchanges + 1
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -108,9 +111,67 @@ class ColumnLu(TrailingOp):
 
     def lower(self, b: TensorBuilder, a: Tensor) -> tuple[Tensor, ...]:
         extents = lowered_square(b, a)
-        error = SINGULAR if self.on_error == "raise" else ""
+        error = ZERO_PIVOT if self.on_error == "raise" else ""
         results = [(a.dtype, extents), ("int32", extents[:-1])]
         return b.lapack("lu", [a], results, error, nan_on_failure=self.on_error == "nan")
+
+
+@dataclass(frozen=True)
+class ComplexLu(Linearised):
+    """A → F, p of complex matrices: A = P·L·U, L below the diagonal of F with ones on it, U on and above.
+
+    Row k was swapped with row p[k], in order, counted from 1. dF = L·tril(G, −1) + triu(G)·U with G = L⁻¹·Pᵀ·dA·U⁻¹.
+    """
+
+    name: ClassVar[str] = "lu"
+
+    def infer_type(self, a: TensorType) -> tuple[TensorType, TensorType]:
+        factors, exchanges = ColumnLu("ignore").infer_type(a.with_dtype(dtypes.part_of(a.dtype)))
+        return factors.with_dtype(a.dtype), exchanges
+
+    def reference(self, a: Array) -> Any:
+        check_square(self.name, a)
+        return per_matrix(self._factors, [a], [np.empty_like(a), np.empty(a.shape[:-1], np.int32)])
+
+    def _factors(self, a: Array) -> tuple[Any, Array]:
+        if not a.size:
+            return a, np.empty(0)
+        factors, exchanges, _ = scipy_linalg().get_lapack_funcs("getrf", (a,))(a)
+        return factors, exchanges + 1
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, False]]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (factors, exchanges), (tangent,) = outputs, tangents
+        if is_disconnected(tangent):
+            return [disconnected(), disconnected()]
+        order = Permutation(False)(real(factors), exchanges)
+        exchanged = take_along_axis(tangent, expand_dims(order, -1), -2)
+        options: dict[str, Any] = {"b_ndim": 2, "on_error": "nan"}
+        left = solve_triangular(factors, exchanged, lower=True, unit_diagonal=True, **options)
+        inner = matrix_transpose(solve_triangular(factors, matrix_transpose(left), trans=1, **options))
+        below, above = Triangle(True, -1)(inner), Triangle(False, 0)(inner)
+        return [
+            below + matmul(Triangle(True, -1)(factors), below) + matmul(above, Triangle(False, 0)(factors)),
+            disconnected(),
+        ]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        factors, exchanges = Lapack("complex_lu", fails=False).apply(to_lapack(inputs[0])).outputs
+        return [from_lapack(factors, True), exchanges]
+
+
+def packed_factors(name: str, a: Any) -> tuple[Variable, Variable]:
+    """L and U of square matrices in one, by rows, and the exchanges of rows, counted from 1."""
+    a = floating_matrix(name, a)
+    if is_complex(a):
+        factors, exchanges = ComplexLu().apply(a).outputs
+        return factors, exchanges
+    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(a)).outputs
+    return matrix_transpose(factors), exchanges
 
 
 def _lower(x: Variable) -> Variable:
@@ -174,8 +235,8 @@ def lu_factor(a: Any) -> tuple[Variable, Variable]:
     a: (…, n, n) → (…, n, n) with L below the diagonal (ones on it are left out) and U on and above, (…, n) int32.
     A singular matrix gives its factors, as in SciPy. Raises: GraphValueError if a is not square.
     """
-    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(floating_matrix("lu_factor", a))).outputs
-    return matrix_transpose(factors), cast(exchanges - 1, "int32")
+    packed, exchanges = packed_factors("lu_factor", a)
+    return packed, cast(exchanges - 1, "int32")
 
 
 @coerced
@@ -190,11 +251,11 @@ def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim:
     pivots = as_tensor(pivots)
     core = right_hand_side("lu_solve", lu, b, b_ndim)
     lu, pivots, b = with_common_batch((lu, 2), (pivots, 1), (b, core))
-    order = Permutation(is_transposed)(lu, pivots + 1)
+    order = Permutation(is_transposed)(real(lu), pivots + 1)
     axis, positions = -core, order if core == 1 else expand_dims(order, -1)
     if is_transposed:
-        inner = solve_triangular(lu, b, trans=1, b_ndim=core)
-        outer = solve_triangular(lu, inner, trans=1, lower=True, unit_diagonal=True, b_ndim=core)
+        inner = solve_triangular(lu, b, trans=trans, b_ndim=core)
+        outer = solve_triangular(lu, inner, trans=trans, lower=True, unit_diagonal=True, b_ndim=core)
         return take_along_axis(outer, positions, axis)
     exchanged = take_along_axis(b, positions, axis)
     inner = solve_triangular(lu, exchanged, lower=True, unit_diagonal=True, b_ndim=core)
@@ -211,14 +272,12 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Variab
     """
     if permute_l and p_indices:
         raise GraphTypeError("lu: permute_l and p_indices exclude each other")
-    a = floating_matrix("lu", a)
-    factors, exchanges = ColumnLu("ignore").apply(matrix_transpose(a)).outputs
-    packed = matrix_transpose(factors)
-    n = extent_of(a, -1)
-    lower, upper = Triangle(True, -1)(packed) + eye(n, dtype=a.dtype), Triangle(False, 0)(packed)
-    positions = Permutation(True)(factors, exchanges)
+    packed, exchanges = packed_factors("lu", a)
+    n, kind = extent_of(packed, -1), real(packed).dtype
+    lower, upper = Triangle(True, -1)(packed) + eye(n, dtype=kind), Triangle(False, 0)(packed)
+    positions = Permutation(True)(real(packed), exchanges)
     if p_indices:
         return positions, lower, upper
     if permute_l:
         return take_along_axis(lower, expand_dims(positions, -1), -2), upper
-    return cast(eq(expand_dims(positions, -1), arange(n)), a.dtype), lower, upper
+    return cast(eq(expand_dims(positions, -1), arange(n)), kind), lower, upper

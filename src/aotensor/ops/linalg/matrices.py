@@ -22,6 +22,9 @@ from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
 ON_ERROR = ("raise", "nan")
 NOT_SQUARE = "rows and columns of a square matrix"
 NO_MATRIX = "needs a matrix: a rank of at least 2"
+INNER = "extents of the matrix and the right-hand side"
+ZERO_ON_DIAGONAL = "the matrix is singular: entry {found} of its diagonal is zero"
+ZERO_PIVOT = "the matrix is singular: pivot {found} is zero"
 
 
 @cache

@@ -40,9 +40,8 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
     x = as_tensor(x)
     x = cast(x, dtypes.mean_of(x.dtype))
     if dtypes.is_complex(x.dtype):
-        if ord in (2, -2, "nuc") and axis is not None and not isinstance(axis, int | np.integer):
-            raise GraphTypeError(f"norm: ord {ord!r} of complex matrices, which have no svd here", lines=[x.describe()])
-        x = absolute(x)
+        is_matrix = x.ndim == 2 if axis is None else not isinstance(axis, int | np.integer)
+        x = x if is_matrix and ord in (2, -2, "nuc") else absolute(x)
     if ord is not None and not isinstance(ord, str | int | float | np.number):
         raise GraphTypeError(f"norm: ord is a number, a str or None, not {ord!r:.60}")
     axes = normalise_axes(axis, x.ndim)

@@ -16,7 +16,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp
-from aotensor.ops.complex.blocks import by_blocks, is_complex
+from aotensor.ops.complex.blocks import by_blocks, hermitian_of, is_complex
 from aotensor.ops.contract import matmul
 from aotensor.ops.linalg.eigen import symmetric
 from aotensor.ops.linalg.matrices import floating
@@ -92,11 +92,8 @@ def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     values do not converge. What is not finite gives nan.
     """
     if is_complex(as_tensor(a)):
-        if hermitian:
-            raise GraphTypeError(
-                "pinv: hermitian of a complex matrix", lines=[as_tensor(a).describe()], hint="leave it out"
-            )
-        return by_blocks(lambda m: pinv(m, rcond), as_tensor(a))
+        z = hermitian_of(as_square("pinv", as_tensor(a)), lower=True) if hermitian else as_tensor(a)
+        return by_blocks(lambda m: pinv(m, rcond), z)
     a = floating(a)
     if isinstance(rcond, bool) or not isinstance(rcond, int | float | np.floating):
         hint = "hermitian=True" if rcond is True else None

@@ -9,21 +9,24 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
+from aotensor.ops.complex.parts import complex as complex_of_parts
+from aotensor.ops.complex.parts import imag
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import zeros_like
-from aotensor.ops.diagonal import tril
+from aotensor.ops.diagonal import tril, triu
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.index import subtensor
-from aotensor.ops.linalg.lapack import MatrixOp, lapack
+from aotensor.ops.linalg.lapack import Linearised, MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating, per_matrix, scipy_linalg
 from aotensor.ops.linalg.shapes import is_at_least, matrix_type, smaller
-from aotensor.ops.linalg.triangular import SolveTriangular
+from aotensor.ops.linalg.triangular import SolveTriangular, solve_triangular
 from aotensor.ops.reduce.sort import argsort
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
@@ -70,9 +73,9 @@ class Qr(TrailingOp):
         if is_disconnected(tx):
             return [disconnected(), disconnected()]
         if not self.is_complete:
-            return list(_tangents(x, q, r, tx))
+            return list(moved_factors(x, q, r, tx))
         null = null_gradient(self, 0, x, "not implemented", _COMPLETE)
-        _, t_r = _tangents(x, _thin(x, q), _upper_rows(x, r), tx)
+        _, t_r = moved_factors(x, _thin(x, q), _upper_rows(x, r), tx)
         rest = subtensor(r, (..., slice(extent_of(x, -1), None), slice(None)))
         return [null, concatenate([t_r, zeros_like(rest)], axis=-2)]
 
@@ -96,6 +99,9 @@ def _upper_rows(x: Variable, r: Variable) -> Variable:
 
 def _divided(r: Variable, x: Variable, by_transposed: bool) -> Variable:
     """x·r⁻¹, or x·r⁻ᵀ"""
+    if is_complex(r):
+        found = solve_triangular(r, matrix_transpose(x), trans=0 if by_transposed else 1, b_ndim=2, on_error="nan")
+        return matrix_transpose(found)
     return SolveTriangular(False, by_transposed, is_left=False, on_error="nan")(r, x)  # type: ignore[no-any-return]
 
 
@@ -136,18 +142,23 @@ def _adjoint(x: Variable, q: Variable, r: Variable, ct_q: Variable, ct_r: Variab
     return concatenate([front, zeros_like(_split(x, k)[1]) if rest is None else rest], axis=-1)
 
 
-def _tangents(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[Variable, Variable]:
-    """(Q̇, Ṙ): C = Qᵀ·Ẋ·R⁻¹, Ω = tril(C, −1) − tril(C, −1)ᵀ, Ṙ = (C − Ω)·R, Q̇ = Ẋ·R⁻¹ − Q·(C − Ω)."""
+def moved_factors(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[Variable, Variable]:
+    """(Q̇, Ṙ): C = Qᴴ·Ẋ·R⁻¹, Ω = tril(C, −1) − tril(C, −1)ᴴ + i·Im diag C, Ṙ = (C − Ω)·R, Q̇ = Ẋ·R⁻¹ − Q·(C − Ω).
+
+    The diagonal of R is real.
+    """
     k = extent_of(r, -2)
     front, t_front = (r, tx) if _is_tall(x) else (_split(r, k)[0], _split(tx, k)[0])
     moved = _divided(front, t_front, by_transposed=False)
-    inner = matmul(matrix_transpose(q), moved)
+    inner = matmul(adjoint(q), moved)
     below = tril(inner, -1)
-    upper = inner - below + matrix_transpose(below)
+    upper = inner - below + adjoint(below)
+    if is_complex(inner):
+        upper = upper - complex_of_parts(0 * imag(inner), triu(tril(imag(inner))))
     t_q, t_r = moved - matmul(q, upper), matmul(upper, front)
     if _is_tall(x):
         return t_q, t_r
-    others = matmul(matrix_transpose(t_q), _split(x, k)[1]) + matmul(matrix_transpose(q), _split(tx, k)[1])
+    others = matmul(adjoint(t_q), _split(x, k)[1]) + matmul(adjoint(q), _split(tx, k)[1])
     return t_q, concatenate([t_r, others], axis=-1)
 
 
@@ -204,6 +215,41 @@ class PivotedQr(MatrixOp):
         return lapack("pivoted_qr", inputs, is_complete=self.is_complete)
 
 
+@dataclass(frozen=True)
+class ComplexQr(Linearised):
+    """x → (q, r), or (q, r, p) if `is_pivoted`, of complex x: x[:, p] = q·r, qᴴ·q = 1, the diagonal of r real."""
+
+    name: ClassVar[str] = "qr"
+    is_complete: bool
+    is_pivoted: bool
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
+        real = PivotedQr(self.is_complete).infer_type(x.with_dtype(dtypes.part_of(x.dtype)))
+        return (real[0].with_dtype(x.dtype), real[1].with_dtype(x.dtype), real[2])[: 2 + self.is_pivoted]
+
+    def reference(self, x: Array) -> Any:
+        if self.is_pivoted:
+            return PivotedQr(self.is_complete).reference(x)
+        q, r = np.linalg.qr(x, mode="complete" if self.is_complete else "reduced")
+        return q, r
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True, True, False][: 2 + self.is_pivoted]]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if self.is_pivoted:
+            rules = PivotedQr(self.is_complete)
+            return rules.pushforward(inputs, outputs, tangents)
+        return Qr(self.is_complete).pushforward(inputs, outputs, tangents)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        options = {"is_complete": self.is_complete, "is_pivoted": self.is_pivoted}
+        q, r, *order = lapack("complex_qr", [to_lapack(inputs[0])], "", **options)
+        return [from_lapack(q, True), from_lapack(r, True), *order]
+
+
 _MODES: Final = {"reduced": "reduced", "economic": "reduced", "complete": "complete", "full": "complete", "r": "r"}
 
 
@@ -220,8 +266,10 @@ def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     a = floating(a)
     has_no_more_rows = a.ndim > 1 and is_at_least(*a.tensor_type.shape[:-3:-1])
     is_complete = _MODES[one_of("qr: mode", mode, _MODES)] == "complete" and not has_no_more_rows
-    op = PivotedQr(is_complete) if pivoting else Qr(is_complete)
-    found = op(a)
+    if is_complex(a):
+        found = list(ComplexQr(is_complete, bool(pivoting)).apply(a).outputs)
+    else:
+        found = (PivotedQr(is_complete) if pivoting else Qr(is_complete))(a)
     if _MODES[mode] == "r":
         return found[1:] if pivoting else found[1]
     return found

@@ -41,4 +41,5 @@ def phases_of(columns: Array) -> Array:
     first = np.argmax(sizes >= NOT_SMALL * sizes.max(axis=-2, keepdims=True), axis=-2)
     leading = np.take_along_axis(columns, np.expand_dims(first, -2), -2)[..., 0, :]
     size = np.abs(leading)
-    return np.asarray(np.where(size == 0, 1, leading.conj() / np.where(size == 0, 1, size)), columns.dtype)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(size == 0, 1, leading.conj() / np.where(size == 0, 1, size)), columns.dtype)

@@ -22,6 +22,7 @@ from aotensor.ops.linalg.banded import BandedSolve
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
 from aotensor.ops.linalg.matrices import (
+    INNER,
     ON_ERROR,
     both_floating,
     common_batch,
@@ -35,7 +36,7 @@ from aotensor.ops.linalg.matrices import (
     with_common_batch,
 )
 from aotensor.ops.linalg.shapes import as_square
-from aotensor.ops.linalg.triangular import INNER, SolveTriangular, right_hand_side, side_by_side
+from aotensor.ops.linalg.triangular import SolveTriangular, right_hand_side, side_by_side, solve_triangular
 from aotensor.ops.shape.axes import matrix_transpose
 
 
@@ -204,6 +205,9 @@ def _solve_complex(
             'solve: assume_a "sym" of a complex matrix', lines=[a.describe()], hint='say "gen" or "her"'
         )
     core = right_hand_side("solve", a, b, b_ndim)
+    if assume_a.endswith("triangular"):
+        trans, is_lower = int(transposed), assume_a.startswith("lower")
+        return solve_triangular(a, b, trans=trans, lower=is_lower, b_ndim=core, on_error=on_error)
     kind = "pos" if assume_a == "pos" else "gen"
 
     def real(m: Variable, y: Variable) -> Variable:
@@ -211,9 +215,6 @@ def _solve_complex(
 
     if transposed:
         a, lower = matrix_transpose(a), not lower
-        assume_a = {"lower triangular": "upper triangular", "upper triangular": "lower triangular"}.get(
-            assume_a, assume_a
-        )
     return solved(real, a, b, core, assume_a, lower)
 
 

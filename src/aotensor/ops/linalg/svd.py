@@ -9,22 +9,28 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
+from aotensor.ops.complex.parts import complex as complex_of_parts
+from aotensor.ops.complex.parts import real
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.index import subtensor
+from aotensor.ops.linalg.general.phases import phases, turn
+from aotensor.ops.linalg.lapack import Linearised, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import converged, is_at_least, matrix_type, smaller
-from aotensor.ops.linalg.signs import paired_signs
+from aotensor.ops.linalg.signs import paired_signs, phases_of
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.join import concatenate
 
 FAILED: Final = "the singular values did not converge"
 _FULL: Final = "singular vectors have derivatives where full_matrices=False, or where the matrix is known to be square"
@@ -142,18 +148,63 @@ def _svd_adjoint(x: Variable, outputs: Sequence[Variable], cotangents: Sequence[
 def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> list[Variable]:
     """(u̇, ṡ, v̇t) of the thin factors, the transpose of `_svd_adjoint`."""
     u, s, vt = outputs
-    v = matrix_transpose(vt)
+    v = adjoint(vt)
     moved, (apart, together), inverse = matmul(tx, v), _inverse_gaps(s), expand_dims(_inverse(s), -2)
-    inner = matmul(matrix_transpose(u), moved)
-    flipped = matrix_transpose(inner)
+    inner = matmul(adjoint(u), moved)
+    flipped = adjoint(inner)
     alike, against = 0.5 * apart * (inner + flipped), 0.5 * together * (inner - flipped)
     t_u, t_v = matmul(u, alike + against), matmul(v, alike - against)
     rows, columns = x.tensor_type.shape[-2:]
     if not is_at_least(columns, rows):
         t_u = t_u + (moved - matmul(u, inner)) * inverse
     if not is_at_least(rows, columns):
-        t_v = t_v + (matmul(matrix_transpose(tx), u) - matmul(v, flipped)) * inverse
-    return [t_u, diagonal(inner, 0, -2, -1), matrix_transpose(t_v)]
+        t_v = t_v + (matmul(adjoint(tx), u) - matmul(v, flipped)) * inverse
+    if is_complex(u):
+        turned = turn(t_u, u)
+        t_u, t_v = (t - x * complex_of_parts(0 * turned, turned) for t, x in ((t_u, u), (t_v, v)))
+    return [t_u, real(diagonal(inner, 0, -2, -1)), adjoint(t_v)]
+
+
+@dataclass(frozen=True)
+class ComplexSvd(Linearised):
+    """x → (u, s, vh) of complex x as Svd: x = u·diag(s)·vh, the phases of the columns of u are those of `signs`."""
+
+    name: ClassVar[str] = "svd"
+    full_matrices: bool
+
+    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
+        u, s, vh = Svd(self.full_matrices).infer_type(x.with_dtype(dtypes.part_of(x.dtype)))
+        return u.with_dtype(x.dtype), s, vh.with_dtype(x.dtype)
+
+    def reference(self, x: Array) -> tuple[Array, Array, Array]:
+        svd = partial(np.linalg.svd, full_matrices=self.full_matrices)
+        u, s, vh = converged(self.name, FAILED, svd, x)
+        left, right = phases_of(u), phases_of(np.swapaxes(vh, -1, -2).conj())
+        paired = min(u.shape[-1], vh.shape[-2])
+        right[..., :paired] = left[..., :paired]
+        return u * left[..., None, :], s, vh * right[..., :, None].conj()
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (tx,) = inputs, tangents
+        if is_disconnected(tx):
+            return [disconnected() for _ in outputs]
+        if not self.full_matrices:
+            return _svd_tangents(x, outputs, tx)
+        u, _, vh = _thin(outputs)
+        null = null_gradient(self, 0, x, "not implemented", _FULL)
+        return [null, real(diagonal(matmul(matmul(adjoint(u), tx), adjoint(vh)), 0, -2, -1)), null]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        kind = "complex_full_svd" if self.full_matrices else "complex_svd"
+        u, s, vh = lapack(kind, [to_lapack(inputs[0])], FAILED)
+        u, vh = from_lapack(u, True), from_lapack(vh, True)
+        left = right = phases(u)
+        if self.full_matrices:
+            k = extent_of(s, -1)
+            right = concatenate([left[..., :k], phases(adjoint(vh))[..., k:]], axis=-1)
+        return [u * left, s, vh * adjoint(right)]
 
 
 def singular_values(x: Variable) -> Variable:
@@ -161,7 +212,7 @@ def singular_values(x: Variable) -> Variable:
 
     At a zero the derivative is that of one choice of vectors: U·Vᵀ is a subgradient of the sum.
     """
-    return Svd(full_matrices=False)(x)[1]  # type: ignore[no-any-return]
+    return (ComplexSvd if is_complex(x) else Svd)(full_matrices=False).apply(x).outputs[1]
 
 
 @coerced
@@ -179,4 +230,5 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         return singular_values(a)
     is_square = a.ndim > 1 and is_at_least(*a.tensor_type.shape[-2:]) and is_at_least(*a.tensor_type.shape[:-3:-1])
-    return Svd(bool(full_matrices) and not is_square)(a)
+    is_full = bool(full_matrices) and not is_square
+    return list((ComplexSvd if is_complex(a) else Svd)(is_full).apply(a).outputs)

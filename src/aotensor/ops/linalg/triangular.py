@@ -16,10 +16,17 @@ from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
-from aotensor.ops.diagonal import Triangle
+from aotensor.ops.complex.blocks import is_complex, solved_unit_triangular
+from aotensor.ops.complex.parts import conj
+from aotensor.ops.create import ones_like
+from aotensor.ops.diagonal import Triangle, diagonal
+from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import add
+from aotensor.ops.linalg.banded import BandedSolve
 from aotensor.ops.linalg.matrices import (
+    INNER,
     ON_ERROR,
+    ZERO_ON_DIAGONAL,
     both_floating,
     check_square,
     common_batch,
@@ -33,13 +40,10 @@ from aotensor.ops.linalg.matrices import (
     square_dim,
     with_common_batch,
 )
-from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.axes import dimshuffle, expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extents_of
 from aotensor.ops.shape.extents import product as total
 from aotensor.ops.shape.reshape import reshape
-
-SINGULAR = "the matrix is singular: entry {found} of its diagonal is zero"
-INNER = "extents of the matrix and the right-hand side"
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class SolveTriangular(TriangularOp):
     def _solved(self, a: Array, b: Array) -> Any:
         zeros = np.flatnonzero(np.diagonal(a) == 0)
         if len(zeros) and not self.is_unit:
-            return failed(self.name, SINGULAR.format(found=zeros[0] + 1), self.on_error)
+            return failed(self.name, ZERO_ON_DIAGONAL.format(found=zeros[0] + 1), self.on_error)
         if not b.size:
             return b
         options = {"lower": self.is_lower, "unit_diagonal": self.is_unit, "check_finite": False}
@@ -176,7 +180,7 @@ class SolveTriangular(TriangularOp):
         return [replace(self, on_error="nan")(a, sum_terms(terms, add))]
 
     def lower(self, b: TensorBuilder, a: Tensor, x: Tensor) -> Tensor:
-        error = SINGULAR if self.on_error == "raise" else ""
+        error = ZERO_ON_DIAGONAL if self.on_error == "raise" else ""
         return self._lowered(b, a, x, "solve_triangular", error, nan_on_failure=not error)
 
 
@@ -236,6 +240,17 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
     return core
 
 
+def _solve_complex(a: Variable, b: Variable, is_lower: bool, is_unit: bool, core: int, on_error: str) -> Variable:
+    """The same for complex matrices, whose rows are divided by their pivots first."""
+    if not is_unit:
+        size = BandedSolve(0, b_ndim=1, on_error=on_error)(absolute(a), ones_like(absolute(diagonal(a, 0, -2, -1))))
+        inverse = conj(diagonal(a, 0, -2, -1)) * size * size
+        a = a * expand_dims(inverse, -1)
+        b = b * (inverse if core == 1 else expand_dims(inverse, -1))
+    op = SolveTriangular(is_lower, is_unit=True, b_ndim=core)
+    return solved_unit_triangular(op, a, b, core, is_lower)
+
+
 @coerced
 def solve_triangular(
     a: Any,
@@ -249,9 +264,9 @@ def solve_triangular(
 ) -> Variable:
     """x with op(a)·x = b for a triangular a; the other triangle is not read.   (…, n, n), (…, n[, k]) → (…, n[, k])
 
-    trans: 0 or "N" for op(a) = a, 1 or "T" for aᵀ. b_ndim: 1 for vectors, 2 for matrices; by default b of rank 1 is a
-    vector and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error: what a zero on
-    the diagonal gives, "raise" (LinAlgError, at run time) or "nan".
+    trans: 0 or "N" for op(a) = a, 1 or "T" for aᵀ, 2 or "C" for aᴴ. b_ndim: 1 for vectors, 2 for matrices; by default b
+    of rank 1 is a vector and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error:
+    what a zero on the diagonal gives, "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphValueError if a is not square or extents differ (at run time where they are not known).
     """
@@ -261,5 +276,9 @@ def solve_triangular(
     a, b = both_floating(a, b)
     core = right_hand_side(name, a, b, b_ndim)
     a, b = with_common_batch((a, 2), (b, core))
+    if is_complex(a):
+        turned = matrix_transpose(a) if is_transposed else a
+        turned = conj(turned) if trans in (2, "C") else turned
+        return _solve_complex(turned, b, bool(lower) != is_transposed, bool(unit_diagonal), core, on_error)
     op = SolveTriangular(bool(lower), is_transposed, bool(unit_diagonal), True, core, on_error)
     return op(a, b)  # type: ignore[no-any-return]

@@ -95,6 +95,9 @@ def cov(
 def _variables(name: str, x: Any, rowvar: bool) -> Variable:
     """Variables as rows, observations as columns."""
     x = as_tensor(x)
+    if dtypes.is_complex(x.dtype):
+        hint = "take covariances of real(z) and imag(z)"
+        raise GraphTypeError(f"{name}: takes no complex values", lines=[x.describe()], hint=hint)
     if x.ndim > 2:
         raise GraphTypeError(f"{name}: needs a vector or a matrix", lines=[x.describe()])
     if x.ndim < 2:
@@ -123,6 +126,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
 
     nan for a variable that does not vary.   Raises: as `cov`.
     """
+    for rows in (x, y):
+        if rows is not None:
+            _variables("corrcoef", rows, rowvar)
     c = cov(x, y, rowvar)
     if c.ndim == 0:
         return c / c

@@ -18,10 +18,10 @@ from aotensor.ops.complex.parts import conj, imag, real
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import zeros_like
 from aotensor.ops.diagonal import diagonal
-from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import add
-from aotensor.ops.elementwise.compare import eq, ge, switch
+from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.eigen import inverse_differences
+from aotensor.ops.linalg.general.phases import is_leading, of_leading, phases, turn
 from aotensor.ops.linalg.general.schur import FAILED
 from aotensor.ops.linalg.lapack import (
     MatrixOp,
@@ -35,15 +35,12 @@ from aotensor.ops.linalg.lapack import (
 )
 from aotensor.ops.linalg.matrices import check_square, floating_matrix, scipy_linalg
 from aotensor.ops.linalg.shapes import as_square, converged
-from aotensor.ops.linalg.signs import NOT_SMALL, phases_of
+from aotensor.ops.linalg.signs import phases_of
 from aotensor.ops.linalg.solve import solve
 from aotensor.ops.ranges import arange
-from aotensor.ops.reduce.extremum import argmax
-from aotensor.ops.reduce.extremum import max as max_over
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
-from aotensor.ops.shape.join import concatenate
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,7 @@ class Eig(MatrixOp):
             terms.append(_diagonal_matrix(ct_w))
         if not is_disconnected(ct_v):
             along = sum_over(ct_v * v, axis=-2, keepdims=True)
-            is_leading = eq(_positions(v), expand_dims(_leading(v), -2))
-            at_leading = switch(is_leading, imag(along) / _size_of_leading(v), 0)
+            at_leading = switch(is_leading(v), imag(along) / of_leading(real(v), v), 0)
             inner = ct_v - real(along) * conj(v) - complex_of_parts(zeros_like(at_leading), at_leading)
             terms.append(inverse_differences(w) * matmul(matrix_transpose(v), inner))
         vt = matrix_transpose(v)
@@ -102,55 +98,18 @@ class Eig(MatrixOp):
         inner = solve(v, matmul(tx, v), on_error="nan")
         moved = matmul(v, inverse_differences(w) * inner)
         stretch = sum_over(real(conj(v) * moved), axis=-2, keepdims=True)
-        is_leading = eq(_positions(v), expand_dims(_leading(v), -2))
-        turn = sum_over(switch(is_leading, imag(moved), 0), axis=-2, keepdims=True) / _size_of_leading(v)
-        return [diagonal(inner, 0, -2, -1), moved - v * complex_of_parts(stretch, turn)]
+        return [diagonal(inner, 0, -2, -1), moved - v * complex_of_parts(stretch, turn(moved, v))]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
         w, v = lapack("complex_eig" if is_complex(x) else "eig", [to_lapack(x)], FAILED)
-        return [from_pairs(w), with_phases(from_lapack(v, True))]
+        vectors = from_lapack(v, True)
+        return [from_pairs(w), vectors * phases(vectors)]
 
 
 def _diagonal_matrix(d: Variable) -> Variable:
     n = arange(extent_of(d, -1))
     return switch(eq(expand_dims(n, 1), n), expand_dims(d, -2), 0)
-
-
-def _positions(v: Variable) -> Variable:
-    return expand_dims(arange(extent_of(v, -2)), 1)
-
-
-def _leading(v: Variable) -> Variable:
-    """The position in each column of its first component that is not small.   (…, m, k) → (…, k)"""
-    sizes = absolute(v)
-    row = zeros_like(sum_over(sizes, axis=-2, keepdims=True))
-    sizes = concatenate([sizes, row], axis=-2)  # there is a largest one also where there are no rows
-    return argmax(ge(sizes, NOT_SMALL * max_over(sizes, axis=-2, keepdims=True)), axis=-2)
-
-
-def _leading_value(v: Variable) -> Variable:
-    """That component.   (…, m, k) → (…, 1, k)"""
-    is_leading = eq(_positions(v), expand_dims(_leading(v), -2))
-    return sum_over(switch(is_leading, v, 0), axis=-2, keepdims=True)
-
-
-def _size_of_leading(v: Variable) -> Variable:
-    """The same where it is real, as in the results of the op."""
-    return real(_leading_value(v))
-
-
-def phases(v: Variable) -> Variable:
-    """What makes the first component of each column that is not small real and positive.   (…, m, k) → (…, 1, k)"""
-    leading = _leading_value(v)
-    size = absolute(leading)
-    is_zero = eq(size, 0)
-    return switch(is_zero, 1, conj(leading) / switch(is_zero, 1, size))
-
-
-def with_phases(v: Variable) -> Variable:
-    """v with columns of these phases."""
-    return v * phases(v)
 
 
 @coerced

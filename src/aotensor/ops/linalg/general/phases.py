@@ -1,0 +1,44 @@
+"""Phases of complex vectors on the graph, as `signs` says: the first component that is not small is positive."""
+
+from __future__ import annotations
+
+from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import conj, imag, real
+from aotensor.ops.create import zeros_like
+from aotensor.ops.elementwise.arithmetic import abs as absolute
+from aotensor.ops.elementwise.compare import eq, ge, switch
+from aotensor.ops.linalg.signs import NOT_SMALL
+from aotensor.ops.ranges import arange
+from aotensor.ops.reduce.extremum import argmax
+from aotensor.ops.reduce.extremum import max as max_over
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import expand_dims
+from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.join import concatenate
+
+
+def is_leading(v: Variable) -> Variable:
+    """Where each column has its first component that is not small.   (…, m, k) → bool (…, m, k)"""
+    sizes = absolute(v)
+    row = zeros_like(sum_over(sizes, axis=-2, keepdims=True))
+    sizes = concatenate([sizes, row], axis=-2)  # there is a largest one also where there are no rows
+    leading = argmax(ge(sizes, NOT_SMALL * max_over(sizes, axis=-2, keepdims=True)), axis=-2)
+    return eq(expand_dims(arange(extent_of(v, -2)), 1), expand_dims(leading, -2))
+
+
+def of_leading(x: Variable, v: Variable) -> Variable:
+    """The components of x at the leading ones of v.   (…, m, k) → (…, 1, k)"""
+    return sum_over(switch(is_leading(v), x, 0), axis=-2, keepdims=True)
+
+
+def phases(v: Variable) -> Variable:
+    """What makes the leading component of each column real and positive.   (…, m, k) → (…, 1, k)"""
+    leading = of_leading(v, v)
+    size = absolute(leading)
+    is_zero = eq(size, 0)
+    return switch(is_zero, 1, conj(leading) / switch(is_zero, 1, size))
+
+
+def turn(tangent: Variable, v: Variable) -> Variable:
+    """The imaginary part of a tangent of v relative to v, at its leading components: what would change their phase."""
+    return of_leading(imag(tangent), v) / of_leading(real(v), v)
