@@ -84,6 +84,14 @@ def test_values_are_those_of_numpy_and_scipy(functions: dict[str, aot.Function])
     np.testing.assert_allclose(leading, np.abs(leading), atol=1e-12)
 
 
+def test_least_squares() -> None:
+    a, b = drawn(5, 3), drawn(5, 2)
+    x, y = symbol(5, 3), symbol(5, 2)
+    results = aot.function([x, y], at.linalg.lstsq(x, y), name="least").reference(a, b)
+    for found, wanted in zip(results, np.linalg.lstsq(a, b), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
 def test_equal_eigenvalues_have_unitary_vectors(functions: dict[str, aot.Function], library: Any) -> None:
     w, v = library["eigh"](np.eye(3) * (1 + 0j))
     np.testing.assert_allclose(v.conj().T @ v, np.eye(3), atol=1e-12)

@@ -9,7 +9,9 @@ from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.contract import matmul
+from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.compare import cast, gt
 from aotensor.ops.index import subtensor
@@ -66,7 +68,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
     """[x, residuals, rank, s]: the x of least norm among those for which ‖a·x − b‖ is least.   (m, n), (m[, k])
 
-    x: (n[, k]); residuals: Σ (a·x − b)² by columns, (1,) or (k,), also where rank < n, where NumPy gives none; rank:
+    x: (n[, k]); residuals: Σ |a·x − b|² by columns, (1,) or (k,), also where rank < n, where NumPy gives none; rank:
     int64, how many singular values count; s: all of them. rcond: which ones count, those above this times the largest
     one, by default float64's rounding times max(m, n), a number if given. x and residuals have derivatives at constant
     rank, which is that of the pseudoinverse.
@@ -80,7 +82,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
     smallest = _rounding(a) if rcond is None else float(rcond)
     columns = b if b.ndim == 2 else expand_dims(b, 1)
     x = matmul(pinv(a, rcond=smallest), columns)
-    residuals = sum_over(sqr(matmul(a, x) - columns), axis=0)
+    rest = matmul(a, x) - columns
+    residuals = sum_over(sqr(absolute(rest) if is_complex(rest) else rest), axis=0)
     s = svd(a, compute_uv=False)
     largest = sum_over(subtensor(s, slice(0, 1)))  # 0 where there is none
     rank = sum_over(cast(gt(s, constant(smallest, dtype=s.dtype) * largest), "int64"))
@@ -90,4 +93,4 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
 def _rounding(a: Variable) -> float:
     """ε·max(m, n) of the extents that are known, 1000 for those that are not."""
     extents = [1000 if n is None else n for n in a.static_shape]
-    return (2.0**-52 if a.dtype == "float64" else 2.0**-23) * max(*extents, 1)
+    return (2.0**-52 if a.dtype in ("float64", "complex128") else 2.0**-23) * max(*extents, 1)
