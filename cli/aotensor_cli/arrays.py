@@ -12,6 +12,8 @@ import numpy as np
 
 from aotensor_cli.matrices import content_of_one, from_tree, is_matrix, matrix_of, members, tree_of, values_of_archive
 from aotensor_cli.options import Refusal
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.arrays.plain import kind_of
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -182,11 +184,11 @@ def _squeezed(array: AnyArray, rank: int) -> AnyArray:
 
 def _as_dtype(array: AnyArray, dtype: str, name: str) -> AnyArray:
     """Numbers that were written as text, in the dtype that is expected."""
-    kind = np.dtype(dtype).kind
+    kind = kind_of(DTYPES[dtype])
     if array.dtype.kind == "c" and kind != "c":
         raise Refusal(f"{name}: {_short(array)} is no {dtype}")
     with np.errstate(all="ignore"):
-        converted = array.astype(dtype)
+        converted = array.astype(DTYPES[dtype])
     if kind in "fc" or np.array_equal(converted, array):
         return converted
     raise Refusal(f"{name}: {_short(array)} is no {dtype}")

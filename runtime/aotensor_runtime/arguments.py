@@ -13,7 +13,7 @@ import numpy as np
 
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.memory import block
-from aotensor_runtime.arrays.plain import AnyArray, dtype_hint, plain_array
+from aotensor_runtime.arrays.plain import AnyArray, dtype_hint, kind_of, plain_array
 from aotensor_runtime.errors import ArgumentTypeError, OutOfMemory
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
@@ -119,8 +119,8 @@ def as_plain(spec: FunctionSpec, value: object, name: str) -> AnyArray:
 def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:
     dtype = DTYPES[target.dtype]
     rule = "same_kind" if spec.allow_input_downcast else "safe"
-    if array.dtype.kind not in _KINDS or not np.can_cast(array.dtype, dtype, rule):  # type: ignore[arg-type]
-        is_rounding = array.dtype.kind in _KINDS and np.can_cast(array.dtype, dtype, "same_kind")
+    if kind_of(array.dtype) not in _KINDS or not np.can_cast(array.dtype, dtype, rule):  # type: ignore[arg-type]
+        is_rounding = kind_of(array.dtype) in _KINDS and np.can_cast(array.dtype, dtype, "same_kind")
         raise ArgumentTypeError(
             f"{spec.name}: {target.name} has dtype {array.dtype}, expected {dtype}",
             hint=f"convert it with .astype({target.dtype!r})" if is_rounding else dtype_hint(array.dtype),
@@ -131,12 +131,12 @@ def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray
 def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:
     """Python numbers, whose own dtype means little: what counts is whether the values fit."""
     dtype = DTYPES[target.dtype]
-    if array.dtype.kind not in _KINDS:
+    if kind_of(array.dtype) not in _KINDS:
         raise ArgumentTypeError(
             f"{spec.name}: {target.name} holds no {'' if dtype.kind == 'c' else 'real '}numbers (dtype {array.dtype})",
             hint=dtype_hint(array.dtype),
         )
-    if array.size and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
+    if array.size and _KINDS[kind_of(array.dtype)] > _KINDS[kind_of(dtype)]:
         raise ArgumentTypeError(
             f"{spec.name}: {target.name} = {_short(array)} has dtype {array.dtype}, expected {dtype}",
             hint=dtype_hint(array.dtype),
@@ -145,7 +145,7 @@ def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> 
         return array.astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         result = array.astype(dtype)
-    if not spec.allow_input_downcast and not np.array_equal(result, array, equal_nan=dtype.kind in "fc"):
+    if not spec.allow_input_downcast and not np.array_equal(result, array, equal_nan=kind_of(dtype) in "fc"):
         raise ArgumentTypeError(f"{spec.name}: {target.name} = {_short(array)} does not fit {dtype} exactly")
     return result
 

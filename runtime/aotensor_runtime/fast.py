@@ -47,6 +47,8 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
 
 def plan_of(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> Plan:
     """The function as `aotensor_call_python` sees it."""
+    for value in spec.values:
+        layout.know(value.dtype)
     dtypes = _int32s([DTYPE_CODES[value.dtype] for value in spec.values])
     ranks = _int32s([len(value.shape) for value in spec.outputs])
     call = PythonCall(

@@ -18,7 +18,7 @@ import numpy as np
 
 from aotensor_runtime.arguments import pattern
 from aotensor_runtime.arrays.layout import DTYPES
-from aotensor_runtime.arrays.plain import AnyArray
+from aotensor_runtime.arrays.plain import AnyArray, kind_of
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import AotensorError, DamagedLibrary
 from aotensor_runtime.library import Library, load
@@ -173,7 +173,7 @@ def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:
         return False
     if expected.dtype.kind == "c":
         return all(is_near(x, y, allowed) for x, y in ((found.real, expected.real), (found.imag, expected.imag)))
-    if expected.dtype.kind != "f":
+    if kind_of(expected.dtype) != "f":
         return np.array_equal(found, expected)
     with np.errstate(invalid="ignore"):
         near = np.abs(found.astype(float) - expected.astype(float)) <= allowed

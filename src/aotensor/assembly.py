@@ -10,12 +10,13 @@ from aotensor import tensor
 from aotensor.api import function
 from aotensor.gradient import sparse_checks, subgraphs
 from aotensor.graph import operations, walk
-from aotensor.ops import index, numpy_functions, numpy_tables
+from aotensor.ops import half, index, numpy_functions, numpy_tables
 from aotensor.ops.complex import counterpart
 from aotensor.sparse import functions as sparse_functions
 
 operations.dense.fill(tensor)
 operations.complex_numbers.fill(counterpart)
+operations.halves.fill(half)
 operations.sparse.fill(sparse_functions)
 operations.indexing.fill(index)
 operations.numpy_functions.fill(numpy_functions)

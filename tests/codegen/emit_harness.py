@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import ml_dtypes  # noqa: F401  (np.dtype("bfloat16"))
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
@@ -75,9 +76,9 @@ def optimised(text: str, machine: Machine | None = None) -> str:
 class Compiled:
     """The functions of a module, in this process. `compiled.f(x, 2.0)` takes arrays for memrefs and numbers."""
 
-    def __init__(self, source: str | ModuleOp, opt_level: int = 3) -> None:
+    def __init__(self, source: str | ModuleOp, opt_level: int = 3, machine: Machine | None = None) -> None:
         module = parse(source) if isinstance(source, str) else source
-        machine = Machine.host(opt_level)
+        machine = machine or Machine.host(opt_level)
         optimised_module = machine.optimise(emit_module(module, machine, exported=symbols(module)))
         self._engine = binding.create_mcjit_compiler(optimised_module, machine.target_machine())
         self._engine.finalize_object()

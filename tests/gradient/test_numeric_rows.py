@@ -10,7 +10,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import TensorType
-from aotensor.errors import GradientError, NullTypeGradError, UnsupportedError
+from aotensor.errors import GradientError, GraphTypeError, NullTypeGradError, UnsupportedError
 from aotensor.gradient import grad_scale, numeric_grad, undefined_grad, verify_grad
 from aotensor.graph.op import Op
 
@@ -187,9 +187,14 @@ def test_tolerances_by_dtype() -> None:
         verify_grad(fun, [np.ones(2, "float32")], abs_tol=1e-4, rel_tol=1e-4)
 
 
-def test_half_precision_is_refused_by_the_compiler() -> None:
-    with pytest.raises(UnsupportedError, match="float16"):
-        verify_grad(at.tanh, [np.ones(2, "float16")])
+@pytest.mark.shows("gradient/8.2-tolerances")
+def test_half_precision_is_checked_with_a_step_of_its_own() -> None:
+    """float16 alone: the numbers of bfloat16 are too far apart for differences."""
+    verify_grad(lambda x: at.tanh(x) * x, [np.array([0.5, 1.5], "float16")], mode="FAST_RUN")
+    with pytest.raises(GradientError):
+        verify_grad(lambda x: at.tanh(x) * aot.gradient.disconnected_grad(x), [np.array([0.5, 1.5], "float16")])
+    with pytest.raises(GraphTypeError, match="bfloat16, not floating"):
+        verify_grad(at.tanh, [np.ones(2, "bfloat16")])
 
 
 @pytest.mark.shows("gradient/8.2-linear-eps")

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.variable import Variable
 
@@ -78,7 +79,7 @@ class Case:
         """Positions of the inputs that are differentiated."""
         if self.wrt is not None:
             return self.wrt
-        return tuple(position for position, array in enumerate(arrays) if array.dtype.kind == "f")
+        return tuple(position for position, array in enumerate(arrays) if is_float(array.dtype.name))
 
     def tolerances(self, dtype: str) -> tuple[float, float]:
         """(rtol, atol) for results of `dtype`: a float32 program rounds 2**29 times more coarsely."""

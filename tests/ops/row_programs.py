@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import ml_dtypes  # noqa: F401  (np.dtype("bfloat16"))
 import numpy as np
 from case import Case
 from tiny_target import TINY
@@ -148,6 +149,22 @@ def row_program(case: Case) -> RowProgram:
     """The program of a row, with values for its inputs."""
     parts = _Parts.of(case)
     return parts.program(f"row_{_identifier(case.id)}", [*parts.values, *parts.pulled, *parts.pushed])
+
+
+def half_program(case: Case, dtype: str) -> RowProgram:
+    """The values and Jᵀ·ȳ of a row whose inputs of float64 are of `dtype`, and ȳ, too."""
+    arrays = [x.astype(dtype) if x.dtype == np.float64 else x for x in case.draw(np.random.default_rng(7))]
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    wrt = [variables[position] for position in case.differentiable(arrays)]
+    values = evaluate_all(outputs, dict(zip(variables, arrays, strict=True)))
+    rng = np.random.default_rng(8)
+    cotangents = [Variable(TensorType(x.dtype, x.tensor_type.shape), name=f"ct{k}") for k, x in enumerate(outputs)]
+    weights = [rng.uniform(0.5, 1.5, value.shape).astype(x.dtype) for x, value in zip(outputs, values, strict=True)]
+    pulled = Lop(outputs, wrt, cotangents) if wrt else []
+    name = f"{dtype}_{_identifier(case.id)}"
+    given, inputs = ([*arrays, *weights], [*variables, *cotangents]) if wrt else (arrays, variables)
+    return RowProgram(aot.function(inputs, [*outputs, *pulled], name=name, on_unused_input="ignore"), given)
 
 
 def combined_programs(case: Case) -> list[RowProgram]:

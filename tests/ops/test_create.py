@@ -41,8 +41,8 @@ def test_plurals_take_names_or_a_count() -> None:
 
 @pytest.mark.shows("tensor/1-tensor")
 def test_wrong_symbols_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="float16"):
-        at.vector("z", dtype="float16")
+    with pytest.raises(UnsupportedError, match="is not supported"):
+        at.vector("z", dtype="clongdouble")
     with pytest.raises(GraphTypeError, match="1 dims for rank 2"):
         at.matrix("x", shape=(3,))
     with pytest.raises(GraphValueError, match="which is 1"):

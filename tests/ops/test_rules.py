@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import pytest
 from case import Case
-from row_programs import CompiledRows, combined_programs
+from row_programs import CompiledRows, combined_programs, half_program
 from tables import CASES, COMPILED, DIFFERENTIABLE, over
 
+from aotensor.core.dtypes import HALVES, epsilon, is_float, is_half
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.gradient import Lop, Rop
@@ -53,8 +55,50 @@ def _wanted(request: pytest.FixtureRequest, test: Callable[..., None]) -> dict[s
     return {module: [case for case in table if case.id in wanted] for module, table in COMPILED.items()}
 
 
+HALF: Final = (
+    "add", "true_div", "switch-broadcasts", "sum-keepdims", "prod-second", "op-CumSum", "sort-nan", "op-Softmax",
+    "dot-matrices", "svd-square", "gather-rows", "scatter-set-rows", "scatter-inc-rows", "index-column-reversed",
+    "mask-set-rows", "reshape-rest-stack", "op-Join", "op-Split", "scan-taps", "ifelse-else", "shift",
+)  # fmt: skip
+HALF_AGAIN: Final = (
+    "exp", "gammaln", "maximum-ties", "pow-specials", "isfinite", "where", "var-ddof", "median-odd-axis", "norm-3",
+    "topk", "dot-with-itself", "matmul-batch", "einsum-ellipsis", "solve-matrix", "qr-r", "cholesky-odd", "inc-row",
+    "broadcast_arrays", "transpose", "alloc-of-shape", "diag-above", "scan-nested", "random-normal",
+    "random-gamma-scale",
+)  # fmt: skip
+"""Rows that are compiled for float16 and bfloat16, too: each way that an op has with dtypes that are stored only."""
+IN_HALF: Final = [
+    pytest.param(case, id=case.id, marks=[pytest.mark.again] * (case.id in HALF_AGAIN))
+    for case in CASES
+    if case.id in (*HALF, *HALF_AGAIN)
+]
+
+
+@pytest.fixture(scope="module", params=HALVES)
+def halved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
+    """Rows with float16, or bfloat16, in place of float64."""
+    folder = tmp_path_factory.mktemp(request.param)
+    wanted = _wanted(request, test_halves_are_those_of_the_reference)
+    rows = {"half": [case for table in wanted.values() for case in table]}
+    return CompiledRows.of(rows, folder, 0, lambda case: [half_program(case, request.param)])
+
+
+@pytest.mark.shows("tensor/0-halves", "tensor/0-half-rounding")
+@pytest.mark.parametrize("case", IN_HALF)
+def test_halves_are_those_of_the_reference(case: Case, halved: CompiledRows) -> None:
+    """Within 2 ulp: functions of float32 may differ in their last bit, which then rounds to the other side."""
+    pairs = halved.results(case)
+    assert any(is_half(expected.dtype.name) for _, expected in pairs) or case.id == "isfinite"
+    for found, expected in pairs:
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        tolerance = 2 * epsilon(expected.dtype.name) if is_half(expected.dtype.name) else 1e-5
+        wide = [x.astype(float) if is_float(x.dtype.name) else x for x in (found, expected)]
+        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance / 4)
+
+
 def test_ids_are_unique() -> None:
     ids = [case.id for case in CASES]
+    assert {*HALF, *HALF_AGAIN} - {*ids} == set()
     assert len(set(ids)) == len(ids), sorted({one for one in ids if ids.count(one) > 1})
 
 

@@ -127,7 +127,6 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
     ),
     ("shape", lambda: R.gamma(STATE, -1.0), ValueError, "gamma: shape has an element"),
     ("dtype", lambda: R.normal(STATE, dtype="int32"), TypeError, "a real draw has a floating dtype, not int32"),
-    ("float16", lambda: R.normal(STATE, dtype="float16"), TypeError, "float16 is not supported"),
     ("bool", lambda: R.poisson(STATE, 3.0, dtype="bool"), TypeError, "a count has no dtype bool"),
     ("extent", lambda: R.normal(STATE, size=(3, -1)), ValueError, "extent -1 is negative"),
     ("size", lambda: R.normal(STATE, np.zeros(3), size=2), ValueError, r"does not broadcast to the size \(2\)"),

@@ -30,7 +30,7 @@ def test_types() -> None:
     for wrong in ({"format": "coo"}, {"format": "bsr"}, {"shape": (2,)}):
         with pytest.raises(GraphValueError):
             sp.SparseTensorType(**{"format": "csr", "dtype": "float64", **wrong})
-    for dtype in ("bool", "float16"):
+    for dtype in ("bool", "float16", "bfloat16"):
         with pytest.raises(GraphTypeError, match=dtype):
             sp.SparseTensorType("csr", dtype)
 

@@ -47,6 +47,7 @@ static void *allocate(void *user, int32_t output, int64_t bytes, const int64_t *
 int main(void) {{
   static double x[N], grad[N], a[R * M], b[M * K], c[R * K], v[N], u[N];
   static float h[N];
+  static uint16_t p[N], q[N], half[N], brain[N];
   static int32_t indices[N], indptr[N + 1];
   double y;
   int64_t first = FIRST, shape_a[2] = {{R, M}}, shape_b[2] = {{M, K}}, shape_c[2] = {{R, K}}, shape_o[1];
@@ -54,6 +55,8 @@ int main(void) {{
   char message[200];
   for (int k = 0; k < N; k++) x[k] = (k * 37 % 101) / 33.0 - 1.5, h[k] = (float)x[k], v[k] = k / 7.0;
   for (int k = 0; k < N; k++) indices[k] = k * 5 % N, indptr[k + 1] = k + 1;
+  for (int k = 0; k < N; k++) p[k] = (uint16_t)(k * 311 % 0x7c00 | (k & 1) << 15);
+  for (int k = 0; k < N; k++) q[k] = (uint16_t)(k * 321 % 0x7f80 | (k & 1) << 15);
   for (int k = 0; k < R * M; k++) a[k] = (k * 31 % 97) / 65.0 - 0.75;
   for (int k = 0; k < M * K; k++) b[k] = (k * 29 % 89) / 63.0 - 0.75;
   aotensor_context context;
@@ -73,6 +76,8 @@ int main(void) {{
   aotensor_sparse s = {{x, indices, indptr, N, {{N, N}}, AOTENSOR_FLOAT64, AOTENSOR_INT32}};
   if (spread(N, N, &s, v, u, NULL)) return 4;
   dump("spread", u, sizeof u);
+  if (halves(N, p, q, half, brain, NULL)) return 6;
+  dump("half", half, sizeof half), dump("brain", brain, sizeof brain);
   in[1].shape = shape_a;
   if (product_call(&context, in, &out) != AOTENSOR_WRONG_EXTENT) return 5;
   say("message "), puts(message);
@@ -83,17 +88,20 @@ int main(void) {{
 
 
 def functions() -> list[aot.Function]:
-    """Sums, elementary functions, derivatives, a product, an output whose size is a value, a sparse matrix."""
+    """Sums, elementary functions, derivatives, a product, an output whose size is a value, a sparse matrix, halves."""
     x, v = (at.vector(name, dtype="float64", shape=("n",)) for name in "xv")
     h = at.vector("h", dtype="float32", shape=("n",))
     A, B = at.matrix("A", dtype="float64", shape=("m", "k")), at.matrix("B", dtype="float64", shape=("k", "p"))
     S, first = sp.csr_matrix("S", dtype="float64", shape=("m", "n")), at.scalar("first", dtype="int64")
+    p, q = at.vector("p", dtype="float16", shape=("n",)), at.vector("q", dtype="bfloat16", shape=("n",))
+    half, brain = at.cast(p.astype("float64") / 3, "float16") + p * p, at.sqrt(abs(q)) * q
     loss = at.exp(x).sum() + at.log1p(x * x).mean()
     return [
         aot.function([x], {"loss": loss, "grad": aot.grad(loss, x)}, name="gradient"),
         aot.function([A, B], at.tanh(A @ B), name="product"),
         aot.function([h, first], at.sin(h)[first:], name="pick"),
         aot.function([S, v], S @ v, name="spread"),
+        aot.function([p, q], {"half": half, "brain": brain}, name="halves"),
     ]
 
 
@@ -104,16 +112,20 @@ def arguments() -> Mapping[str, Sequence[Any]]:
     a = ((np.arange(ROWS * INNER) * 31 % 97) / 65.0 - 0.75).reshape(INNER, ROWS).T
     b = ((np.arange(INNER * COLUMNS) * 29 % 89) / 63.0 - 0.75).reshape(INNER, COLUMNS)
     S = ss.csr_matrix((x, (k * 5 % N).astype(np.int32), np.arange(N + 1, dtype=np.int32)), shape=(N, N))
-    return {"gradient": [x], "product": [a, b], "pick": [x.astype(np.float32), FIRST], "spread": [S, k / 7.0]}
+    p, q = ((k * step % limit | (k & 1) << 15).astype(np.uint16) for step, limit in ((311, 0x7C00), (321, 0x7F80)))
+    return {
+        "gradient": [x], "product": [a, b], "pick": [x.astype(np.float32), FIRST], "spread": [S, k / 7.0],
+        "halves": [p.view("float16"), q.view("bfloat16")],
+    }  # fmt: skip
 
 
 def expected(library: Library) -> dict[str, Any]:
     """What the program prints, by a library of this machine."""
     given = arguments()
-    both = library.gradient(*given["gradient"])
+    both, halves = library.gradient(*given["gradient"]), library.halves(*given["halves"])
     others = {"product": "product", "picked": "pick", "spread": "spread"}
     return {
-        "loss": both["loss"], "grad": both["grad"],
+        "loss": both["loss"], "grad": both["grad"], "half": halves["half"], "brain": halves["brain"],
         **{name: library[function](*given[function]) for name, function in others.items()},
     }  # fmt: skip
 
@@ -121,8 +133,8 @@ def expected(library: Library) -> dict[str, Any]:
 def read(output: str) -> dict[str, Any]:
     """The lines of the program: arrays, and the rest as text."""
     lines = dict(line.rstrip("\r").split(" ", 1) for line in output.splitlines() if line)
-    dtypes = {"picked": np.float32}
-    arrays = ("loss", "grad", "product", "picked", "spread")
+    dtypes = {"picked": "float32", "half": "float16", "brain": "bfloat16"}
+    arrays = ("loss", "grad", "product", "picked", "spread", "half", "brain")
     return {
         name: np.frombuffer(bytes.fromhex(text), dtypes.get(name, np.float64)) if name in arrays else text
         for name, text in lines.items()
@@ -137,8 +149,10 @@ def compare(output: str, library: Library, is_strict: bool) -> None:
         if is_strict:
             assert found[name].tobytes() == wanted.tobytes(), name
         else:
-            tolerance = 2e-6 if wanted.dtype == np.float32 else 1e-14
-            np.testing.assert_allclose(found[name], wanted, rtol=tolerance, atol=tolerance, err_msg=name)
+            tolerance = {"float64": 1e-14, "float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3}[wanted.dtype.name]
+            np.testing.assert_allclose(
+                found[name].astype(float), wanted.astype(float), rtol=tolerance, atol=tolerance, err_msg=name
+            )
     assert found["message"] == f"product: dim k of B is {ROWS}, but A has k = {INNER}", found["message"]
     assert found["version"] == "2"
 

@@ -10,9 +10,12 @@ from typing import Final
 class DType:
     """What is known of a dtype.
 
-    name: NumPy's. code: in descriptors of arrays, as the header has it. kind: NumPy's letter, one of b, i, u, f, c.
-    bits: of one element in memory. c: the type that the header gives its elements. accumulator: the dtype in which its
-    sums are taken. part: the dtype of real and imaginary part, of a complex one.
+    name: NumPy's, or that of ml_dtypes. code: in descriptors of arrays, as the header has it. kind: NumPy's letter, one
+    of b, i, u, f, c (ml_dtypes says V for bfloat16). bits: of one element in memory. c: the type that the header gives
+    its elements. accumulator: the dtype in which its sums are taken. compute: the dtype of its arithmetic, another one
+    where this one is for memory only. ir: the element type in MLIR; none for complex numbers, which are pairs there.
+    llvm: the type of a register that holds it. part: the dtype of real and imaginary part, of a complex one.
+    digits: bits of the significand of a float. exponent: of 2, of its smallest normal number.
     """
 
     name: str
@@ -21,25 +24,38 @@ class DType:
     bits: int
     c: str
     accumulator: str
+    compute: str
+    ir: str = ""
+    llvm: str = ""
     part: str | None = None
+    digits: int = 0
+    exponent: int = 0
 
     @property
     def size(self) -> int:
         """Bytes of one element."""
         return self.bits // 8
 
+    @property
+    def is_stored_only(self) -> bool:
+        """Is it a dtype of memory, whose elements are computed with in another one?"""
+        return self.compute != self.name
+
 
 def _integer(code: int, name: str) -> DType:
-    return DType(name, code, name[0], int(name.lstrip("uint")), f"{name}_t", name)
+    bits = int(name.lstrip("uint"))
+    return DType(name, code, name[0], bits, f"{name}_t", name, name, f"i{bits}", f"i{bits}")
 
 
 _RECORDS: Final = (
-    DType("bool", 1, "b", 8, "uint8_t", "bool"),
+    DType("bool", 1, "b", 8, "uint8_t", "bool", "bool", "i1", "i1"),
     *map(_integer, range(2, 10), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")),
-    DType("float32", 10, "f", 32, "float", "float64"),
-    DType("float64", 11, "f", 64, "double", "float64"),
-    DType("complex64", 12, "c", 64, "aotensor_complex64", "complex128", "float32"),
-    DType("complex128", 13, "c", 128, "aotensor_complex128", "complex128", "float64"),
+    DType("float32", 10, "f", 32, "float", "float64", "float32", "f32", "float", digits=24, exponent=-126),
+    DType("float64", 11, "f", 64, "double", "float64", "float64", "f64", "double", digits=53, exponent=-1022),
+    DType("complex64", 12, "c", 64, "aotensor_complex64", "complex128", "complex64", part="float32"),
+    DType("complex128", 13, "c", 128, "aotensor_complex128", "complex128", "complex128", part="float64"),
+    DType("float16", 14, "f", 16, "uint16_t", "float32", "float32", "f16", "i16", digits=11, exponent=-14),
+    DType("bfloat16", 15, "f", 16, "uint16_t", "float32", "float32", "bf16", "i16", digits=8, exponent=-126),
 )
 DTYPES: Final[dict[str, DType]] = {record.name: record for record in _RECORDS}
-"""The records by NumPy's names, in the order of their codes."""
+"""The records by name, in the order of their codes."""

@@ -7,6 +7,7 @@ ctypes descriptors, which is slower and needs no such knowledge.
 from __future__ import annotations
 
 import ctypes
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,9 +16,28 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, PythonLayout
+from aotensor_runtime.errors import ArgumentTypeError
 
-DTYPES: Final[dict[str, np.dtype[Any]]] = {name: np.dtype(name) for name in DTYPE_CODES}
-"""The dtype objects that plain arrays hold."""
+
+class _DTypes(dict[str, "np.dtype[Any]"]):
+    """By name; what NumPy does not have comes from ml_dtypes when it is asked for."""
+
+    def __missing__(self, name: str) -> np.dtype[Any]:
+        if name != _FOREIGN:
+            raise KeyError(name)
+        try:
+            found: np.dtype[Any] = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        except ImportError as error:
+            hint = "pip install 'aotensor[half]'; C programs need nothing"
+            raise ArgumentTypeError("arrays of bfloat16 need the package ml_dtypes", hint=hint) from error
+        self[name] = found
+        return found
+
+
+_FOREIGN: Final = "bfloat16"
+
+DTYPES: Final[dict[str, np.dtype[Any]]] = _DTypes({name: np.dtype(name) for name in DTYPE_CODES if name != _FOREIGN})
+"""The dtype objects that plain arrays hold.   Raises: ArgumentTypeError for bfloat16 without ml_dtypes"""
 
 _HEADER: Final = object.__basicsize__
 _WORD: Final = 8
@@ -34,6 +54,10 @@ class Layout:
     def address(self) -> int:
         return ctypes.addressof(self.struct)
 
+    def know(self, name: str) -> None:
+        """Let plain arrays have this dtype; bfloat16 is known once it has been asked for."""
+        self.dtypes[DTYPE_CODES[name]] = id(DTYPES[name])
+
 
 @cache
 def probe() -> Layout | None:
@@ -49,8 +73,8 @@ def probe() -> Layout | None:
     if object_type is None or tuple_size is None:
         return None
     dtypes = (ctypes.c_void_p * (max(DTYPE_CODES.values()) + 1))()
-    for name, code in DTYPE_CODES.items():
-        dtypes[code] = id(DTYPES[name])
+    for name, dtype in DTYPES.items():
+        dtypes[DTYPE_CODES[name]] = id(dtype)
     struct = PythonLayout(
         object_type=object_type,
         tuple_size=tuple_size,

@@ -21,6 +21,11 @@ NUMBERS: Final = "biuf"
 """Kinds of dtypes that hold real numbers."""
 
 
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's letter for what a dtype holds; f for bfloat16, too, which is V to NumPy."""
+    return "f" if dtype.kind == "V" and dtype.name == "bfloat16" else dtype.kind
+
+
 def plain_array(value: object) -> AnyArray:
     """`value` as an array, with the dtype that NumPy gives it; the array itself where it is one.
 

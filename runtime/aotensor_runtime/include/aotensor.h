@@ -28,7 +28,9 @@ enum {
   AOTENSOR_FLOAT32 = 10,
   AOTENSOR_FLOAT64 = 11,
   AOTENSOR_COMPLEX64  = 12, /* aotensor_complex64  */
-  AOTENSOR_COMPLEX128 = 13  /* aotensor_complex128 */
+  AOTENSOR_COMPLEX128 = 13, /* aotensor_complex128 */
+  AOTENSOR_FLOAT16    = 14, /* uint16_t: the bits of an IEEE binary16, as _Float16 of C and std::float16_t have them */
+  AOTENSOR_BFLOAT16   = 15  /* uint16_t: the upper half of a float, as __bf16 and std::bfloat16_t have it            */
 };
 
 /* Complex numbers. Pointers to `float _Complex` and `double _Complex` of C, and to std::complex of C++, point to the
@@ -72,7 +74,7 @@ typedef struct aotensor_array {
   const int64_t *shape;   /* extents in elements, `rank` of them; may be NULL if rank is 0                 */
   const int64_t *strides; /* in elements, not bytes, `rank` of them; may be negative; NULL means row-major */
   int32_t        rank;    /* number of dims                                                                */
-  int32_t        dtype;   /* AOTENSOR_BOOL ... AOTENSOR_COMPLEX128                                         */
+  int32_t        dtype;   /* AOTENSOR_BOOL ... AOTENSOR_BFLOAT16                                           */
 } aotensor_array;
 
 /* flags of aotensor_context */

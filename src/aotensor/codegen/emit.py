@@ -74,7 +74,8 @@ def emit_module(
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
     debug_info = DebugInfo(result, sites)
     for op in definitions:
-        _define(functions, op, target.vector_bits, threads and system_of(target.triple).has_threads, debug_info)
+        told = target.vector_bits, threads and system_of(target.triple).has_threads, target.has_half, debug_info
+        _define(functions, op, *told)
     return result
 
 
@@ -126,11 +127,18 @@ def _mark_pointers(function: Function, op: func.FuncOp) -> None:
 
 
 def _define(
-    functions: Mapping[str, Function], op: func.FuncOp, vector_bits: int, threads: bool, debug_info: DebugInfo
+    functions: Mapping[str, Function],
+    op: func.FuncOp,
+    vector_bits: int,
+    threads: bool,
+    has_half: bool,
+    debug_info: DebugInfo,
 ) -> None:
     function, block = functions[op.sym_name.data], op.body.block
     scopes = view_scopes(function.module, op)
-    emitter = Emitter(function, _HANDLERS, functions, scopes, vector_bits, threads, debug_info, _first_line(op))
+    emitter = Emitter(
+        function, _HANDLERS, functions, scopes, vector_bits, threads, has_half, debug_info, _first_line(op)
+    )
     emitter.bind(block.args, function.args)
     emitter.run(block.ops)
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
+from aotensor.codegen.emit_half import bits_of, emit_conversion, is_half
 from aotensor.codegen.emit_state import Emitter, Handler, fast_math, register_type
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
@@ -47,6 +48,8 @@ _SYMBOLS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne
 def _constant(e: Emitter, op: arith.ConstantOp) -> None:
     kind = register_type(op.result.type)
     match op.value:
+        case FloatAttr() if is_half(op.result.type):
+            e.set(op.result, llvm.constant(kind, bits_of(op.value.value.data, op.result.type)))
         case IntegerAttr() | FloatAttr():
             e.set(op.result, llvm.constant(kind, op.value.value.data))
         case DenseIntOrFPElementsAttr() if isinstance(op.result.type, VectorType):
@@ -142,6 +145,9 @@ def _unexpanded(e: Emitter, op: Operation) -> None:
 
 
 def _cast(e: Emitter, op: Operation) -> None:
+    if isinstance(op, arith.ExtFOp | arith.TruncFOp) and (is_half(op.input.type) or is_half(op.result.type)):
+        emit_conversion(e, op)
+        return
     build = getattr(e.builder, _CASTS[type(op)])
     e.set(op.results[0], build(e.value(op.operands[0]), register_type(op.results[0].type)))
 

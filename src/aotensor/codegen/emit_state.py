@@ -9,8 +9,6 @@ from typing import Any, Final, TypeAlias
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    Float32Type,
-    Float64Type,
     IndexType,
     IntegerType,
     LocationAttr,
@@ -24,6 +22,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.llvm import Builder, Function, Module, Node, Type, Value
 from aotensor.errors import InternalError
+from aotensor.ir.types import DTYPE_OF_FLOAT, register_name
 
 Extent: TypeAlias = "int | Value"
 """An i64: a Python int where it is known."""
@@ -54,18 +53,16 @@ class Buffer:
 
 
 def register_type(kind: Attribute) -> Type:
-    """The LLVM type of a scalar or vector in a register: index is i64, bool is i1."""
+    """The LLVM type of a scalar or vector in a register: index is i64, bool is i1, f16 and bf16 are their bits."""
     match kind:
         case IndexType():
             return llvm.i64
         case IntegerType():
             return llvm.integer(kind.width.data)
-        case Float32Type():
-            return llvm.f32
-        case Float64Type():
-            return llvm.f64
         case VectorType() if kind.get_num_dims() == 1:
             return llvm.vector(register_type(kind.element_type), kind.get_shape()[0])
+        case _ if kind in DTYPE_OF_FLOAT:
+            return llvm.NAMED[register_name(kind)]
     raise InternalError(f"loop IR: no LLVM type for {kind}")
 
 
@@ -152,6 +149,7 @@ class Emitter:
     scopes: alias metadata of the views that have some
     vector_bits: width of the target's vector registers
     has_threads: may loops run on several cores?
+    has_half: has the CPU instructions between float16 and float32?
     debug_info: knows the lines of instructions
     location: of the function
     """
@@ -164,10 +162,11 @@ class Emitter:
         scopes: Mapping[SSAValue, Mapping[str, Node]],
         vector_bits: int,
         has_threads: bool,
+        has_half: bool,
         debug_info: DebugInfo,
         location: LocationAttr,
     ) -> None:
-        self.vector_bits, self.has_threads = vector_bits, has_threads
+        self.vector_bits, self.has_threads, self.has_half = vector_bits, has_threads, has_half
         self.function, self.debug_info = function, debug_info
         self.entry = function.append_basic_block("entry")
         self.builder: Builder = llvm.ir.IRBuilder(self.entry)
@@ -187,7 +186,7 @@ class Emitter:
 
     def inside(self, function: Function, location: LocationAttr) -> Emitter:
         """An emitter for another function of the module, which knows no values yet."""
-        told = self.vector_bits, self.has_threads, self.debug_info, location
+        told = self.vector_bits, self.has_threads, self.has_half, self.debug_info, location
         return Emitter(function, self._handlers, self.functions, self.scopes, *told)
 
     def run(self, operations: Iterable[Operation]) -> None:

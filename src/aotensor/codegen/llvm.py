@@ -14,9 +14,9 @@ from llvmlite import binding, ir
 from llvmlite.ir.values import MDValue
 
 __all__ = [
-    "Builder", "Function", "Module", "ModuleRef", "Node", "Type", "Value",
+    "NAMED", "Builder", "Function", "Module", "ModuleRef", "Node", "Type", "Value",
     "access_group", "begin_debug_info", "binding", "constant", "count_of", "debug_node", "debug_word", "element_of",
-    "f32", "f64", "function", "i1", "i8", "i32", "i64", "integer", "intrinsic", "ir", "is_constant", "lane_bits",
+    "f16", "f32", "f64", "function", "i1", "i8", "i32", "i64", "integer", "intrinsic", "ir", "is_constant", "lane_bits",
     "loop_node", "mark_argument", "mark_function", "node", "opaque", "pointer", "rename", "splat", "suffix", "vector",
     "void",
 ]  # fmt: skip
@@ -35,8 +35,11 @@ i1: Final[Type] = ir.IntType(1)
 i8: Final[Type] = ir.IntType(8)
 i32: Final[Type] = ir.IntType(32)
 i64: Final[Type] = ir.IntType(64)
+f16: Final[Type] = ir.HalfType()
 f32: Final[Type] = ir.FloatType()
 f64: Final[Type] = ir.DoubleType()
+NAMED: Final[dict[str, Type]] = {str(kind): kind for kind in (ir.IntType(16), f32, f64)}
+"""By what LLVM calls them, the types of registers that hold floats."""
 
 
 # --- types and constants ---------------------------------------------------------------------------------------------

@@ -108,6 +108,11 @@ class Machine:
         return _vector_bits(self)
 
     @property
+    def has_half(self) -> bool:
+        """Has the CPU instructions between float16 and float32?"""
+        return _has_half(self)
+
+    @property
     def facts(self) -> Target:
         """What passes on loops ask of the machine."""
         bits = self.vector_bits
@@ -234,6 +239,19 @@ def _vector_bits(machine: Machine) -> int:
         binding.parse_assembly(f'target triple = "{machine.triple}"\n{probe}', binding.create_context())
     )
     return 512 if "%zmm" in text and _PREFER_512 in machine.features else 256 if "%ymm" in text else 128
+
+
+@cache
+def _has_half(machine: Machine) -> bool:
+    """Ask LLVM: where there is no instruction, it calls a function of the compiler's library."""
+    probe = """
+define <4 x float> @f(<4 x i16> %a) { %b = bitcast <4 x i16> %a to <4 x half>
+  %c = fpext <4 x half> %b to <4 x float> ret <4 x float> %c }
+define <4 x i16> @g(<4 x float> %a) { %b = fptrunc <4 x float> %a to <4 x half>
+  %c = bitcast <4 x half> %b to <4 x i16> ret <4 x i16> %c }
+"""
+    module = binding.parse_assembly(f'target triple = "{machine.triple}"\n{probe}', binding.create_context())
+    return not re.search(r"__\w*(hf|h2f|f2h)", machine.assembly(module))
 
 
 def _architecture(triple: str) -> str:

@@ -5,6 +5,7 @@ A dtype is a plain string, the NumPy name. `index` exists inside the compiler on
 
 from __future__ import annotations
 
+import importlib
 import math
 from functools import cache
 from typing import Any, Final
@@ -15,20 +16,23 @@ from numpy.typing import DTypeLike
 from aotensor.errors import GraphOverflowError, UnsupportedError
 from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.arrays.plain import dtype_hint
+from aotensor_runtime.arrays.plain import kind_of as kind_of
 
 
 def _of_kind(kind: str) -> tuple[str, ...]:
-    return tuple(name for name, record in DTYPES.items() if record.kind == kind)
+    return tuple(name for name, record in DTYPES.items() if record.kind == kind and not record.is_stored_only)
 
 
 BOOL: Final = _of_kind("b")
 SIGNED: Final = _of_kind("i")
 UNSIGNED: Final = _of_kind("u")
 FLOATS: Final = _of_kind("f")
+HALVES: Final = tuple(name for name, record in DTYPES.items() if record.is_stored_only)
+"""Floats that memory holds and nobody computes in."""
 COMPLEX: Final = _of_kind("c")
 INTEGERS: Final = SIGNED + UNSIGNED
 DISCRETE: Final = BOOL + INTEGERS
-ALL: Final = DISCRETE + FLOATS
+ALL: Final = DISCRETE + FLOATS + HALVES
 INDEX: Final = "index"
 
 _SIZES: Final = {"index": 8} | {name: record.size for name, record in DTYPES.items()}
@@ -48,8 +52,18 @@ def itemsize(dtype: str) -> int:
 
 
 def is_float(dtype: str) -> bool:
-    """float32 or float64."""
-    return dtype in FLOATS
+    """float16, bfloat16, float32 or float64."""
+    return dtype in FLOATS or dtype in HALVES
+
+
+def is_half(dtype: str) -> bool:
+    """float16 or bfloat16: what is in memory only."""
+    return dtype in HALVES
+
+
+def compute_of(dtype: str) -> str:
+    """The dtype of arithmetic on a dtype: float32 for float16 and bfloat16, else the dtype itself."""
+    return DTYPES[dtype].compute if dtype in HALVES else dtype
 
 
 def is_complex(dtype: str) -> bool:
@@ -59,7 +73,7 @@ def is_complex(dtype: str) -> bool:
 
 def is_inexact(dtype: str) -> bool:
     """A float or complex: what has derivatives."""
-    return dtype in FLOATS or dtype in COMPLEX
+    return is_float(dtype) or dtype in COMPLEX
 
 
 def part_of(dtype: str) -> str:
@@ -68,8 +82,23 @@ def part_of(dtype: str) -> str:
 
 
 def complex_of(dtype: str) -> str:
-    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and small integers."""
-    return dtype if is_complex(dtype) else _WHOLES[float_of(dtype)]
+    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and what it holds."""
+    return dtype if is_complex(dtype) else _WHOLES[compute_of(float_of(dtype))]
+
+
+def epsilon(dtype: str) -> float:
+    """The distance from 1 to the next larger number of a float or complex dtype."""
+    return 2.0 ** (1 - DTYPES[part_of(dtype)].digits)
+
+
+def largest(dtype: str) -> float:
+    """The largest finite number of a float."""
+    return (2.0 - epsilon(dtype)) * 2.0 ** (1 - DTYPES[dtype].exponent)
+
+
+def tiny(dtype: str) -> float:
+    """The smallest normal number of a float; times `epsilon` it is the smallest one above 0."""
+    return 2.0 ** DTYPES[dtype].exponent
 
 
 def is_discrete(dtype: str) -> bool:
@@ -90,9 +119,12 @@ def is_unsigned(dtype: str) -> bool:
 def canonical(dtype: DTypeLike | str) -> str:
     """The name of a dtype that the compiler supports.
 
-    Raises: UnsupportedError (a TypeError) for float16, object and all other kinds, and for what is no dtype.
+    Raises: UnsupportedError (a TypeError) for object and all other kinds, for what is no dtype, and for bfloat16 where
+    ml_dtypes is not installed.
     """
     if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
+        if dtype == "bfloat16":
+            _ask_for_bfloat16()
         return dtype
     try:
         found = None if dtype is None else np.dtype(dtype)  # NumPy would take None for float64
@@ -104,7 +136,16 @@ def canonical(dtype: DTypeLike | str) -> str:
     return found.name
 
 
-_SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float32, float64, complex64 or complex128"
+_SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float16, bfloat16, float32, float64, complex64 or complex128"
+
+
+@cache
+def _ask_for_bfloat16() -> None:
+    """Let NumPy know the name.   Raises: UnsupportedError without ml_dtypes"""
+    try:
+        importlib.import_module("ml_dtypes")
+    except ImportError as error:
+        raise UnsupportedError("bfloat16 needs the package ml_dtypes", hint="pip install 'aotensor[half]'") from error
 
 
 def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
@@ -113,7 +154,14 @@ def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
 
 @cache
 def promote(*dtypes: str) -> str:
-    """The smallest dtype that holds all of `dtypes`, by NumPy's rules for arrays (int64 with float32 is float64)."""
+    """The smallest dtype that holds all of `dtypes`, by NumPy's rules for arrays (int64 with float32 is float64).
+
+    bfloat16, which NumPy does not have, holds bool, int8 and uint8; beside anything else it counts as float32.
+    """
+    if "bfloat16" in dtypes:
+        if set(dtypes) <= {"bfloat16", "bool", "int8", "uint8"}:
+            return "bfloat16"
+        dtypes = tuple("float32" if dtype == "bfloat16" else dtype for dtype in dtypes)
     return canonical(np.result_type(*dtypes))
 
 
@@ -137,22 +185,23 @@ def mean_of(dtype: str) -> str:
 
 
 def accumulator_of(dtype: str) -> str:
-    """dtype in which a sum of `dtype` is accumulated: float64 for every float, complex128 for every complex dtype."""
+    """dtype in which a sum of `dtype` is accumulated: float64, float32 for float16 and bfloat16, or complex128."""
     return DTYPES[dtype].accumulator
 
 
 def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
     """dtype of a Python scalar beside an operand of dtype `other`: literals are weak.
 
-    An int takes the smallest integer type that holds it, so that `x_int8 + 1` stays int8; a float beside a float
-    takes that float's dtype, beside a complex dtype that of its parts, beside anything else float64.
+    An int takes the smallest integer type that holds it, so that `x_int8 + 1` stays int8; beside a float both take
+    that float's dtype, beside a complex dtype that of its parts; beside anything else a float takes float64. A float
+    beside float16 or bfloat16 takes float32: few literals are numbers of these.
 
     Raises: GraphOverflowError for an int beyond 64 bits.
     """
     if isinstance(value, bool):
         return "bool"
     if other is not None and is_inexact(other):
-        return part_of(other)
+        return part_of(other) if isinstance(value, int) else compute_of(part_of(other))
     if isinstance(value, int):
         for name in SIGNED if value < 0 else ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
             info = np.iinfo(name)

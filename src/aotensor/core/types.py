@@ -103,7 +103,7 @@ class TensorType:
         return array
 
     def _convert(self, value: object, array: Array, allow_downcast: bool | None) -> Array:
-        if array.dtype.kind not in _KIND_ORDER:
+        if dtypes.kind_of(array.dtype) not in _KIND_ORDER:
             raise GraphTypeError(f"expected {self}, found {_describe(value)}", hint=dtype_hint(array.dtype))
         is_literal = isinstance(value, bool | int | float | complex | list | tuple) and not isinstance(
             value, np.generic
@@ -113,19 +113,39 @@ class TensorType:
         if array.dtype.kind == "c" and not dtypes.is_complex(self.dtype):
             raise GraphTypeError(f"{_describe(value)} does not fit {self}", hint=dtype_hint(array.dtype))
         with np.errstate(over="ignore", invalid="ignore"):
-            converted = array.astype(self.dtype)
-        is_exact = is_literal and np.array_equal(converted, array, equal_nan=array.dtype.kind in "fc")
-        if is_exact and _KIND_ORDER[array.dtype.kind] <= _KIND_ORDER[converted.dtype.kind]:
-            return converted
+            found = converted(array, self.dtype)
+        is_exact = is_literal and np.array_equal(found, array, equal_nan=dtypes.kind_of(array.dtype) in "fc")
+        if is_exact and _KIND_ORDER[dtypes.kind_of(array.dtype)] <= _KIND_ORDER[dtypes.kind_of(found.dtype)]:
+            return found
         if allow_downcast and np.can_cast(array.dtype, self.dtype, "same_kind"):
-            return converted
-        hint = "pass allow_input_downcast=True or convert it" if array.dtype.kind in "fc" else "convert it first"
+            return found
+        hint = (
+            "pass allow_input_downcast=True or convert it"
+            if dtypes.kind_of(array.dtype) in "fc"
+            else "convert it first"
+        )
         hint = hint if dtypes.is_complex(self.dtype) else dtype_hint(array.dtype) or hint
         raise GraphTypeError(f"{_describe(value)} does not fit {self} without loss", hint=hint)
 
 
 _KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 """Literals go to their own kind or a later one, if their values fit."""
+
+
+def converted(x: Array, dtype: np.dtype[Any] | str) -> Array:
+    """`x.astype(dtype)`, rounded once: ml_dtypes takes float64 and large integers to bfloat16 by way of float32.
+
+    The float32 on the way has the last bit set where it is not exact (round to odd: Boldo and Melquiond, "Emulation of
+    FMA and correctly rounded sums", 2008, theorem 1).
+    """
+    if np.dtype(dtype).name != "bfloat16" or x.dtype.itemsize < 4 or x.dtype.kind not in "iuf" or x.dtype == np.float32:
+        return x.astype(dtype)
+    wide = np.asarray(x, np.float64)
+    near = np.asarray(wide.astype(np.float32))
+    bits = near.view(np.int32)
+    is_odd = (bits & 1 == 1) | (near == wide) | np.isnan(wide)
+    step = np.where(np.abs(near.astype(np.float64)) > np.abs(wide), -1, 1)
+    return np.asarray(np.where(is_odd, bits, bits + step).astype(np.int32)).view(np.float32).astype(dtype)
 
 
 def as_array(value: object) -> Array:

@@ -52,6 +52,7 @@ class OpFromGraph(Op):
     MissingInputError for a leaf that is no input; NotImplementedError for updates and givens.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "op_from_graph"
     takes_sparse: ClassVar[bool] = True
     takes_complex: ClassVar[bool] = True

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from aotensor.core.dtypes import is_discrete
+from aotensor.core.dtypes import is_discrete, kind_of
 from aotensor.core.types import Array
 from aotensor.errors import UnsupportedError
 from aotensor.graph.op import Apply, evaluated
@@ -45,6 +45,6 @@ def continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         if expanded is not None:
             return tuple(continue_all(expanded, dict(zip(node.inputs, inputs, strict=True))))
         raise UnsupportedError(f"{node.op.name} is not analytic, or has no complex reference", lines=[repr(node)])
-    floats = [x is not None and x.dtype.kind == "f" for x in inputs]
+    floats = [x is not None and kind_of(x.dtype) == "f" for x in inputs]
     results = node.op.continued(*(x.astype("complex128") if on else x for x, on in zip(inputs, floats, strict=True)))
     return tuple(np.asarray(x) for x in (results if isinstance(results, tuple) else (results,)))

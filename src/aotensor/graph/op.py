@@ -29,8 +29,8 @@ from aotensor.errors import (
     UnsupportedError,
 )
 from aotensor.graph.expression import located
-from aotensor.graph.operands import check_count, is_complex, with_operands
-from aotensor.graph.operations import complex_numbers, sparse
+from aotensor.graph.operands import check_count, is_complex, is_half, with_operands
+from aotensor.graph.operations import complex_numbers, halves, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable, as_tensor
@@ -94,6 +94,9 @@ class Op(ABC):
     takes_complex: ClassVar[bool] = False
     """Whether its inputs and results may be complex; else its counterpart takes over, or it is refused."""
 
+    takes_half: ClassVar[bool] = False
+    """Whether it takes and gives float16 and bfloat16, because it moves elements; else it is computed in float32."""
+
     is_check: ClassVar[bool] = False
     """Whether output k is input k, once something is known to hold."""
 
@@ -126,6 +129,8 @@ class Op(ABC):
         """
         variables = self.convert_inputs(inputs)
         check_count(self.name, type(self).infer_type, variables)
+        if not self.takes_half and any(map(is_half, variables)):
+            return halves().counterpart(self, variables)
         if not self.takes_complex and any(map(is_complex, variables)):
             return complex_numbers().counterpart(self, variables)
         try:
@@ -137,6 +142,8 @@ class Op(ABC):
             raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is no TensorType, nor several")
         if not self.takes_complex and any(dtypes.is_complex(type.dtype) for type in found):
             raise complex_numbers().refusal(self.name, variables)
+        if not self.takes_half and any(dtypes.is_half(type.dtype) for type in found):
+            return halves().counterpart(self, variables)
         return Apply(self, variables, found)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:

@@ -18,6 +18,11 @@ def is_complex(x: Variable) -> bool:
     return isinstance(x.type, TensorType) and dtypes.is_complex(x.type.dtype)
 
 
+def is_half(x: Variable) -> bool:
+    """Is it a float16 or bfloat16 tensor?"""
+    return isinstance(x.type, TensorType) and dtypes.is_half(x.type.dtype)
+
+
 def check_count(name: str, infer_type: Callable[..., Any], inputs: Sequence[Variable]) -> None:
     """Raises: GraphTypeError for another number of inputs than the typing rule takes."""
     least, most = _counts(infer_type)

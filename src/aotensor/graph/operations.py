@@ -200,6 +200,12 @@ class ComplexNumbers(Protocol):
     def to_complex(self, x: Variable, dtype: str) -> Variable: ...
 
 
+class Halves(Protocol):
+    """What ops mean for dtypes that nobody computes in."""
+
+    def counterpart(self, op: Op, inputs: Sequence[Variable]) -> Apply: ...
+
+
 class SparseFunctions(Protocol):
     """Functions of sparse matrices: of methods, of dense ops that meet a matrix, and of ops that lie below."""
 
@@ -316,6 +322,7 @@ class Functions(Protocol):
 
 dense = Slot[DenseFunctions]()
 complex_numbers = Slot[ComplexNumbers]()
+halves = Slot[Halves]()
 sparse = Slot[SparseFunctions]()
 indexing = Slot[Indexing]()
 numpy_functions = Slot[NumPyFunctions]()

@@ -18,7 +18,7 @@ from aotensor.graph.variable import Constant, SharedVariable, Variable
 
 SPARSE_FORMATS: Final = ("csc", "csr")
 INDEX_DTYPES: Final = ("int32", "int64")
-UNCOMPRESSED_DTYPES: Final = ("bool", "float16")
+UNCOMPRESSED_DTYPES: Final = ("bool", "float16", "bfloat16")
 """Dtypes that a dense tensor may have and a sparse matrix may not."""
 
 

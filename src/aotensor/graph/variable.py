@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.types import DEEPEST, Array, TensorType, as_array
+from aotensor.core.types import DEEPEST, Array, TensorType, as_array, converted
 from aotensor.errors import GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.expression import expression_of
@@ -198,20 +198,21 @@ def _float(number: int) -> float:
 
 def _exact(array: Array, dtype: str) -> Array:
     """The array in another dtype.   Raises: GraphValueError if that changes more than the last digits of a float."""
-    if array.dtype.kind not in "fc":
+    kind = dtypes.kind_of(array.dtype)
+    if kind not in "fc":
         dtypes.canonical(array.dtype)
-    if array.dtype.kind == "c" and not dtypes.is_complex(dtype):
+    if kind == "c" and not dtypes.is_complex(dtype):
         raise GraphTypeError(f"a complex value does not fit {dtype}", hint="pass its real part, .real")
     with np.errstate(all="ignore"):
-        converted = array.astype(dtype)
-        if array.dtype.kind in "fc" and dtypes.is_inexact(dtype):
-            is_same = np.array_equal(np.isinf(converted), np.isinf(array))
+        found = converted(array, dtype)
+        if kind in "fc" and dtypes.is_inexact(dtype):
+            is_same = np.array_equal(np.isinf(found), np.isinf(array))
         else:
-            is_same = np.array_equal(converted, array)
+            is_same = np.array_equal(found, array)
     if not is_same:
         shown = str(array) if array.size <= 4 else f"an array of {array.dtype}"
         raise GraphValueError(f"{shown} does not fit {dtype}", hint="cast(x, dtype) truncates, saturates or wraps")
-    return converted
+    return found
 
 
 @coerced

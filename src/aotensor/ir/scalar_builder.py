@@ -230,8 +230,12 @@ class ScalarBuilder:
         """
         if x.dtype == dtype:
             return x
+        if dtypes.is_half(x.dtype) and dtype != dtypes.compute_of(x.dtype):
+            return self.cast(self.cast(x, dtypes.compute_of(x.dtype)), dtype)
         if dtype == "bool":
             return self.compare("ne", x, self.constant(0, x.dtype))
+        if dtypes.is_half(dtype) and not dtypes.is_float(x.dtype):  # rounded once: float64 holds 32 bits
+            return self.cast(self.cast(x, "float32" if dtypes.itemsize(x.dtype) <= 2 else "float64"), dtype)
         if dtypes.is_float(x.dtype):
             return self._float_to_float(x, dtype) if dtypes.is_float(dtype) else self._float_to_int(x, dtype)
         if dtypes.is_float(dtype):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
@@ -18,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from aotensor.core import dtypes
+from aotensor_runtime.arrays.dtypes import DTYPES
 
 f32 = Float32Type()
 f64 = Float64Type()
@@ -26,6 +29,13 @@ i1 = IntegerType(1)
 i8 = IntegerType(8)
 i32 = IntegerType(32)
 i64 = IntegerType(64)
+_ELEMENTS: Final[dict[str, Any]] = {
+    str(kind): kind for kind in (i1, i8, IntegerType(16), i32, i64, Float16Type(), BFloat16Type(), f32, f64)
+}
+DTYPE_OF_FLOAT: Final = {
+    _ELEMENTS[record.ir]: record.name for record in DTYPES.values() if record.ir.endswith(("f16", "f32", "f64"))
+}
+"""Which dtype a float of MLIR is."""
 
 
 def element_type(dtype: str) -> Any:
@@ -33,17 +43,17 @@ def element_type(dtype: str) -> Any:
 
     Typed as Any: what is an integer or a float by its dtype is so for xDSL's narrower signatures.
     """
-    match dtype:
-        case "float32":
-            return f32
-        case "float64":
-            return f64
-        case "bool":
-            return i1
-        case dtypes.INDEX:
-            return index
-        case _:
-            return IntegerType(8 * dtypes.itemsize(dtype))
+    return index if dtype == dtypes.INDEX else _ELEMENTS[DTYPES[dtype].ir]
+
+
+def register_name(element: Attribute) -> str:
+    """What LLVM calls the registers that hold a float."""
+    return DTYPES[DTYPE_OF_FLOAT[element]].llvm
+
+
+def is_half_type(element: Attribute) -> bool:
+    """Is it f16 or bf16, which are stored only?"""
+    return isinstance(element, Float16Type | BFloat16Type)
 
 
 def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute]:
@@ -73,5 +83,4 @@ def element_bytes(element: Attribute) -> int:
         return max(bits // 8, 1)
     if element == index:
         return 8
-    assert isinstance(element, Float32Type | Float64Type)
-    return 4 if isinstance(element, Float32Type) else 8
+    return dtypes.itemsize(DTYPE_OF_FLOAT[element])

@@ -39,6 +39,7 @@ class AdvancedSubtensor(LinearOp):
     after_slices: x is what the slices of the same index have left.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "advanced_subtensor"
     axes: tuple[int, ...]
     after_slices: bool = field(default=False, compare=False, repr=False)
@@ -94,6 +95,10 @@ class IncAdvancedSubtensor(Op):
     is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     is_set: bool = False
+
+    @property
+    def takes_half(self) -> bool:  # type: ignore[override]
+        return self.is_set
 
     def infer_type(self, x: TensorType, y: TensorType, *indices: TensorType) -> TensorType:
         check_value(x, y, _window_extents(self.axes, x.shape, _batch_shape(x, self.axes, indices)))

@@ -30,6 +30,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, exten
 class Alloc(LinearOp):
     """A value repeated to a shape: v, *extents → tensor.   dims: a number, or a name or None for the next extent."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "alloc"
     dims: tuple[Dim, ...]
 
@@ -62,6 +63,7 @@ class Alloc(LinearOp):
 class FullLike(LinearOp):
     """A value repeated to the extents of x, whose elements are not read: v, x → tensor."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "full_like"
 
     def infer_type(self, v: TensorType, x: TensorType) -> TensorType:

@@ -121,6 +121,7 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Va
 class Triangle(TrailingOp, LinearOp):
     """x with zeros above diagonal `offset` (lower) or below it (upper).   (…, n, m) → (…, n, m)"""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "triangle"
     is_lower: bool
     offset: int
@@ -193,6 +194,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Co
 class ExtractDiagonal(TrailingOp, LinearOp):
     """y[…, p] = x[…, p + max(−offset, 0), p + max(offset, 0)], empty for a diagonal outside.   (…, n, m) → (…, l)"""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "extract_diagonal"
     offset: int
 
@@ -244,6 +246,7 @@ class AllocDiagonal(TrailingOp, LinearOp):
     dims: (n, m), each a number, or a name or None for the next extent.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "alloc_diagonal"
     dims: tuple[Dim, ...]
     offset: int

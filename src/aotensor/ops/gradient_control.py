@@ -23,6 +23,8 @@ from aotensor.ops.linear import zero_gradient
 class ViewOp(Op):
     """x itself: what subclasses change is the derivative. Further inputs only steer it."""
 
+    takes_half: ClassVar[bool] = True
+
     def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
         return x
 

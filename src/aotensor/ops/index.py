@@ -47,6 +47,7 @@ from aotensor.ops.window import (
 class Subtensor(LinearOp):
     """x[entries]: inputs x and the symbolic bounds in their order."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "subtensor"
     entries: Entries
 
@@ -88,6 +89,10 @@ class IncSubtensor(Op):
     is_analytic: ClassVar[bool] = True
     entries: Entries
     is_set: bool = False
+
+    @property
+    def takes_half(self) -> bool:  # type: ignore[override]
+        return self.is_set
 
     def infer_type(self, x: TensorType, y: TensorType, *symbols: TensorType) -> TensorType:
         check_value(x, y, window_shape(self.entries, x, symbols))

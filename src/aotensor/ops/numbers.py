@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-import numpy as np
-
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -91,7 +89,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         return complex_of(*(nan_to_num(part(x), copy, nan, posinf, neginf) for part in (real, imag)))
     if not dtypes.is_float(x.dtype):
         return identity(x)
-    most = float(np.finfo(x.dtype).max)
+    most = dtypes.largest(x.dtype)
     for where, value in (
         (isnan(x), nan),
         (eq(x, constant(math.inf, dtype=x.dtype)), most if posinf is None else posinf),

@@ -10,13 +10,14 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from aotensor.core.dtypes import is_half
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import dot, tensordot, trace
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import identity, int_div, maximum, minimum
-from aotensor.ops.elementwise.compare import clip, neq, rint
+from aotensor.ops.elementwise.compare import cast, clip, neq, rint
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.cholesky import cholesky
 from aotensor.ops.linalg.solve import solve
@@ -52,8 +53,9 @@ def numpy_round(a: Any, decimals: int = 0) -> Variable:
     """As NumPy does it: scaled, rounded half to even, scaled back."""
     if decimals == 0:
         return rint(a)
-    scale = 10.0 ** max(decimals, -decimals)
-    return rint(a * scale) / scale if decimals > 0 else rint(a / scale) * scale
+    x, scale = as_tensor(a), 10.0 ** max(decimals, -decimals)
+    found = rint(x * scale) / scale if decimals > 0 else rint(x / scale) * scale
+    return cast(found, x.dtype) if is_half(x.dtype) else found
 
 
 def truth(x: Any) -> Variable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from aotensor.core.dtypes import is_complex
+from aotensor.core.dtypes import is_complex, is_float
 from aotensor.ops.complex.parts import conj, imag, real
 from aotensor.ops.complex.polar import angle
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
@@ -160,7 +160,7 @@ UFUNCS: Final[Table] = {
     "sign": sign, "sin": sin, "sinh": sinh, "sqrt": sqrt, "square": sqr, "subtract": sub, "tan": tan, "tanh": tanh,
     "trunc": trunc, "vecdot": vecdot, "vecmat": vecmat,
     "divmod": divmod,
-    "fabs": lambda x: abs(x) * 1.0,
+    "fabs": lambda x: abs(x) * (1 if is_float(x.dtype) else 1.0),
     "float_power": lambda x1, x2: pow(cast(x1, "float64"), cast(x2, "float64")),
     "logical_and": lambda x1, x2: and_(truth(x1), truth(x2)),
     "logical_not": lambda x: invert(truth(x)),

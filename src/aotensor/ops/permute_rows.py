@@ -29,6 +29,7 @@ class PermuteRowElements(LinearOp):
     x: (…, n), y: (…, n), integers → (…, n), dtype of x; what is left of the rows broadcasts.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "permute_row_elements"
     inverse: bool = False
 

@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from aotensor.core.dtypes import kind_of, tiny
 from aotensor.core.types import Array
 from aotensor.sampling.pairs import paired
 
-RTOL: Final = {"float64": 1e-11, "float32": 2e-5}
-"""Relative to the largest magnitude of the array: about 1e5 and 200 ulp. Sums in another order and functions of 2 ulp
-differ by less on the sizes that are drawn."""
+RTOL: Final = {"float64": 1e-11, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
+"""Relative to the largest magnitude of the array: about 1e5, 200, 4 and 4 ulp. Sums in another order and
+functions of 2 ulp differ by less on the sizes that are drawn."""
 
 _CONDITION: Final = 64
 """Where that is exceeded: so many times what one ulp on every value of the computation changes. Formulas that cancel
@@ -26,7 +27,7 @@ def disagreement(found: Array, expected: Array, allowed: Array | float) -> str |
     """
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return f"{found.dtype}{list(found.shape)} instead of {expected.dtype}{list(expected.shape)}"
-    if expected.dtype.kind != "f":
+    if kind_of(expected.dtype) != "f":
         wrong = np.asarray(found != expected)
     else:
         with np.errstate(all="ignore"):
@@ -41,17 +42,17 @@ def disagreement(found: Array, expected: Array, allowed: Array | float) -> str |
 
 def absolute_tolerance(expected: Array, rtol: float | None = None) -> float:
     """Largest allowed difference for one array; 0 for integers."""
-    if expected.dtype.kind != "f":
+    if kind_of(expected.dtype) != "f":
         return 0.0
     finite = np.abs(expected[np.isfinite(expected)].astype(float))
     scale = float(finite.max()) if finite.size else 0.0
-    return (RTOL[expected.dtype.name] if rtol is None else rtol) * max(scale, float(np.finfo(expected.dtype).tiny))
+    return (RTOL[expected.dtype.name] if rtol is None else rtol) * max(scale, tiny(expected.dtype.name))
 
 
 def conditioned_tolerance(expected: Array, nearby: Array) -> float:
     """The same, but wider for values that rounding moves a lot; `nearby` is the value with other roundings."""
     base = absolute_tolerance(expected)
-    if expected.dtype.kind != "f" or expected.shape != nearby.shape:
+    if kind_of(expected.dtype) != "f" or expected.shape != nearby.shape:
         return base
     with np.errstate(all="ignore"):
         moved = np.abs(expected.astype(float) - nearby.astype(float))
@@ -73,7 +74,7 @@ def disagreements(
     """
     for position, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
         x, y = paired(x), paired(y)
-        if ignore_nan and x.shape == y.shape and y.dtype.kind == "f":
+        if ignore_nan and x.shape == y.shape and kind_of(y.dtype) == "f":
             x = np.where(np.isnan(y), y, x)
         problem = disagreement(x, y, absolute_tolerance(y, rtol))
         if problem is not None and rtol is None and x.dtype == y.dtype and x.shape == y.shape:

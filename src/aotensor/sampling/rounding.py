@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.core.dtypes import is_discrete, is_float
+from aotensor.core.dtypes import epsilon, is_discrete, is_float, kind_of
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply, Op, evaluated
 from aotensor.graph.sparse_type import is_matrix
@@ -77,6 +77,6 @@ def _nudged(x: Any, rng: np.random.Generator) -> Any:
         moved = x.copy()
         moved.data = _nudged(x.data, rng)
         return moved
-    if x.dtype.kind not in "fc":
+    if kind_of(x.dtype) not in "fc":
         return x
-    return np.asarray(x * (1 + np.finfo(x.dtype).eps * (2 * rng.integers(2, size=x.shape) - 1)), dtype=x.dtype)
+    return np.asarray(x * (1 + epsilon(x.dtype.name) * (2 * rng.integers(2, size=x.shape) - 1)), dtype=x.dtype)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor.core.dtypes import is_complex, is_float, part_of
+from aotensor.core.dtypes import compute_of, epsilon, is_complex, is_float, part_of, tiny
 from aotensor.core.types import Array
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import all_nodes
@@ -219,16 +219,17 @@ def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], doma
         return np.asarray(rng.uniform(0.1, 0.9, shape), dtype=dtype)
     values = np.asarray(rng.normal(0, 8 if domain == "wide" else 1, shape), dtype=dtype)
     if domain in _SPECIAL:
-        tiny = np.finfo(dtype).smallest_subnormal
-        special = np.array([np.nan, 0.0, -0.0, tiny] if domain == "specials" else [np.inf, -np.inf], dtype=dtype)
+        smallest = tiny(dtype) * epsilon(dtype)
+        special = np.array([np.nan, 0.0, -0.0, smallest] if domain == "specials" else [np.inf, -np.inf], dtype=dtype)
         values = np.where(rng.random(shape) < 0.2, rng.choice(special, shape), values)
     return np.asarray(values, dtype=dtype)
 
 
 def _as_definite(x: Array) -> Array:
     """Symmetric positive definite matrices made of square ones."""
-    n = x.shape[-1]
-    return np.asarray(x @ np.swapaxes(x, -1, -2) / max(n, 1) + np.eye(n), dtype=x.dtype)
+    n, dtype = x.shape[-1], x.dtype
+    x = x.astype(compute_of(dtype.name))
+    return np.asarray(x @ np.swapaxes(x, -1, -2) / max(n, 1) + np.eye(n), dtype=dtype)
 
 
 def _sliced(x: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from aotensor.core.dtypes import is_complex
+from aotensor.core.dtypes import is_complex, kind_of
 from aotensor.core.types import Array
 from aotensor.sampling.agreement import conditioned_tolerance
 from aotensor.sampling.dense_view import DenseView, Graph
@@ -56,18 +56,18 @@ def _values(evaluate: Callable[[], list[Array]]) -> list[Array] | None:
         values = [np.asarray(x) for x in evaluate()]
     except Exception:  # any failure of the reference on random values means: no vector
         return None
-    floats = [x for x in values if x.dtype.kind == "f" and x.size]
+    floats = [x for x in values if kind_of(x.dtype) == "f" and x.size]
     return None if floats and all(np.isnan(x).all() for x in floats) else values
 
 
 def _rounded(x: Array) -> Array:
     """Inputs of three decimals: the same on every machine, whatever its logarithm, and short when compressed."""
-    return np.asarray(np.round(x, 3), dtype=x.dtype) if x.dtype.kind == "f" else x
+    return np.asarray(np.round(x.astype(float), 3), dtype=x.dtype) if kind_of(x.dtype) == "f" else x
 
 
 def _shortened(x: Array) -> Array:
     """Outputs without the digits in which two machines may differ; the tolerance is wider than that."""
-    if x.dtype.kind != "f":
+    if kind_of(x.dtype) != "f":
         return x
     digits = 12 if x.dtype == np.float64 else 6
     return np.array([float(f"{v:.{digits}g}") for v in x.ravel().tolist()], dtype=x.dtype).reshape(x.shape)

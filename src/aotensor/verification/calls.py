@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aotensor.core.dtypes import kind_of
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
 from aotensor.errors import AotensorError, DisagreementError
@@ -38,7 +39,7 @@ def checked_call(f: Definition, bound: Sequence[tuple[Variable, Array]], run: Ca
         raise DisagreementError(f"{f.name}: compiled code accepts what the reference refuses: {refusal}") from refusal
     for key, array in given.items():
         pairs = zip(arrays_of(array), before[key], strict=True)
-        if not all(np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in pairs):
+        if not all(np.array_equal(x, y, equal_nan=kind_of(x.dtype) == "f") for x, y in pairs):
             raise DisagreementError(f"{f.name}: the call has changed its argument {key}")
     rng = np.random.default_rng(0)
     found = [dense_value(x) for x in (*_listed(result), *(f.state[key].get_value() for key in f.updates))]

@@ -18,7 +18,7 @@ _LOADER: Final = Path(__file__).parent / "web" / "loader.mjs"
 _ARRAYS: Final = {
     "bool": "Uint8Array", "int8": "Int8Array", "int16": "Int16Array", "int32": "Int32Array", "int64": "BigInt64Array",
     "uint8": "Uint8Array", "uint16": "Uint16Array", "uint32": "Uint32Array", "uint64": "BigUint64Array",
-    "float32": "Float32Array", "float64": "Float64Array",
+    "float32": "Float32Array", "float64": "Float64Array", "float16": "Uint16Array", "bfloat16": "Uint16Array",
 }  # fmt: skip
 _TYPES: Final = """\
 /** Row-major elements and their extents. */

@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
 import aotensor.ops.elementwise.special  # noqa: F401  (puts sigmoid, softplus, ... into the table)
-from aotensor.core.types import Array
+from aotensor.core.types import Array, converted
 from aotensor.errors import InternalError
-from aotensor.ir.types import f32, f64
+from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.ops.elementwise.base import ELEMENTWISE, MAKERS
 
 Rule: TypeAlias = "Callable[..., Any]"
@@ -32,14 +32,14 @@ def numpy_dtype(element: Attribute) -> np.dtype[Any]:
         return np.dtype(np.int64)
     if isinstance(element, IntegerType):
         return np.dtype(np.bool_) if element.width.data == 1 else np.dtype(f"i{element.width.data // 8}")
-    if element in (f32, f64):
-        return np.dtype(np.float32 if element == f32 else np.float64)
+    if element in DTYPE_OF_FLOAT:
+        return np.dtype(DTYPE_OF_FLOAT[element])
     raise InternalError(f"interpret: no array holds elements of type {element}")
 
 
 def unset(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     """An array that nobody has written to, which shows: nan, the largest integer, true."""
-    value = np.nan if dtype.kind == "f" else np.iinfo(dtype).max if dtype.kind == "i" else True
+    value = True if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind == "i" else np.nan
     return np.full(shape, value, dtype)
 
 
@@ -74,7 +74,7 @@ def _converted(x: Array, kind: np.dtype[Any]) -> Array:
     if kind == np.bool_:
         return (x & 1).astype(kind)
     is_same_width = x.dtype.kind == "u" and kind.kind == "i" and x.dtype.itemsize == kind.itemsize
-    return x.view(kind) if is_same_width else x.astype(kind)
+    return x.view(kind) if is_same_width else converted(x, kind)
 
 
 def _reference(symbol: str) -> Rule:

@@ -40,6 +40,10 @@ _KNOWN: Final[dict[tuple[str, tuple[tuple[str, Any], ...]], Elementwise]] = {}
 """All elementwise ops that were made, by name and parameters, which is what makes two of them equal."""
 
 
+MOVES: Final = frozenset({"cast", "identity", "second", "switch"})
+"""Those that move their operands as they are, or convert them."""
+
+
 def not_implemented(*_: Variable) -> Variable:
     """The partial derivative of a function whose derivative is unknown here; using it is an error that says so."""
     raise AssertionError("a marker, never called")
@@ -103,6 +107,10 @@ class Elementwise(Op):
     @property
     def is_analytic(self) -> bool:  # type: ignore[override]
         return self.row.analytic is not None
+
+    @property
+    def takes_half(self) -> bool:  # type: ignore[override]
+        return self.row.name in MOVES
 
     def __call__(self, *inputs: Any) -> Variable:
         if any(map(is_sparse, inputs)):

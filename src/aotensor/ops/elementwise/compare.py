@@ -10,7 +10,7 @@ import numpy as np
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder
-from aotensor.core.types import Array
+from aotensor.core.types import Array, converted
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.operations import complex_numbers, sparse
 from aotensor.graph.variable import Variable, as_tensor
@@ -22,8 +22,9 @@ from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, flo
 
 def saturated(x: Array, dtype: str) -> Array:
     """`x.astype(dtype)`; floats to integers truncate, saturate at the bounds and give 0 for nan."""
-    if x.dtype.kind != "f" or dtype not in dtypes.INTEGERS:
-        return x.astype(dtype)
+    if dtypes.kind_of(x.dtype) != "f" or dtype not in dtypes.INTEGERS:
+        return converted(x, dtype)
+    x = x.astype(dtypes.compute_of(dtypes.name_of(x.dtype)))
     bounds = np.iinfo(dtype)
     # 2**bits is exact in every float, the largest integer may not be: compare with the bound that is exact
     above, below = x >= float(bounds.max + 1), x <= float(bounds.min)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
@@ -20,6 +20,7 @@ class Fused(Op):
     It is made for compilation, after all derivatives; who asks it for rules gets those of the ops in it.
     """
 
+    takes_half: ClassVar[bool] = True
     body: Subgraph = field(repr=False)
 
     name = "fused"

@@ -73,11 +73,12 @@ def _vector_norm(x: Variable, ord: Any, axis: int) -> Variable:
 
 def _power_mean(size: Variable, p: float, axis: int) -> Variable:
     """(Σ sizeᵖ)^(1/p). Where an element or the whole sum is 0, or for p < 0 infinite, its derivative is 0."""
+    dtype, size = size.dtype, cast(size, dtypes.compute_of(size.dtype))
     is_zero = eq(size, 0)
     powers = switch(is_zero, 0.0 if p > 0 else math.inf, switch(is_zero, 1, size) ** p)
     total = sum_over(powers, axis=axis)
     is_flat = eq(total, 0.0 if p > 0 else math.inf)
-    return switch(is_flat, 0, switch(is_flat, 1, total) ** (1.0 / p))
+    return cast(switch(is_flat, 0, switch(is_flat, 1, total) ** (1.0 / p)), dtype)
 
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:

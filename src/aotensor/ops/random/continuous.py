@@ -13,15 +13,16 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import mod, sqr
-from aotensor.ops.elementwise.compare import cast, ge, le, switch
+from aotensor.ops.elementwise.compare import cast, floor, ge, le, switch
 from aotensor.ops.elementwise.elementary import exp, expm1, log, log1p, sqrt, tan
 from aotensor.ops.elementwise.powers import pow as power
 from aotensor.ops.elementwise.special import logit
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.random.sizes import extents_for, noise, real, sampled
+from aotensor.ops.random.sizes import extents_for, noise, real, rounded_draw, sampled
 from aotensor.ops.random.state import Drawn, after, as_state
 
 LARGEST_SHAPE: Final = 2.0**53
@@ -37,36 +38,46 @@ def _located(kind: str, name: str, state: Any, loc: Any, scale: Any, size: Any, 
 
 
 def uniform(state: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
-    """Uniform in [low, high): low + (high − low)·u; u has 53 random bits, or 24 in float32."""
-    state, dtype = as_state(state), real(dtype)
+    """Uniform in [low, high): low + (high − low)·u; u has 53 bits, 24 in float32, 11 in float16, 8 in bfloat16."""
+    state, wanted = as_state(state), real(dtype)
+    dtype = dtypes.compute_of(wanted)
     low, high = parameter("uniform: low", low, dtype), parameter("uniform: high", high, dtype)
-    return after(state), low + (high - low) * noise("uniform", state, extents_for(size, [low, high]), dtype)
+    u = noise("uniform", state, extents_for(size, [low, high]), dtype)
+    if dtypes.is_half(wanted):  # 1 − 2⁻²⁴ would be rounded to 1
+        unit = dtypes.epsilon(wanted) / 2
+        u = floor(u * (1 / unit)) * unit
+    return after(state), cast(low + (high - low) * u, wanted)
 
 
+@rounded_draw
 def normal(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Normal with mean loc and standard deviation scale ≥ 0: loc + scale·z."""
     following, loc, scale, z = _located("normal", "normal", state, loc, scale, size, dtype)
     return following, loc + scale * z
 
 
+@rounded_draw
 def standard_normal(state: Any, size: Any = (), dtype: Any = None) -> Drawn:
     """Normal with mean 0 and standard deviation 1."""
     state = as_state(state)
     return after(state), noise("normal", state, extents_for(size, []), real(dtype))
 
 
+@rounded_draw
 def halfnormal(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """loc + scale·|z| for a standard normal z."""
     following, loc, scale, z = _located("normal", "halfnormal", state, loc, scale, size, dtype)
     return following, loc + scale * absolute(z)
 
 
+@rounded_draw
 def lognormal(state: Any, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """exp(mean + sigma·z) for a standard normal z."""
     following, x = normal(state, mean, sigma, size, dtype)
     return following, exp(x)
 
 
+@rounded_draw
 def exponential(state: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Exponential with mean scale ≥ 0."""
     state, dtype = as_state(state), real(dtype)
@@ -74,6 +85,7 @@ def exponential(state: Any, scale: Any = 1.0, size: Any = None, dtype: Any = Non
     return after(state), scale * noise("exponential", state, extents_for(size, [scale]), dtype)
 
 
+@rounded_draw
 def laplace(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Laplace: loc ∓ scale·log of twice the distance of u to the nearer end of (0, 1)."""
     following, loc, scale, u = _located("inner", "laplace", state, loc, scale, size, dtype)
@@ -81,30 +93,35 @@ def laplace(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtyp
     return following, loc + scale * switch(le(u, 0.5), low, high)
 
 
+@rounded_draw
 def logistic(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Logistic: loc + scale·log(u/(1 − u))."""
     following, loc, scale, u = _located("inner", "logistic", state, loc, scale, size, dtype)
     return following, loc + scale * logit(u)
 
 
+@rounded_draw
 def gumbel(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Gumbel of maxima: loc − scale·log(−log u)."""
     following, loc, scale, u = _located("inner", "gumbel", state, loc, scale, size, dtype)
     return following, loc - scale * log(-log(u))
 
 
+@rounded_draw
 def cauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Cauchy: loc + scale·tan(π·(u − ½))."""
     following, loc, scale, u = _located("inner", "cauchy", state, loc, scale, size, dtype)
     return following, loc + scale * tan(math.pi * (u - 0.5))
 
 
+@rounded_draw
 def halfcauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """loc + scale·|c| for a standard Cauchy c: the tangent of an angle below π/2."""
     following, loc, scale, u = _located("inner", "halfcauchy", state, loc, scale, size, dtype)
     return following, loc + scale * tan(0.5 * math.pi * u)
 
 
+@rounded_draw
 def weibull(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Weibull of scale 1 and shape a > 0: an exponential to the power 1/a."""
     state, dtype = as_state(state), real(dtype)
@@ -112,6 +129,7 @@ def weibull(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     return after(state), power(noise("exponential", state, extents_for(size, [a]), dtype), 1 / a)
 
 
+@rounded_draw
 def pareto(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Pareto II (Lomax) of scale 1 and shape a > 0, as NumPy has it: exp(e/a) − 1 for an exponential e."""
     state, dtype = as_state(state), real(dtype)
@@ -119,6 +137,7 @@ def pareto(state: Any, a: Any, size: Any = None, dtype: Any = None) -> Drawn:
     return after(state), expm1(noise("exponential", state, extents_for(size, [a]), dtype) / a)
 
 
+@rounded_draw
 def truncexpon(state: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Exponential below b > 0, moved and scaled: loc − scale·log(1 + u·(e^−b − 1)), in [loc, loc + scale·b]."""
     state, dtype = as_state(state), real(dtype)
@@ -128,6 +147,7 @@ def truncexpon(state: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any =
     return after(state), loc - scale * log1p(u * expm1(-b))
 
 
+@rounded_draw
 def vonmises(state: Any, mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Von Mises: angles about mu in [−π, π], of concentration kappa ≥ 0. mu has the derivative 1, kappa none."""
     state, dtype = as_state(state), real(dtype)
@@ -137,6 +157,7 @@ def vonmises(state: Any, mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, dtyp
     return after(state), mod(turned + math.pi, 2 * math.pi) - math.pi
 
 
+@rounded_draw
 def triangular(state: Any, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Triangular between left ≤ mode ≤ right, left < right, by the inverse of its distribution function.
 
@@ -156,6 +177,7 @@ def triangular(state: Any, left: Any, mode: Any, right: Any, size: Any = None, d
 # --- the gamma family ------------------------------------------------------------------------------------------------
 
 
+@rounded_draw
 def gamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Gamma with mean shape·scale; shape ≥ 0, scale ≥ 0. The shape has no derivative, the scale has."""
     state, dtype = as_state(state), real(dtype)
@@ -165,6 +187,7 @@ def gamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any
     return after(state), scale * cast(drawn, dtype)
 
 
+@rounded_draw
 def invgamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """scale over a gamma of scale 1."""
     dtype = real(dtype)
@@ -174,6 +197,7 @@ def invgamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: 
     return following, scale / x
 
 
+@rounded_draw
 def gengamma(
     state: Any, alpha: Any = 1.0, p: Any = 1.0, lambd: Any = 1.0, size: Any = None, dtype: Any = None
 ) -> Drawn:
@@ -188,12 +212,14 @@ def gengamma(
     return following, lambd * cast(power(drawn, 1 / p), wanted)
 
 
+@rounded_draw
 def chisquare(state: Any, df: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """χ² of df degrees of freedom: twice a gamma of shape df/2."""
     df = parameter("chisquare: df", df, "float64", 0, LARGEST_SHAPE, is_open=True)
     return gamma(state, df / 2, 2.0, size, dtype)
 
 
+@rounded_draw
 def t(state: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Student's t of df degrees of freedom, moved and scaled: loc + scale·z·√(df/χ²)."""
     dtype = real(dtype)
@@ -205,6 +231,7 @@ def t(state: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, d
     return following, loc + scale * z * sqrt(df / x)
 
 
+@rounded_draw
 def beta(state: Any, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Beta: x/(x + y) for gammas x of shape a and y of shape b. Neither has a derivative."""
     a, b = (parameter(f"beta: {name}", x, "float64", low=0, high=LARGEST_SHAPE) for name, x in (("a", a), ("b", b)))
@@ -214,6 +241,7 @@ def beta(state: Any, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Dra
     return following, cast(x / (x + y), dtype)
 
 
+@rounded_draw
 def wald(state: Any, mean: Any, scale: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Inverse Gaussian.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aotensor.config import config
@@ -10,8 +12,10 @@ from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
 from aotensor.ops.create import alloc, split_shape
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.random.draw import SAMPLERS, Draw
 from aotensor.ops.random.noise import Noise
+from aotensor.ops.random.state import Drawn
 from aotensor.ops.shape.broadcast import broadcast_arrays
 from aotensor.ops.shape.extents import SymbolicExtent, as_extents, extents_of
 
@@ -66,6 +70,26 @@ def real(dtype: Any) -> str:
     if not dtypes.is_float(found):
         raise GraphTypeError(f"a real draw has a floating dtype, not {found}")
     return found
+
+
+def rounded_draw(distribution: Callable[..., Drawn]) -> Callable[..., Drawn]:
+    """A distribution that takes float16 and bfloat16, too: it draws in float32 and rounds once."""
+    signature = inspect.signature(distribution)
+
+    @functools.wraps(distribution)
+    def drawn(*args: Any, **options: Any) -> Drawn:
+        try:
+            bound = signature.bind(*args, **options)
+        except TypeError:  # which the call itself says better
+            return distribution(*args, **options)
+        dtype = dtypes.canonical(bound.arguments.get("dtype") or config.floatX)
+        if not dtypes.is_half(dtype):
+            return distribution(*args, **options)
+        bound.arguments["dtype"] = dtypes.compute_of(dtype)
+        following, x = distribution(*bound.args, **bound.kwargs)
+        return following, cast(x, dtype)
+
+    return drawn
 
 
 def whole(dtype: Any) -> str:

@@ -14,13 +14,14 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linalg.cholesky import cholesky
 from aotensor.ops.random.continuous import LARGEST_SHAPE, gamma, standard_normal
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.random.sizes import extents_for, real
+from aotensor.ops.random.sizes import extents_for, real, rounded_draw
 from aotensor.ops.random.state import Drawn
 from aotensor.ops.reduce.sums import sum as total
 from aotensor.ops.shape.axes import matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 
 
+@rounded_draw
 def multivariate_normal(state: Any, mean: Any, cov: Any, size: Any = (), dtype: Any = None) -> Drawn:
     """mean + L·z for the Cholesky factor L of cov and standard normal z.   mean: (d,), cov: (d, d) → (*size, d)
 

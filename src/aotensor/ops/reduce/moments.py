@@ -101,7 +101,7 @@ def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Var
     axes = normalise_axes(axis, x.ndim)
     x = cast(x, dtypes.mean_of(x.dtype))
     freedom = count(x, axes, x.dtype) - constant(ddof, dtype=x.dtype)
-    divisor = switch(gt(freedom, 0), freedom, math.nan)
+    divisor = switch(gt(freedom, 0), freedom, constant(math.nan, dtype=x.dtype))
     return finished(SquaredDeviations(axes)(x) / divisor, axes, x, keepdims)
 
 

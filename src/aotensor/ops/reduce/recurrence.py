@@ -23,6 +23,7 @@ from aotensor.ops.linear import LinearOp
 class Shift(AxisOp, LinearOp):
     """y[k] = x[k − 1] along an axis with a 0 in front, or x[k + 1] with a 0 at the end if `back`."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "shift"
     axis: int
     back: bool = False

@@ -13,7 +13,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.linear import LinearOp, zero_gradient
 from aotensor.ops.shape.reshape import ravel
@@ -64,6 +64,7 @@ class Sort(AxisOp):
 class Permute(AxisOp, LinearOp):
     """y[…, k, …] = x[…, p[…, k, …], …] along an axis, for a p that holds a permutation in every line."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "permute_along_axis"
     axis: int
 

@@ -87,7 +87,7 @@ def cov(
         if aweights is not None and freedom:
             lost = lost * sum_over(weights * cast(as_tensor(aweights), dtype)) / total
         divisor = total - lost
-    divisor = switch(le(divisor, 0), 0.0, divisor)
+    divisor = switch(le(divisor, 0), 0, divisor)
     found = matmul(scaled, matrix_transpose(centered)) / divisor
     return reshape(found, ()) if y is None and as_tensor(m).ndim < 2 else found
 
@@ -133,7 +133,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
     if c.ndim == 0:
         return c / c
     deviations = sqrt(diagonal(c))
-    return clip(c / deviations[:, None] / deviations[None, :], -1.0, 1.0)
+    return clip(c / deviations[:, None] / deviations[None, :], -1, 1)
 
 
 corr = corrcoef

@@ -31,6 +31,7 @@ class Branch(Op):
     Both subgraphs take all captured values, and their outputs have the same dtypes and ranks.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "branch"
     is_analytic: ClassVar[bool] = True
     then: Subgraph = field(repr=False)
@@ -85,6 +86,7 @@ class IfElse(Op):
     sweep carries them on behind the condition, so that nothing of the other side reaches a gradient (gradient/guards).
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "ifelse"
     is_analytic: ClassVar[bool] = True
     count: int

@@ -41,6 +41,7 @@ class Scan(Op):
     needs_step: no step is an IndexError, since somebody reads the last row of a state.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "scan"
     is_analytic: ClassVar[bool] = True
     body: Subgraph = field(repr=False)

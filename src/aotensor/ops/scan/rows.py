@@ -31,6 +31,7 @@ class FirstRows(LinearOp):
     Raises: GraphValueError if there are fewer, or n is negative.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "scan_rows"
     axis: int = 0
 

@@ -21,6 +21,7 @@ from aotensor.ops.linear import LinearOp
 class DimShuffle(LinearOp):
     """Axis `pattern[k]` of x becomes axis k, None is a new axis of extent 1; an axis left out must have extent 1."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "dimshuffle"
     pattern: tuple[int | None, ...]
 

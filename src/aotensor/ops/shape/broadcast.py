@@ -27,6 +27,7 @@ class SpecifyShape(LinearOp):
     dims: an int is an extent, None is left open; where `is_given`, a name or None stands for the next of `sizes`.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "specify_shape"
     dims: tuple[Dim, ...]
     is_given: tuple[bool, ...]

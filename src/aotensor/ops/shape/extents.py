@@ -28,6 +28,7 @@ SymbolicExtent = int | Variable
 class Shape(ConstantOp):
     """int64 vector of the extents of x along `axes`, by default all."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "shape"
     axes: tuple[int, ...] | None = None
 
@@ -57,6 +58,7 @@ class Shape(ConstantOp):
 class ShapeI(ConstantOp):
     """Extent of x along one axis, as an int64 scalar."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "shape_i"
     gives_extent: ClassVar[bool] = True
     axis: int

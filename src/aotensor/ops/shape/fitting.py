@@ -24,6 +24,7 @@ class Fitting(LinearOp):
     what: names both in the error. kind: that of the error, "value" or "index".
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "fitting"
     axis: int
     what: str

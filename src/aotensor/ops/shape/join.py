@@ -26,6 +26,7 @@ from aotensor.ops.window import Line, gather
 class Join(AxisOp):
     """Tensors of one rank one after another along an axis, in their promoted dtype; other extents are equal."""
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "join"
     is_analytic: ClassVar[bool] = True
     axis: int
@@ -93,6 +94,7 @@ class Split(Op):
     dims: the extents; a name or None stands for the next of `sizes`.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "split"
     is_analytic: ClassVar[bool] = True
     axis: int

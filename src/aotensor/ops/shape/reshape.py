@@ -40,6 +40,7 @@ class Reshape(LinearOp):
     dims: an int is an extent, −1 is what remains (once at most), a name or None stands for the next of `sizes`.
     """
 
+    takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "reshape"
     dims: tuple[Dim, ...]
 

@@ -9,8 +9,6 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
-    Float32Type,
-    Float64Type,
     IndexType,
     IntegerType,
     TensorType,
@@ -21,6 +19,7 @@ from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.on_cores import each_element, each_line
 from aotensor.passes.emit.running_sums import Line, sum_line
@@ -182,8 +181,8 @@ def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
     """The dtype by which the builder picks its operations, from an element type that has lost its sign."""
     assert isinstance(x.type, TensorType)
     match x.type.element_type:
-        case Float32Type() | Float64Type() as kind:
-            return f"float{kind.bitwidth}"
+        case kind if kind in DTYPE_OF_FLOAT:
+            return DTYPE_OF_FLOAT[kind]
         case IntegerType() as kind:
             if kind.width.data == 1:
                 return "bool"

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from aotensor.ir.location import builder_before
 from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar, ScalarBuilder
+from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.formula.terms import Reader, Term, constant_of
 
 LARGEST_PROOF: Final = 8  # operations deep
@@ -92,7 +93,7 @@ class Formula:
         """A term as an operand of new operations."""
         value = self.reader.materialise(term, self.root)
         assert isinstance(value.type, AnyFloat)
-        return Scalar(value, f"float{value.type.bitwidth}")
+        return Scalar(value, DTYPE_OF_FLOAT[value.type])
 
     def negated(self, term: Term) -> Scalar:
         """−x, and x for −x."""

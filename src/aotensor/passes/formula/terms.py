@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from aotensor.ir.types import index
+from aotensor.ir.types import index, is_half_type
 from aotensor.passes.dead_code import erase_dead
 
 OpType = TypeVar("OpType", bound=Operation)
@@ -199,7 +199,7 @@ def constant_of(term: Term, reader: Reader) -> float | None:
     owner = term.value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
         return owner.value.value.data
-    if isinstance(owner, arith.SIToFPOp | arith.ExtFOp | arith.TruncFOp):
+    if isinstance(owner, arith.SIToFPOp | arith.ExtFOp | arith.TruncFOp) and not is_half_type(owner.results[0].type):
         return constant_of(reader.operands(term)[0], reader)
     return None
 

@@ -136,7 +136,7 @@ def _term(op: linalg.GenericOp) -> Term | None:
             factors.append(x.index)
             continue
         inner = x.owner
-        if not isinstance(inner, _LINEAR):
+        if not isinstance(inner, _LINEAR) or not isinstance(inner.results[0].type, _REAL):
             return None
         inside = [y for y in inner.operands if y in local]
         if isinstance(inner, arith.NegfOp):

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
+from aotensor.core.dtypes import epsilon
 from aotensor.core.types import Array
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
@@ -20,19 +21,19 @@ Key = TypeVar("Key", bound=Hashable)
 
 METHODS: Final = ("duality", "Taylor order", "differences", "complex step")
 
-_DUALITY: Final = {"float64": 1e-9, "float32": 1e-3}
+_DUALITY: Final = {"float64": 1e-9, "float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
 """Relative: both sides are sums of the same products in another order."""
 
-_DERIVATIVE: Final = {"float64": 1e-6, "float32": 5e-2}
+_DERIVATIVE: Final = {"float64": 1e-6, "float32": 5e-2, "float16": 1e-1, "bfloat16": 5e-1}
 """Relative tolerance of differences in this dtype, with room for the many kinks of a wide layer in float32."""
 
-_ROUNDED_DERIVATIVE: Final = 1e-3
-"""The same for a derivative that is computed in float32 and compared with differences in float64."""
+_ROUNDED_DERIVATIVE: Final = {"float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
+"""The same for a derivative that is computed in this dtype and compared with differences in float64."""
 
-_COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3}
+_COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
 """Relative, of the complex step to a derivative in this dtype: no difference is taken, so nothing cancels."""
 
-_ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4}
+_ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-1}
 """Relative to the terms of a derivative: what cancellation on the way may leave of its digits. More is measured by
 moving every value by an ulp; where that leaves nothing of the derivative, only its inputs are moved: rules rely on
 values that are equal, such as the difference of an eigenvalue to itself."""
@@ -95,7 +96,7 @@ def findings_at(point: Point, reference: Reference, execution: Execution) -> Ite
             tested = reference.dtype(key) if execution is reference else given
             judged = [("duality", _judge_duality(derivative, derivatives.forward[key, name], _DUALITY[given]))]
             judged.append(("Taylor order", judge_order(ladders[key], derivative)))
-            tolerance = _DERIVATIVE[tested] if tested == given else _ROUNDED_DERIVATIVE
+            tolerance = _DERIVATIVE[tested] if tested == given else _ROUNDED_DERIVATIVE[given]
             judged.append(("differences", judge_differences(ladders[key], derivative, tolerance)))
             if tested == "float64":
                 step = _complex_step(point, reference, key, name, x)
@@ -198,7 +199,7 @@ def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str
         spread = _spread([_along(draw[key], point.cotangents[key]) for draw in draws])
         first = draws[0][key]
         size = _along(None if first is None else np.abs(first), point.cotangents[key])
-        noise[key] = (16 if is_compiled else 8) * spread + 4 * float(np.finfo(y.dtype).eps) * size
+        noise[key] = (16 if is_compiled else 8) * spread + 4 * epsilon(y.dtype) * size
     return noise
 
 

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from aotensor.core.dtypes import is_float, is_half
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
 from aotensor.driver.prepare import expand_composites
@@ -181,10 +182,23 @@ def _widened(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -
     if all(x.dtype == "float64" for x in inputs):
         return None
     try:
-        widened = replace(outputs, inputs)
+        widened = _without_rounding(outputs, inputs)
     except AotensorError:
         return None
-    return None if any(_coarsest(y) == "float32" for y in widened) else widened
+    return None if any(_coarsest(y) != "float64" for y in widened) else widened
+
+
+def _without_rounding(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -> list[Variable]:
+    """The outputs on other inputs, without the casts to and from what is stored only, as they stand around each op."""
+    known = dict(inputs)
+    for node in toposort(outputs, stop=inputs):
+        found = [known.get(x, x) for x in node.inputs]
+        x, y = node.inputs[0] if node.inputs else None, node.outputs[0]
+        if x is not None and node.op.name == "cast" and is_half(x.dtype) != is_half(y.dtype) and is_float(y.dtype):
+            known[y] = found[0]
+        else:
+            known.update(zip(node.outputs, node.op.apply(*found).outputs, strict=True))
+    return [known.get(x, x) for x in outputs]
 
 
 def _has_complex(output: Variable) -> bool:
@@ -200,4 +214,5 @@ def _has_matrices(output: Variable) -> bool:
 def _coarsest(output: Variable) -> str:
     nodes = toposort([output])
     values = [output, *(x for node in nodes for x in (*node.inputs, *node.outputs))]
-    return "float32" if any(x.dtype == "float32" for x in values) else "float64"
+    found = {x.dtype for x in values}
+    return next((dtype for dtype in ("bfloat16", "float16", "float32") if dtype in found), "float64")

@@ -2,4 +2,4 @@
 
 import aotensor.tensor as at
 
-at.vector("z", dtype="float16")
+at.vector("z", dtype="datetime64[s]")

@@ -1,0 +1,100 @@
+"""What ops mean for float16 and bfloat16: they are computed in float32, and each result is rounded once.
+
+    exp(x: float16)    →    cast{float16}(exp(cast{float32}(x)))
+
+So nothing computes in half precision: what takes its elements as they are moves them (`Op.takes_half`), all else stands
+between casts, as a node in the graph. Derivative rules, batch rules and passes see ops on float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array, TensorType, converted
+from aotensor.errors import GraphError
+from aotensor.graph.op import Apply, Op, is_disconnected
+from aotensor.graph.operands import is_half, with_operands
+from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.elementwise.compare import cast
+
+
+@dataclass(frozen=True)
+class Rounded(Op):
+    """Values as `dtypes`, one each: the results of an op that gives several.   x₁, …, xₙ → y₁, …, yₙ"""
+
+    takes_half: ClassVar[bool] = True
+    name: ClassVar[str] = "rounded"
+    dtypes: tuple[str, ...]
+
+    def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
+        return tuple(type.with_dtype(dtype) for type, dtype in zip(types, self.dtypes, strict=True))
+
+    def reference(self, *values: Array) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            return tuple(converted(x, dtype) for x, dtype in zip(values, self.dtypes, strict=True))
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return [cast(x, dtype) for x, dtype in zip(inputs, self.dtypes, strict=True)]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [g if is_disconnected(g) else cast(g, x.dtype) for x, g in zip(inputs, cotangents, strict=True)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [t if is_disconnected(t) else cast(t, y.dtype) for y, t in zip(outputs, tangents, strict=True)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[i == o for o in range(len(self.dtypes))] for i in range(len(self.dtypes))]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+
+def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:
+    """The op on float32, its results in the dtypes that its typing rule gives.   Raises: as the op itself"""
+    wide = _on_float32(op).apply(*map(_widened, inputs))
+    if any(dtypes.is_complex(x.dtype) for x in inputs):
+        return wide
+    try:
+        types = op.infer_type(*(x.tensor_type for x in inputs))
+    except GraphError as error:
+        raise with_operands(error, op.name, inputs) from error
+    found = types if isinstance(types, tuple | list) else (types,)
+    wanted = [
+        type.dtype if dtypes.is_half(type.dtype) else x.dtype for type, x in zip(found, wide.outputs, strict=True)
+    ]
+    if wanted == [x.dtype for x in wide.outputs]:
+        return wide
+    if len(wanted) == 1:
+        owner = cast(wide.outputs[0], wanted[0]).owner
+        assert owner is not None
+        return owner
+    return Rounded(tuple(wanted)).apply(*wide.outputs)
+
+
+def _widened(x: Variable) -> Variable:
+    if not is_half(x):
+        return x
+    if isinstance(x, Constant):
+        return Constant(x.data.astype(dtypes.compute_of(x.dtype)))
+    return cast(x, dtypes.compute_of(x.dtype))
+
+
+def _on_float32(op: Op) -> Op:
+    """The same op, whose parameters name float32 where they name a dtype that nobody computes in."""
+    if not is_dataclass(op):
+        return op
+    given: dict[str, Any] = {
+        field.name: dtypes.compute_of(getattr(op, field.name))
+        for field in fields(op)
+        if field.name in ("dtype", "acc_dtype") and dtypes.is_half(getattr(op, field.name))
+    }
+    return replace(op, **given) if given else op

@@ -1,0 +1,106 @@
+"""float16 and bfloat16 at the borders of a library: calls, bound calls, state, strides, C, and without ml_dtypes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import UnsupportedError
+from aotensor_runtime import Library
+from aotensor_runtime.arrays.layout import DTYPES
+from aotensor_runtime.errors import ArgumentTypeError
+
+X = np.array([0.5, -2.0, 6e-8, 65504.0], "float16")
+Y = np.array([1.5, 3e38, -0.0, 3.0], ml_dtypes.bfloat16)
+CLIENT = r"""
+#include "halved.h"
+#include <stdio.h>
+int main(void) {
+  const uint16_t x[4] = {0x3800, 0xc000, 0x0001, 0x7bff}, y[4] = {0x3fc0, 0x7f62, 0x8000, 0x4040};
+  uint16_t twice[4], root[4];
+  if (halved(4, x, y, twice, root, NULL)) return 1;
+  for (int k = 0; k < 4; k++) printf("%04x %04x ", twice[k], root[k]);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("halved")
+    x, y = at.vector("x", dtype="float16", shape=("n",)), at.vector("y", dtype="bfloat16", shape=("n",))
+    held = at.shared(np.array([1.0, 2.0], "float16"), name="held")
+    functions = [
+        aot.function([x, y], {"twice": x + x, "root": at.sqrt(y)}, name="halved"),
+        aot.function([x], held * x[:2], updates=[(held, held + x[:2])], name="kept"),
+    ]
+    aot.compile(functions, path, name="halved")
+    return path
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    return aot.load(folder / "libhalved.so")
+
+
+def test_calls(library: Library) -> None:
+    """Arrays, strided and bound ones, and numbers that fit; no float goes to a half by itself."""
+    with np.errstate(over="ignore"):
+        expected = X + X, np.sqrt(Y.astype(np.float32)).astype(Y.dtype)
+    call = library.functions["halved"]
+    twice, root = np.empty_like(X), np.empty_like(Y)
+    bound = call.bind(x=X, y=Y, twice=twice, root=root)
+    bound()
+    apart = np.repeat(X, 2)[::2], np.repeat(Y[::-1], 3)[::-3]
+    for found in (call(X, Y), call(*apart), {"twice": twice, "root": root}):
+        assert (found["twice"].dtype, found["root"].dtype) == (X.dtype, Y.dtype)
+        assert (found["twice"].tobytes(), found["root"].tobytes()) == tuple(x.tobytes() for x in expected)
+    assert call([0.5], [4])["root"].tolist() == [2.0]
+    for x, y in ((X.astype("float32"), Y), (X, X), (Y, Y), ([0.1], [1.0]), (X, [1e39] * 4)):
+        with pytest.raises(ArgumentTypeError):
+            call(x, y)
+
+
+def test_state(library: Library) -> None:
+    assert library.kept.state["held"].get_value().dtype == np.float16
+    assert library.kept(X).tolist() == [0.5, -4.0]
+    assert library.kept.state["held"].get_value().tolist() == [1.5, 0.0]
+
+
+def test_c(folder: Path) -> None:
+    header = (folder / "halved.h").read_text()
+    assert "const uint16_t *x" in header and "AOTENSOR_BFLOAT16" in header
+    (folder / "client.c").write_text(CLIENT)
+    command = ["cc", "-std=c99", "-Wall", "-Werror", "client.c", "libhalved.so", "-Wl,-rpath,$ORIGIN", "-o", "client"]
+    subprocess.run(command, cwd=folder, check=True)
+    words = subprocess.run([folder / "client"], check=True, capture_output=True, text=True).stdout.split()
+    assert words[::2] == ["3c00", "c400", "0002", "7c00"]
+    assert words[1:3:2] == ["3f9d"] and words[5::2] == ["8000", "3fde"]
+
+
+def test_the_typed_entry(library: Library) -> None:
+    pointer = library.functions["halved"].pointer
+    assert pointer.argtypes[1] is ctypes.POINTER(ctypes.c_uint16)
+
+
+def test_without_ml_dtypes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both the compiler and the runtime say what is missing; float16 needs nothing."""
+    program = (
+        "import sys; sys.modules['ml_dtypes'] = None\n"
+        "import aotensor.tensor as at; at.vector('x', dtype='float16'); at.vector('x', dtype='bfloat16')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "bfloat16 needs the package ml_dtypes" in done.stderr and "aotensor[half]" in done.stderr
+    assert UnsupportedError.__name__ in done.stderr
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    monkeypatch.delitem(DTYPES, "bfloat16", raising=False)
+    with pytest.raises(ArgumentTypeError, match="bfloat16 need the package ml_dtypes"):
+        aot.load(folder / "libhalved.so").halved(X, X)
