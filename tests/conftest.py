@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not item.get_closest_marker("again")]
 
 
-PLAIN = ("complex", "driver", "gradient", "graph", "ops", "random", "runtime", "sparse")
+PLAIN = ("complex", "driver", "gradient", "graph", "importers", "ops", "random", "runtime", "sparse")
 """Folders whose tests look at values, and leave to others what LLVM makes of the code."""
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from aotensor import Function
 from aotensor.driver.naming import c_name
+from aotensor.errors import AotensorError
 from aotensor_cli.failure import explain
 from aotensor_cli.options import Exit, Refusal, similar
 from aotensor_cli.reading.kinds import refuse_other_kinds
@@ -47,11 +48,12 @@ def load_model(text: str) -> Model:
     refuse_other_kinds(path, source)
     with opened_files() as opened:
         namespace = _execute(path, source)
-    functions = _collect(namespace)
+        functions = (*_collect(namespace), *_of_frameworks(path, namespace))
     if not functions:
         raise Refusal(
             f"{path}: there is no Function at the top level of the file",
-            "define one with f = aotensor.function([x], y)", Exit.PROGRAM,
+            "define one with f = aotensor.function([x], y); models of PyMC and functions of PyTensor count, too",
+            Exit.PROGRAM,
         )  # fmt: skip
     if name is not None:
         functions = _chosen(path, functions, namespace, name)
@@ -178,6 +180,29 @@ def _collect(namespace: dict[str, object]) -> tuple[Function, ...]:
             if not value.is_named:
                 value.name = c_name(variable, (), "function")
             found.append(value)
+    return tuple(found)
+
+
+def _of_frameworks(path: Path, namespace: dict[str, object]) -> tuple[Function, ...]:
+    """Functions for what other frameworks have made, of those that the file itself has loaded.
+
+    A model of PyMC gives `logp`, `dlogp` and `constrain`; with its variable's name in front where there are several.
+    """
+    found: list[Function] = []
+    try:
+        if "pytensor" in sys.modules:
+            from aotensor.importers.pytensor.functions import functions_of
+
+            found += functions_of(namespace).values()
+        if "pymc" in sys.modules:
+            from aotensor.importers.pymc import logp_functions, named_models
+
+            models = named_models(namespace)
+            for variable, model in models.items():
+                prefix = f"{c_name(variable, (), 'model')}_" if len(models) > 1 else ""
+                found += logp_functions(model, prefix=prefix)
+    except AotensorError as error:
+        raise _refusal(path, error) from error
     return tuple(found)
 
 

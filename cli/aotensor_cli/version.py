@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-_LLVM: Final = {"0.50": "22.1"}  # llvmlite → the LLVM in its wheels
+_LLVM: Final = {"0.47": "20.1", "0.48": "22.1", "0.49": "22.1", "0.50": "22.1"}  # llvmlite → the LLVM in its wheels
 
 
 def version_text() -> str:

@@ -15,7 +15,7 @@ from sources import ROOT, Import, Source, sources, target_of
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
     "base", "core", "graph", "ops", "sparse", "gradient", "sampling", "ir", "passes", "codegen", "driver",
-    "pictures", "verification", "api", "splitting", "tensor", "assembly", "top", "cli",
+    "pictures", "verification", "api", "splitting", "tensor", "assembly", "top", "importers", "cli",
 )  # fmt: skip
 
 # Imports inside functions: (importer, what it loads) → why it waits.
@@ -59,6 +59,11 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_runtime.call", "aotensor_runtime.typed.pointer"): "only callers that are not Python need it",
     ("aotensor_runtime.call", "aotensor_runtime.notebook.library"): "only notebooks need it",
     ("aotensor_runtime.library", "aotensor_runtime.notebook.library"): "only notebooks need it",
+    ("aotensor_cli.model", "aotensor.importers.pymc"): "models of PyMC, if the file has imported it",
+    (
+        "aotensor_cli.model",
+        "aotensor.importers.pytensor.functions",
+    ): "functions of PyTensor, if the file has imported it",
     ("aotensor_cli.main", "aotensor_cli.*"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
@@ -97,6 +102,8 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "h5py": ("aotensor_runtime.rounds.files",),
     "pyarrow": ("aotensor_runtime.rounds.files",),
     "zarr": ("aotensor_runtime.rounds.files",),
+    "pymc": ("aotensor.importers.pymc",),
+    "pytensor": ("aotensor.importers.pymc", "aotensor.importers.pytensor"),
     "numpy": ("aotensor", "aotensor_cli", "aotensor_runtime"),
 }
 

@@ -190,10 +190,8 @@ class _Writer:
         pending = iter(symbols)
         texts = []
         for entry in op.entries:
-            text = repr(entry)
-            while "?" in text:
-                text = text.replace("?", self.write(next(pending))[0], 1)
-            texts.append(text)
+            first, *others = repr(entry).split("?")  # what is written in between may have a "?", too
+            texts.append("".join([first, *(self.write(next(pending))[0] + other for other in others)]))
         return f"{self._inside(whole, _ATOM)}[{', '.join(texts)}]"
 
     def _advanced_subtensor(self, op: Any, operands: Any, x: Any) -> str:

@@ -1,0 +1,47 @@
+"""What an importer says of operations that it cannot translate: all of them at once, each with its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.errors import UnsupportedError
+
+_SHOWN: Final = 20
+"""Lines of an error that lists operations."""
+
+
+@dataclass(frozen=True)
+class Untranslated:
+    """An operation without counterpart.   name: as its framework calls it; reason: if there is more to say than that
+    it has none; place: `model.py:12`, where it was made."""
+
+    name: str
+    reason: str = ""
+    place: str = ""
+
+    def __str__(self) -> str:
+        reason, place = self.reason and f": {self.reason}", self.place and f"   made at {self.place}"
+        return f"{self.name}{reason}{place}"
+
+
+class NoCounterpart(UnsupportedError):
+    """Operations of a framework that have no counterpart here.   operations: all of them, each once."""
+
+    def __init__(self, framework: str, found: Iterable[Untranslated]) -> None:
+        counts = Counter(found)
+        self.framework = framework
+        self.operations = tuple(counts)
+        lines = [f"{item}{f'   ({count} times)' if count > 1 else ''}" for item, count in counts.items()]
+        rest = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        number = "1 operation has" if len(counts) == 1 else f"{len(counts)} operations have"
+        super().__init__(
+            f"{framework}: {number} no counterpart in aotensor",
+            lines=[*lines[:_SHOWN], *rest],
+            hint="write them by other operations, or give them to aotensor as an Op of your own",
+        )
+
+    def __reduce__(self) -> tuple[type[NoCounterpart], tuple[str, tuple[Untranslated, ...]]]:
+        return type(self), (self.framework, self.operations)

@@ -1,0 +1,80 @@
+"""Elements and windows: read, replaced, increased; and what finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import aotensor.tensor as at
+from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
+from aotensor.importers.pytensor.values import number_of
+
+rows({
+    **dict.fromkeys(("Subtensor", "AdvancedSubtensor"), lambda op, x, *parts: x[_index(op, parts)]),
+    **dict.fromkeys(
+        ("IncSubtensor", "AdvancedIncSubtensor"), lambda op, x, y, *parts: _changed(op, x, _index(op, parts), y)
+    ),
+    "AdvancedSubtensor1": lambda op, x, places: x[places],
+    "AdvancedIncSubtensor1": lambda op, x, y, places: _changed(op, x, (places,), y),
+    "MakeSlice": lambda op, *bounds: slice(*map(_bound, bounds)),
+    "Choose": lambda op, a, choices: at.choose(a, choices, op.mode),
+    "SearchsortedOp": lambda op, a, v, *sorter: at.searchsorted(a, v, op.side, *sorter),
+})  # fmt: skip
+
+
+@rule("UnravelIndex")
+def unravel_index(walk: Walk, node: Any, indices: Any, dims: Any) -> Any:
+    """Positions per axis, of positions in a flattened tensor."""
+    return at.unravel_index(indices, walk.extents(node.inputs[1]), node.op.order)
+
+
+@rule("RavelMultiIndex")
+def ravel_multi_index(walk: Walk, node: Any, *inputs: Any) -> Any:
+    """Positions in a flattened tensor, of positions per axis."""
+    return at.ravel_multi_index(list(inputs[:-1]), walk.extents(node.inputs[-1]), node.op.mode, node.op.order)
+
+
+@rule("PermuteRowElements")
+def permute_row_elements(walk: Walk, node: Any, x: Any, y: Any, inverse: Any = None) -> Any:
+    """The flag is an input in some versions, an attribute in others."""
+    flag = node.op.inverse if inverse is None else getattr(inverse, "data", None)
+    if flag is None:
+        raise unsupported(node, "the flag `inverse` is computed")
+    return at.permute_row_elements(x, y, bool(flag))
+
+
+def _changed(op: Any, x: Any, index: tuple[Any, ...], y: Any) -> Any:
+    y = at.cast(y, x.dtype)
+    if all(isinstance(entry, slice) and entry == slice(None) for entry in index):
+        return at.fill(x, y) if op.set_instead_of_inc else x + y
+    if op.set_instead_of_inc:
+        return at.set_subtensor(x[index], y)
+    return at.inc_subtensor(x[index], y, ignore_duplicates=bool(getattr(op, "ignore_duplicates", False)))
+
+
+def _index(op: Any, parts: Sequence[Any]) -> tuple[Any, ...]:
+    """The entries of an index. Of the op's list, integers are positions of inputs since PyTensor 3; before, types stood
+    for inputs in order, and ops without list had the entries as inputs."""
+    listed = getattr(op, "idx_list", None)
+    if listed is None:
+        return tuple(_bound(x) for x in parts)
+    is_positional = any(kind.__name__ == "BaseSubtensor" for kind in type(op).__mro__)
+    pending: Iterator[Any] = iter(parts)
+
+    def part(entry: Any) -> Any:
+        match entry:
+            case None:
+                return None
+            case slice():
+                return slice(part(entry.start), part(entry.stop), part(entry.step))
+            case int():
+                return _bound(parts[entry]) if is_positional else entry
+            case _:
+                return _bound(next(pending))
+
+    return tuple(part(entry) for entry in listed)
+
+
+def _bound(x: Any) -> Any:
+    """A constant integer as a number: its place in the index is then known when the graph is built."""
+    return x if getattr(x, "dtype", "") == "bool" else number_of(x)

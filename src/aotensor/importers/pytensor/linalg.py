@@ -1,0 +1,151 @@
+"""Products and linear algebra; Blockwise applies any of it to batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.importers.pytensor.rules import Walk, rows, rule, rule_of, unsupported
+
+rows({
+    **dict.fromkeys(("Dot", "Dot22"), lambda op, x, y: at.dot(x, y)),
+    "Dot22Scalar": lambda op, x, y, factor: factor * at.dot(x, y),
+    "Gemv": lambda op, y, alpha, a, x, beta: beta * y + alpha * at.dot(a, x),
+    "Gemm": lambda op, z, alpha, x, y, beta: beta * z + alpha * at.dot(x, y),
+    "Ger": lambda op, a, alpha, x, y: a + alpha * at.outer(x, y),
+    "BatchedDot": lambda op, x, y: at.batched_dot(x, y),
+    "KroneckerProduct": lambda op, a, b: at.kron(a, b),
+    "BlockDiagonal": lambda op, *matrices: at.block_diag(*matrices),
+    "Cholesky": lambda op, a: at.cholesky(a, lower=op.lower, on_error="nan"),  # as PyTensor has it
+    "CholeskySolve": lambda op, c, b: at.cho_solve((c, op.lower), b, b_ndim=op.b_ndim),
+    "LUFactor": lambda op, a: at.lu_factor(a),
+    "LU": lambda op, a: at.lu(a, permute_l=op.permute_l, p_indices=op.p_indices),
+    "MatrixInverse": lambda op, a: at.inv(a),
+    "MatrixPinv": lambda op, a: at.pinv(a, hermitian=op.hermitian),
+    "Det": lambda op, a: at.det(a),
+    "SLogDet": lambda op, a: at.slogdet(a),
+    "Expm": lambda op, a: at.expm(a),
+    "Eigh": lambda op, *matrices: at.eigh(matrices[0], _triangle(op), *matrices[1:]),
+    "Eigvalsh": lambda op, *matrices: at.eigvalsh(matrices[0], _triangle(op), *matrices[1:]),
+    "SVD": lambda op, a: at.svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv),
+    "TensorInv": lambda op, a: at.tensorinv(a, op.ind),
+    "TensorSolve": lambda op, a, b: at.tensorsolve(a, b, op.axes),
+})  # fmt: skip
+
+
+@rule("Solve")
+def solve(walk: Walk, node: Any, a: Any, b: Any) -> Any:
+    """x with a·x = b; nan where a is singular, as PyTensor has it."""
+    op = node.op
+    known = {"gen": "gen", "sym": "sym", "her": "sym", "pos": "pos", "tridiagonal": "gen", "banded": "gen"}
+    return at.solve(a, b, assume_a=known[op.assume_a], lower=op.lower, b_ndim=op.b_ndim, on_error="nan")
+
+
+@rule("SolveTriangular")
+def solve_triangular(walk: Walk, node: Any, a: Any, b: Any) -> Any:
+    """The same for a triangle."""
+    op = node.op
+    options = {"lower": op.lower, "unit_diagonal": op.unit_diagonal, "b_ndim": op.b_ndim}
+    return at.solve_triangular(a, b, trans=getattr(op, "trans", 0), on_error="nan", **options)
+
+
+@rule("PivotToPermutations")
+def pivots_to_permutation(walk: Walk, node: Any, pivots: Any) -> Any:
+    """Row k was swapped with row pivots[k], one after the other."""
+
+    def swap(k: Any, pivot: Any, order: Any) -> Any:
+        other = order[pivot]
+        moved = at.set_subtensor(order[pivot], order[k])
+        return at.set_subtensor(moved[k], other)
+
+    places = at.arange(pivots.shape[0])
+    found = aot.reduce(swap, [places, at.cast(pivots, "int64")], places, return_updates=False)
+    return found if node.op.inverse else at.argsort(found)
+
+
+def _triangle(op: Any) -> str:
+    side = getattr(op, "UPLO", None)
+    return side if side is not None else "L" if op.lower else "U"
+
+
+@rule("QR")
+def qr(walk: Walk, node: Any, a: Any) -> Any:
+    """Factors without pivots."""
+    op = node.op
+    modes = {"full": "complete", "economic": "reduced", "r": "r"}
+    if op.pivoting or op.mode not in modes:
+        raise unsupported(node, "with pivots" if op.pivoting else f"mode {op.mode}")
+    if op.mode == "r":
+        return at.qr(a, mode="complete")[1]
+    return at.qr(a, mode=modes[op.mode])
+
+
+@rule("Lstsq")
+def lstsq(walk: Walk, node: Any, a: Any, b: Any, rcond: Any) -> Any:
+    """Least squares, for a limit of the rank that is known."""
+    data = getattr(rcond, "data", None)
+    if data is None:
+        raise unsupported(node, "the limit of the rank is computed")
+    return at.lstsq(a, b, float(data))
+
+
+@rule("Blockwise")
+def blockwise(walk: Walk, node: Any, *inputs: Any) -> Any:
+    """The core op on symbols without batch, then that graph on all of the batch.
+
+    An input whose batch dims are all statically 1 is the same for all; another that has 1 somewhere is repeated.
+    """
+    op = node.op
+    rank = op.batch_ndim(node)
+    core_node = op.core_op.make_node(*(_core(x, rank) for x in node.inputs))
+    found = rule_of(op.core_op)
+    if found is None:
+        raise unsupported(node, "")
+    single = [all(extent == 1 for extent in x.static_shape[:rank]) for x in inputs]
+    whole = [at.squeeze(x, tuple(range(rank))) if one else x for x, one in zip(inputs, single, strict=True)]
+    if rank and not all(single):
+        whole = _common_batch(whole, single, rank)
+    symbols = [
+        x if one else at.tensor(dtype=x.dtype, shape=x.static_shape[rank:])
+        for x, one in zip(whole, single, strict=True)
+    ]
+    results = found(walk, core_node, *symbols)
+    outputs = list(results) if isinstance(results, list | tuple) else [results]
+    outputs = [at.cast(y, old.type.dtype) for y, old in zip(outputs, node.outputs, strict=True)]
+    if all(single):
+        return [at.expand_dims(y, tuple(range(rank))) if rank else y for y in outputs]
+    batched = at.vectorize_graph(outputs, {s: x for s, x, one in zip(symbols, whole, single, strict=True) if not one})
+    return [
+        y if y.ndim == old.ndim else at.alloc(y, *_batch_extents(whole, single, rank), *_extents(y, range(y.ndim)))
+        for y, old in zip(batched, node.outputs, strict=True)
+    ]
+
+
+def _core(x: Any, rank: int) -> Any:
+    """A variable of PyTensor for one sample; constants keep their value, which may be an option."""
+    if hasattr(x, "data") and all(extent == 1 for extent in x.type.shape[:rank]):
+        return x.type.clone(shape=x.type.shape[rank:]).make_constant(x.data.reshape(x.data.shape[rank:]))
+    return x.type.clone(shape=x.type.shape[rank:])()
+
+
+def _batch_extents(whole: list[Any], single: list[bool], rank: int) -> list[Any]:
+    several = [x for x, one in zip(whole, single, strict=True) if not one]
+    chosen = [next((x for x in several if x.static_shape[axis] != 1), several[0]) for axis in range(rank)]
+    return [extent for axis, x in enumerate(chosen) for extent in _extents(x, [axis])]
+
+
+def _common_batch(whole: list[Any], single: list[bool], rank: int) -> list[Any]:
+    extents = _batch_extents(whole, single, rank)
+
+    def spread(x: Any) -> Any:
+        is_short = any(x.static_shape[axis] == 1 != extents[axis] for axis in range(rank))
+        return at.alloc(x, *extents, *_extents(x, range(rank, x.ndim))) if is_short else x
+
+    return [x if one else spread(x) for x, one in zip(whole, single, strict=True)]
+
+
+def _extents(x: Any, axes: Iterable[int]) -> list[Any]:
+    """Numbers where they are known, else scalars."""
+    return [x.shape[axis] if x.static_shape[axis] is None else x.static_shape[axis] for axis in axes]

@@ -1,0 +1,102 @@
+"""Reductions, running sums, orders, and the functions that are made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aotensor.tensor as at
+from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
+from aotensor.importers.pytensor.values import number_of
+
+rows({
+    "SortOp": lambda op, x, axis: at.sort(x, axis=number_of(axis)),
+    "ArgSortOp": lambda op, x, axis: at.argsort(x, axis=number_of(axis)),  # equal elements stay in their order
+    "Unique": lambda op, x: at.unique(x, op.return_index, op.return_inverse, op.return_counts, op.axis),
+    "Softmax": lambda op, x: at.softmax(x, axis=op.axis),
+    "LogSoftmax": lambda op, x: at.log_softmax(x, axis=op.axis),
+    "XLogY": lambda op, x, y: at.xlogy(x, y),
+    "XLog1PY": lambda op, x, y: at.xlog1py(x, y),
+})  # fmt: skip
+
+
+@rule("CAReduce")
+def reduction(walk: Walk, node: Any, x: Any) -> Any:
+    """A reduction over some axes: which one is a matter of its scalar op."""
+    op, dtype = node.op, node.outputs[0].type.dtype
+    axes = tuple(range(x.ndim)) if op.axis is None else tuple(op.axis)
+    kind = type(op.scalar_op).__name__
+    if not axes:
+        return x
+    match kind:
+        case "Add":
+            return at.sum(_accumulated(x, dtype), axis=axes)
+        case "Mul":
+            return at.prod(_accumulated(x, dtype), axis=axes)
+        case "MulWithoutZeros":
+            return at.prod(_accumulated(at.switch(at.eq(x, 0), at.ones_like(x), x), dtype), axis=axes)
+        case "Maximum" if x.dtype != "bool":
+            return at.max(x, axis=axes)
+        case "Minimum" if x.dtype != "bool":
+            return at.min(x, axis=axes)
+        case "AND" | "Minimum" if x.dtype == "bool":
+            return at.all(x, axis=axes)
+        case "OR" | "Maximum" if x.dtype == "bool":
+            return at.any(x, axis=axes)
+        case "XOR" if x.dtype == "bool":
+            return at.eq(at.sum(x, axis=axes) % 2, 1)
+    raise unsupported(node, f"a reduction by {kind} of {x.dtype}")
+
+
+def _accumulated(x: Any, dtype: str) -> Any:
+    """The operand in the dtype of its sum, where that holds more; float32 is added in float64 as it is."""
+    if x.dtype == dtype or x.dtype in ("float64", "complex64", "complex128"):
+        return x
+    is_float = dtype in ("float32", "float64")
+    return at.cast(x, "float64" if is_float and x.dtype != "float32" else dtype)
+
+
+@rule("Argmax")
+def argmax(walk: Walk, node: Any, x: Any) -> Any:
+    """The first position, counted over the axes of the op in their order."""
+    axes = node.op.axis
+    if axes is None or len(axes) == x.ndim:
+        return at.argmax(x, axis=None)
+    if len(axes) == 1:
+        return at.argmax(x, axis=axes[0])
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    moved = at.transpose(x, [*kept, *axes])
+    return at.argmax(at.join_dims(moved, len(kept), len(axes)), axis=-1)
+
+
+@rule("CumOp")
+def cumulated(walk: Walk, node: Any, x: Any) -> Any:
+    """Running sums or products."""
+    if node.op.mode not in ("add", "mul"):
+        raise unsupported(node, f"mode {node.op.mode}")
+    flat, axis = (at.flatten(x), 0) if node.op.axis is None else (x, node.op.axis)
+    return (at.cumsum if node.op.mode == "add" else at.cumprod)(at.cast(flat, node.outputs[0].type.dtype), axis)
+
+
+@rule("SoftmaxGrad")
+def softmax_grad(walk: Walk, node: Any, dy: Any, s: Any) -> Any:
+    """s·(dy − Σ dy·s)"""
+    weighted = dy * s
+    return weighted - at.sum(weighted, axis=node.op.axis, keepdims=True) * s
+
+
+@rule("RFFTOp")
+def rfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
+    """Real and imaginary parts along a new last axis, over all axes but the first."""
+    if x.ndim != 2:
+        raise unsupported(node, f"rank {x.ndim}")
+    found = at.rfft(x, walk.extents(node.inputs[1])[0], axis=-1)
+    return at.stack([at.real(found), at.imag(found)], axis=-1)
+
+
+@rule("IRFFTOp")
+def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
+    """The inverse of the above times its length: PyTensor leaves the division to another op."""
+    if x.ndim != 3:
+        raise unsupported(node, f"rank {x.ndim}")
+    n = walk.extents(node.inputs[1])[0]
+    return at.irfft(at.complex(x[..., 0], x[..., 1]), n, axis=-1) * at.cast(n, x.dtype)

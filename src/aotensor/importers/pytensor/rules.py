@@ -1,0 +1,192 @@
+"""The table from classes of PyTensor's ops to rules, and the walk over a graph that applies them.
+
+Classes are told by name and module, since PyTensor has moved many from one module to another between versions. A class
+from elsewhere has its own meaning, whatever it inherits: only what is made of an inner graph is taken for that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import aotensor.tensor as at
+from aotensor.errors import AotensorError, UnsupportedError
+from aotensor.graph.site import Site, made_at
+from aotensor.importers.errors import NoCounterpart, Untranslated
+from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, settled
+
+Rule = Callable[..., Any]
+"""(the walk, the node, the values of its inputs) → the value of its output, or one per output."""
+
+_RULES: Final[dict[str, Rule]] = {}
+_GRAPHS: Final = frozenset({"OpFromGraph"})
+"""Classes whose children mean what their inner graph says."""
+_MAKERS: Final = ("pytensor", "pymc")
+"""Packages whose classes the table speaks of."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rule for classes by name; those of the sparse module are written `sparse.Name`."""
+
+    def register(fn: Rule) -> Rule:
+        for name in names:
+            assert name not in _RULES, name
+            _RULES[name] = fn
+        return fn
+
+    return register
+
+
+def rows(table: Mapping[str, Callable[..., Any]]) -> None:
+    """Register rules that are one expression of (the op, *the values of its inputs)."""
+    for name, expression in table.items():
+        rule(name)(lambda walk, node, *inputs, expression=expression: expression(node.op, *inputs))
+
+
+def rule_of(op: Any) -> Rule | None:
+    """The rule for an op: that of its class, or of the nearest class above it."""
+    is_foreign = False
+    for kind in type(op).__mro__:
+        package, *inner = kind.__module__.split(".")
+        if package not in _MAKERS:
+            is_foreign = True
+            continue
+        found = _RULES.get(f"sparse.{kind.__name__}" if "sparse" in inner else kind.__name__)
+        if found is not None:
+            return None if is_foreign and kind.__name__ not in _GRAPHS else found
+    return None
+
+
+class Walk:
+    """A translation of one graph.
+
+    values: PyTensor's variable → ours, or None, or a slice. leaf: gives the values of further leaves.
+    has_short_buffers: loops keep no more rows than are read, as after PyTensor's rewrites for other machines.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[Any, Any],
+        leaf: Callable[[Any], Any] | None = None,
+        has_short_buffers: bool = False,
+    ) -> None:
+        self.values: dict[Any, Any] = dict(values)
+        self.has_short_buffers = has_short_buffers
+        self._leaf = leaf
+        self._lost: set[Any] = set()
+        self._missing: list[Untranslated] = []
+
+    def run(self, outputs: Sequence[Any]) -> list[Any]:
+        """The values of the outputs.   Raises: NoCounterpart with everything that cannot be translated."""
+        for node in _toposort(outputs, self.values):
+            if any(x in self._lost for x in node.inputs):
+                self._lost.update(node.outputs)
+                continue
+            try:
+                with made_at(site_of(node)):
+                    results = self._translated(node)
+            except NoCounterpart as error:
+                self._missing += error.operations
+                self._lost.update(node.outputs)
+            except UnsupportedError as error:
+                self._missing.append(untranslated(node, error.diagnostic.title))
+                self._lost.update(node.outputs)
+            except AotensorError as error:
+                error.add_note(f"while translating {untranslated(node)} from PyTensor")
+                raise
+            else:
+                self.values.update(zip(node.outputs, results, strict=True))
+        if self._missing:
+            raise NoCounterpart("PyTensor", self._missing)
+        return [self.value(x) for x in outputs]
+
+    def value(self, x: Any) -> Any:
+        """What a variable of PyTensor is here; a leaf is asked for when it is first needed."""
+        if x not in self.values:
+            if is_constant(x):
+                self.values[x] = from_constant(x)
+            else:
+                assert self._leaf is not None, f"{x} is neither given nor computed"
+                self.values[x] = self._leaf(x)
+        return self.values[x]
+
+    def inner(self, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """An inner graph, applied to values.   Raises: as `run`"""
+        given = dict(zip(inputs, values, strict=True))
+        return Walk(given, self._leaf, self.has_short_buffers).run(outputs)
+
+    def extents(self, x: Any) -> Any:
+        """A vector of extents as a list, where its elements are there one by one: then more is known of each."""
+        node = x.owner
+        if is_constant(x):
+            return [int(n) for n in x.data]
+        if node is not None and type(node.op).__name__ == "MakeVector":
+            return [number_of(self.value(n)) for n in node.inputs]
+        return self.value(x)
+
+    def _translated(self, node: Any) -> list[Any]:
+        found = rule_of(node.op)
+        if found is None:
+            raise NoCounterpart("PyTensor", [untranslated(node)])
+        results = found(self, node, *(self.value(x) for x in node.inputs))
+        listed = list(results) if isinstance(results, list | tuple) else [results]
+        assert len(listed) == len(node.outputs), (node, listed)
+        return [settled(old, new) for old, new in zip(node.outputs, listed, strict=True)]
+
+
+def unsupported(node: Any, reason: str) -> NoCounterpart:
+    """The error for an op that has a rule, but not for this use of it."""
+    return NoCounterpart("PyTensor", [untranslated(node, reason)])
+
+
+def untranslated(node: Any, reason: str = "") -> Untranslated:
+    """A node as errors list it."""
+    inner = getattr(node.op, "scalar_op", None) or getattr(node.op, "core_op", None)
+    kind = type(node.op).__name__
+    shown = kind if inner is None else f"{kind} of {type(inner).__name__}"
+    site = site_of(node)
+    return Untranslated(shown, reason, "" if site is None else str(site))
+
+
+def site_of(node: Any) -> Site | None:
+    """The user's line that made a node, which PyTensor keeps in a tag."""
+    for holder in (node.outputs[0], node):
+        for trace in getattr(holder.tag, "trace", None) or ():
+            for frame in reversed(trace):
+                if not _is_framework(frame[0]):
+                    return Site(frame[0], frame[1])
+    return None
+
+
+def _is_framework(path: str) -> bool:
+    parts = path.split(os.sep)
+    return any(package in parts for package in (*_MAKERS, "aotensor")) and "tests" not in parts
+
+
+def _toposort(outputs: Sequence[Any], known: Mapping[Any, Any]) -> Iterator[Any]:
+    """The nodes above the outputs in order, those above known values left out. Graphs may be deep: no recursion."""
+    done: set[Any] = set()
+    pending = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
+    while pending:
+        node, is_ready = pending.pop()
+        if node in done:
+            continue
+        if is_ready:
+            done.add(node)
+            yield node
+            continue
+        pending.append((node, True))
+        pending += [
+            (x.owner, False)
+            for x in reversed(node.inputs)
+            if x.owner not in done and x.owner is not None and x not in known
+        ]
+
+
+def as_bool(x: Any) -> Any:
+    """x ≠ 0"""
+    return x if x.dtype == "bool" else at.neq(x, 0)
+
+
+__all__ = ["NoCounterpart", "Walk", "as_bool", "rows", "rule", "rule_of", "unsupported"]

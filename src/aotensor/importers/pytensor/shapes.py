@@ -1,0 +1,91 @@
+"""Shapes, axes, and tensors made from nothing but extents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.importers.pytensor.rules import Walk, as_bool, rows, rule, unsupported
+from aotensor.importers.pytensor.values import number_of
+
+rows({
+    **dict.fromkeys(
+        ("DeepCopyOp", "TypeCastingOp", "CpuContiguous", "TensorFromScalar", "ScalarFromTensor"), lambda op, x: x
+    ),  # scalars are tensors of rank 0 here, and nothing works in place
+    "DimShuffle": lambda op, x: at.dimshuffle(x, op.new_order),
+    "Shape": lambda op, x: at.shape(x),
+    "Shape_i": lambda op, x: at.shape_i(x, int(op.i)),
+    "SpecifyShape": lambda op, x, *extents: at.specify_shape(x, [number_of(n) for n in extents]),
+    "JoinDims": lambda op, x: at.join_dims(x, op.start_axis, op.n_axes),
+    "Alloc": lambda op, x, *extents: at.alloc(x, *map(number_of, extents)),
+    "AllocEmpty": lambda op, *extents: at.empty([number_of(n) for n in extents], dtype=op.dtype),
+    "Eye": lambda op, n, m, k: at.eye(number_of(n), number_of(m), number_of(k), dtype=op.dtype),
+    "ARange": lambda op, a, b, step: at.arange(number_of(a), number_of(b), number_of(step), dtype=op.dtype),
+    "ExtractDiag": lambda op, x: at.diagonal(x, op.offset, op.axis1, op.axis2),
+    "Repeat": lambda op, x, counts: at.repeat(x, number_of(counts), op.axis),
+    "Nonzero": lambda op, x: at.nonzero(as_bool(x)),
+})  # fmt: skip
+
+
+@rule("Reshape")
+def reshape(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
+    """x in C order under new extents."""
+    known = walk.extents(node.inputs[1])
+    return at.reshape(x, known if isinstance(known, list) else extents, node.op.ndim)
+
+
+@rule("SplitDims")
+def split_dims(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
+    """One axis as several."""
+    return at.split_dims(x, walk.extents(node.inputs[1]), node.op.axis)
+
+
+@rule("MakeVector")
+def make_vector(walk: Walk, node: Any, *elements: Any) -> Any:
+    """Scalars as a vector."""
+    dtype = node.op.dtype
+    return at.stack([at.cast(x, dtype) for x in elements]) if elements else at.constant(np.zeros(0, dtype))
+
+
+@rule("Join")
+def join(walk: Walk, node: Any, axis: Any, *tensors: Any) -> Any:
+    """Tensors one after the other along an axis that is known."""
+    dtype = node.outputs[0].type.dtype
+    return at.join(_constant(node, axis, "axis"), *(at.cast(x, dtype) for x in tensors))
+
+
+@rule("Split")
+def split(walk: Walk, node: Any, x: Any, axis: Any, sizes: Any) -> Any:
+    """Parts along an axis that is known."""
+    return at.split(x, walk.extents(node.inputs[2]), node.op.len_splits, _constant(node, axis, "axis"))
+
+
+@rule("FillDiagonal")
+def fill_diagonal(walk: Walk, node: Any, x: Any, value: Any) -> Any:
+    """A copy of a matrix with one value on its diagonal."""
+    if x.ndim != 2:
+        raise unsupported(node, f"rank {x.ndim}")
+    return at.fill_diagonal(x, at.cast(value, x.dtype))
+
+
+@rule("FillDiagonalOffset")
+def fill_diagonal_offset(walk: Walk, node: Any, x: Any, value: Any, offset: Any) -> Any:
+    """The same beside the main diagonal."""
+    return at.fill_diagonal(x, at.cast(value, x.dtype), _constant(node, offset, "offset"))
+
+
+@rule("Bartlett")
+def bartlett(walk: Walk, node: Any, n: Any) -> Any:
+    """1 − |2k/(n − 1) − 1| for k = 0 … n − 1; 1 for one point, nothing for none."""
+    k = at.cast(at.arange(n), "float64")
+    last = at.cast(at.maximum(n - 1, 1), "float64")
+    return at.switch(at.le(n, 1), at.ones_like(k), 1.0 - at.abs(2.0 * k / last - 1.0))
+
+
+def _constant(node: Any, n: Any, what: str) -> int:
+    number = number_of(n)
+    if not isinstance(number, int):
+        raise unsupported(node, f"the {what} is computed")
+    return number

@@ -1,0 +1,16 @@
+"""The whole table of rules: the modules of all families register theirs when they are loaded, here."""
+
+from __future__ import annotations
+
+import aotensor.importers.pytensor.control
+import aotensor.importers.pytensor.elementwise
+import aotensor.importers.pytensor.indexing
+import aotensor.importers.pytensor.linalg
+import aotensor.importers.pytensor.loops
+import aotensor.importers.pytensor.random
+import aotensor.importers.pytensor.reductions
+import aotensor.importers.pytensor.shapes
+import aotensor.importers.pytensor.sparse  # noqa: F401
+from aotensor.importers.pytensor.rules import Walk
+
+__all__ = ["Walk"]

@@ -1,0 +1,107 @@
+"""Models of PyMC as libraries, beside what PyMC itself computes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pm = pytest.importorskip("pymc", reason="no PyMC: pip install 'aotensor[pymc]'")
+
+from aotensor.errors import GraphTypeError, GraphValueError  # noqa: E402
+from aotensor.importers.pymc import compile_logp, slices  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def eight_schools() -> Any:
+    """Rubin (1981), not centred."""
+    effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+    errors = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+    with pm.Model(name="") as model:
+        mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
+        z = pm.Normal("z", 0, 1, shape=8)
+        theta = pm.Deterministic("theta", mu + tau * z)
+        pm.Normal("y", theta, sigma=errors, observed=effects)
+    return model
+
+
+def radon() -> Any:
+    """Varying intercepts and slopes of counties, as Gelman and Hill (2006); data like theirs."""
+    rng = np.random.default_rng(5)
+    county, floor = rng.integers(0, 12, size=90), rng.integers(0, 2, size=90).astype(float)
+    with pm.Model(coords={"county": range(12)}) as model:
+        place, ground = pm.Data("place", county), pm.Data("ground", floor)
+        mu, spread = pm.Normal("mu", 0.0, 10.0, shape=2), pm.Exponential("spread", 0.5, shape=2)
+        intercept = pm.Normal("intercept", mu[0], spread[0], dims="county")
+        slope = pm.Normal("slope", mu[1], spread[1], dims="county")
+        share = pm.Dirichlet("share", np.ones(3))
+        noise = pm.StudentT("noise", 4, share[0], 1.0)
+        width = pm.Uniform("width", 0.1, 5.0)
+        observed = 1.5 - 0.7 * floor + rng.normal(size=90) * 0.7
+        pm.Normal("y", intercept[place] + slope[place] * ground + 0.01 * noise, width, observed=observed)
+    return model
+
+
+def point_of(model: Any, q: Any) -> dict[str, Any]:
+    return {part.name: q[part.start : part.stop].reshape(part.shape) for part in slices(model)}
+
+
+@pytest.mark.parametrize("make", [eight_schools, pytest.param(radon, marks=pytest.mark.again)])
+def test_densities_and_gradients_are_pymcs(make: Any, tmp_path: Path) -> None:
+    model = make()
+    lib = compile_logp(model, tmp_path, name="model", opt_level=0).load()
+    logp, dlogp = model.compile_logp(mode="FAST_COMPILE"), model.compile_dlogp(mode="FAST_COMPILE")
+    rng = np.random.default_rng(0)
+    for scale in (0.0, 1.0, 3.0):
+        q = scale * rng.normal(size=slices(model)[-1].stop)
+        point = point_of(model, q)
+        both = lib.dlogp(q)
+        assert np.isclose(lib.logp(q), logp(point), rtol=1e-12)
+        assert both["logp"] == lib.logp(q)
+        assert np.allclose(both["dlogp"], dlogp(point), rtol=1e-11, atol=1e-11)
+    found, chosen = lib.constrain(q), [*model.free_RVs, *model.deterministics]
+    theirs = model.compile_fn(model.replace_rvs_by_values(chosen), inputs=model.value_vars, mode="FAST_COMPILE")(point)
+    assert list(found) == [x.name for x in chosen]
+    for name, value in zip(found, theirs, strict=True):
+        assert np.allclose(found[name], value, rtol=1e-12), name
+
+
+def test_header_and_docstring_say_what_is_where(tmp_path: Path) -> None:
+    made = compile_logp(eight_schools(), tmp_path, name="schools", opt_level=0)
+    wanted = "q[0:1] mu; q[1:2] tau_log__; q[2:10] z [8]"
+    assert wanted in re.sub(r"\s+\*?\s*", " ", made.header.read_text())
+    assert wanted in made.load().dlogp.__doc__ and wanted in made.load().manifest.function("logp").doc
+
+
+def test_data_can_be_inputs(tmp_path: Path) -> None:
+    with pm.Model() as model:
+        x = pm.Data("x", np.array([1.0, 2.0, 4.0]))
+        mu = pm.Normal("mu", 0, 1)
+        pm.Potential("fit", -(((x - mu) ** 2).sum()))
+    lib = compile_logp(model, tmp_path, name="m", data="inputs", opt_level=0).load()
+    for values in ([1.0, 2.0, 4.0], [3.0]):
+        model.set_data("x", np.array(values))
+        assert np.isclose(lib.logp(np.array([0.5]), x=values), model.compile_logp(mode="FAST_COMPILE")({"mu": 0.5}))
+
+
+def test_parameters_outside_give_no_density(tmp_path: Path) -> None:
+    with pm.Model() as model:
+        width = pm.Normal("width", 0, 1)
+        pm.Normal("y", 0, width, observed=1.0)
+    lib = compile_logp(model, tmp_path, name="m", opt_level=0).load()
+    assert lib.logp(np.array([-1.0])) == -np.inf and np.isfinite(lib.logp(np.array([1.0])))
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    with pm.Model() as model:
+        pm.Poisson("k", 3.0)
+    with pytest.raises(GraphTypeError, match="discrete free variables: k"):
+        compile_logp(model, tmp_path)
+    with pytest.raises(GraphTypeError, match=r"expected a pymc\.Model"):
+        compile_logp("model", tmp_path)
+    with pytest.raises(GraphValueError, match="data is"):
+        compile_logp(eight_schools(), tmp_path, data="somewhere")
