@@ -77,7 +77,7 @@ def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     lines = _lines(cast(x, dtypes.mean_of(x.dtype)), axes)
     n = as_tensor(extent_of(lines, -1))
     low, high = _at_ranks(lines, (n - 1) // 2, n // 2)
-    middle = switch(any_of(isnan(lines), axis=-1), math.nan, (low + high) / 2)
+    middle = switch(any_of(isnan(lines), axis=-1), constant(math.nan, dtype=lines.dtype), (low + high) / 2)
     return finished(middle, axes, x, keepdims)
 
 
