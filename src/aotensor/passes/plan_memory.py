@@ -92,7 +92,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     positions, ends = _program_order(kernel)
     homes = {op: _parallel_loop(op) for op in buffers}
     loops = [loop for loop in dict.fromkeys(homes.values()) if loop is not None]
-    counted = {loop for loop in loops if follows_from_dims((loop.upper, loop.step), inputs)}
+    counted = [loop for loop in loops if follows_from_dims((loop.upper, loop.step), inputs)]
     needed = [x for op in buffers for x in op.dynamic_sizes]
     prologue = hoist(block, [*needed, *(x for loop in counted for x in (loop.upper, loop.step))])
     b = LoopBuilder(Builder(prologue))
