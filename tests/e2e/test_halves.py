@@ -70,9 +70,9 @@ def test_calls(library: Library) -> None:
 
 
 def test_state(library: Library) -> None:
-    assert library.kept.state["held"].get_value().dtype == np.float16
+    assert library.kept.state["held"].dtype == np.float16
     assert library.kept(X).tolist() == [0.5, -4.0]
-    assert library.kept.state["held"].get_value().tolist() == [1.5, 0.0]
+    assert library.kept.state["held"].tolist() == [1.5, 0.0]
 
 
 def test_c(folder: Path) -> None:

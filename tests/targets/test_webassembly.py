@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import foreign
+import numpy as np
 import pytest
 from foreign import Made
 
@@ -40,13 +41,16 @@ const product = m.product(given.a, {{ data: Float64Array.from(given.b.flat()), s
 const picked = m.pick(Float32Array.from(given.x), {first});
 const [indices, indptr] = [given.indices, given.indptr].map((part) => Int32Array.from(part));
 const S = {{ data: x, indices, indptr, shape: [{n}, {n}] }};
+const halves = m.halves(Uint16Array.from(given.p), Uint16Array.from(given.q));
 const lines = {{
   loss: bits(Float64Array.of(found.loss)), grad: bits(found.grad.data), product: bits(product.data),
   picked: bits(picked.data), spread: bits(m.spread(S, v).data), version: m.manifest.abi,
+  half: bits(halves.half.data), brain: bits(halves.brain.data),
 }};
 const failures = {{
   message: () => m.product(given.a, given.a),
   dtype: () => m.pick(x, 1), count: () => m.gradient(), rank: () => m.product(x, x),
+  bits: () => m.halves([0.5], [0.5]),
   shape: () => m.product({{ data: x, shape: [2, 2] }}, given.b), sparse: () => m.spread(x, v),
   name: () => m.gradient({{ x, y: 1 }}), text: () => m.pick("x", 1),
 }};
@@ -72,7 +76,9 @@ def test_javascript(made: Made, here: Callable[[str], Library]) -> None:
     arguments = foreign.arguments()
     S, v = arguments["spread"]
     a, b = arguments["product"]
+    p, q = (x.view(np.uint16) for x in arguments["halves"])
     given = {"x": arguments["gradient"][0], "v": v, "a": a, "b": b, "indices": S.indices, "indptr": S.indptr}
+    given |= {"p": p, "q": q}
     text = CALLS.format(
         given=json.dumps({name: x.tolist() for name, x in given.items()}), n=foreign.N, first=foreign.FIRST,
         rows=foreign.ROWS, inner=foreign.INNER, columns=foreign.COLUMNS,
@@ -82,7 +88,8 @@ def test_javascript(made: Made, here: Callable[[str], Library]) -> None:
     foreign.compare(output, here("strict"), is_strict=True)
     found = foreign.read(output)
     assert found["again"] == found["kept"] == "true"
-    assert {name: found[name] for name in ("dtype", "count", "rank", "name", "shape", "sparse", "text")} == {
+    assert {name: found[name] for name in ("dtype", "count", "rank", "name", "shape", "sparse", "text", "bits")} == {
+        "bits": "halves: p: expected the bits of float16, {data: Uint16Array, shape}",
         "dtype": "pick: h: expected Float32Array (float32), found Float64Array",
         "count": "gradient: expected 1 arguments (x), found 0",
         "rank": "product: A: expected rank 2, found 1",
@@ -165,7 +172,7 @@ def test_files(made: Made) -> None:
     assert not any("python" in name or "bound" in name for name in names)
     types = (folder / "model.d.mts").read_text()
     assert "  gradient(x: Float64Array | Dense<Float64Array> | Nested<number>[]): { loss: number; grad: " in types
-    assert set(re.findall(r"^  (\w+)\(", types, re.MULTILINE)) == {"gradient", "product", "pick", "spread"}
+    assert set(re.findall(r"^  (\w+)\(", types, re.MULTILINE)) == {"gradient", "halves", "pick", "product", "spread"}
     header = (folder / "model.h").read_text()
     assert "aotensor_call_python(" not in header
     assert Path(folder / "libmodel.a").read_bytes().startswith(b"!<arch>\n")

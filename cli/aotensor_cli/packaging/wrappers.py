@@ -118,11 +118,9 @@ def _taken(value: ArgumentSpec | SparseValue) -> str:
 
 
 def _given(value: OutputSpec | SparseValue) -> str:
-    return (
-        "_Any"
-        if isinstance(value, SparseValue)
-        else f"_NDArray[_np.{'bool_' if value.dtype == 'bool' else value.dtype}]"
-    )
+    if isinstance(value, SparseValue) or value.dtype == "bfloat16":  # SciPy and ml_dtypes may be absent
+        return "_Any"
+    return f"_NDArray[_np.{'bool_' if value.dtype == 'bool' else value.dtype}]"
 
 
 def _has_own_result(spec: FunctionSpec) -> bool:

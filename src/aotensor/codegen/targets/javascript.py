@@ -116,10 +116,11 @@ def _taken(value: ArgumentSpec | SparseValue) -> str:
     if isinstance(value, SparseValue):
         return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
     number = "number | bigint" if "64" in value.dtype and "int" in value.dtype else _number(value.dtype)
-    if not value.shape:
+    is_half = "float16" in value.dtype  # its bits, which no number stands for
+    if not value.shape and not is_half:
         return number
     plain = f"{array} | " if len(value.shape) == 1 else ""
-    return f"{plain}Dense<{array}> | Nested<{number}>[]"
+    return f"{plain}Dense<{array}>" if is_half else f"{plain}Dense<{array}> | Nested<{number}>[]"
 
 
 def _result(spec: FunctionSpec) -> str:
@@ -135,7 +136,7 @@ def _given(value: OutputSpec | SparseValue) -> str:
     array = _ARRAYS[value.dtype]
     if isinstance(value, SparseValue):
         return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
-    return f"Dense<{array}>" if value.shape else _number(value.dtype)
+    return f"Dense<{array}>" if value.shape or "float16" in value.dtype else _number(value.dtype)
 
 
 def _number(dtype: str) -> str:

@@ -10,7 +10,9 @@ const TYPES = {
   bool: [1, Uint8Array], int8: [2, Int8Array], int16: [3, Int16Array], int32: [4, Int32Array],
   int64: [5, BigInt64Array], uint8: [6, Uint8Array], uint16: [7, Uint16Array], uint32: [8, Uint32Array],
   uint64: [9, BigUint64Array], float32: [10, Float32Array], float64: [11, Float64Array],
+  float16: [14, Uint16Array], bfloat16: [15, Uint16Array], // their bits: no number of JavaScript is taken for one
 };
+const isHalf = (dtype) => dtype.endsWith("float16");
 const ARRAY_BYTES = 20; // struct aotensor_array: data, shape, strides, rank, dtype
 const CONTEXT = { bytes: 72, message: 16, messageSize: 24 }; // struct aotensor_context
 const MESSAGE_BYTES = 512;
@@ -204,6 +206,7 @@ function dense(where, spec, value) {
     ({ data, shape } = value);
     if (!Array.isArray(shape)) throw new TypeError(`${where}: {data, shape} has no shape`);
   }
+  if (isHalf(spec.dtype) && !ArrayBuffer.isView(data)) throw new TypeError(`${where}: expected ${expected(spec)}`);
   if (Array.isArray(data)) {
     shape ??= nestedShape(data);
     data = Type.from(data.flat(Infinity), (x) => convert(Type, x));
@@ -220,6 +223,7 @@ function dense(where, spec, value) {
 }
 
 function expected(spec) {
+  if (isHalf(spec.dtype)) return `the bits of ${spec.dtype}, {data: Uint16Array, shape}`;
   return spec.shape.length === 0 ? `a number (${spec.dtype})` : `${TYPES[spec.dtype][1].name} (${spec.dtype})`;
 }
 
@@ -244,7 +248,7 @@ function outputs(spec, arrays) {
       found.push([name, { data, indices, indptr, shape: arrays[k].shape }]);
     } else {
       const [first] = arrays[k].data;
-      found.push([name, shape.length > 0 ? arrays[k] : dtype === "bool" ? first !== 0 : first]);
+      found.push([name, shape.length > 0 || isHalf(dtype) ? arrays[k] : dtype === "bool" ? first !== 0 : first]);
     }
   }
   if (spec.output_kind === "dict" || spec.updates.length > 0) return Object.fromEntries(found);
