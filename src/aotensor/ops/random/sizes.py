@@ -82,8 +82,9 @@ def rounded_draw(distribution: Callable[..., Drawn]) -> Callable[..., Drawn]:
             bound = signature.bind(*args, **options)
         except TypeError:  # which the call itself says better
             return distribution(*args, **options)
-        dtype = dtypes.canonical(bound.arguments.get("dtype") or config.floatX)
-        if not dtypes.is_half(dtype):
+        given = bound.arguments.get("dtype")
+        dtype = None if given is None else dtypes.canonical(given)
+        if dtype is None or not dtypes.is_half(dtype):
             return distribution(*args, **options)
         bound.arguments["dtype"] = dtypes.compute_of(dtype)
         following, x = distribution(*bound.args, **bound.kwargs)
