@@ -47,6 +47,7 @@ def test_everything_that_is_made_of_parts() -> None:
         "vecdot": (at.vecdot(z, z), np.vdot(a, a)),
         "outer": (at.outer(z, x), np.outer(a, c)),
         "einsum": (at.einsum("ij,kj->ik", A, A), np.einsum("ij,kj->ik", M, M)),
+        "correlate": (at.correlate(z, x, "full"), np.correlate(a, c, "full")),
         "trace": (A.trace(), M.trace()),
         "numbers": (at.nan_to_num(at.complex(1 / x, x), posinf=7.0), np.append(7, 1 / c[1:]) + 1j * c),
         "transpose": (A.T, M.T),

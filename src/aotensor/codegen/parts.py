@@ -3,7 +3,7 @@
     program   kernels, tables, typed entries, manifest                                new for every library
     core      the fixed functions behind every entry, entries of Python and SciPy, threads one object per machine
     matrices  the fixed functions for sparse matrices, where functions have such      one object per machine
-    products  @aot_gemm.f32, @aot_gemm.f64, where kernels call them                   one object per machine and dtype
+    products  @aot_gemm.*, @aot_gemm_at.*, where kernels call them                    one object per machine and dtype
     kernels   @aot_direct.*, the steps of direct sparse solutions, where called       one object per machine and dtypes
 
 What a part contains follows from its name, the machine and the compiler, so an object that was kept equals a new one.

@@ -166,6 +166,14 @@ class TensorBuilder(Protocol):
         """
         ...
 
+    def product_at(self, x: Tensor, y: Tensor, positions: Sequence[Tensor], extents: Sequence[Extent]) -> Tensor:
+        """z[zᵍ + zⁱ + zʲ] = Σ_p x[xᵍ + xⁱ + xᵖ]·y[yᵍ + yᵖ + yʲ] in C order, for floats of one dtype.
+
+        positions: nine int64 vectors, of x along g, i and p, of y along g, p and j, of z along g, i and j. The caller
+        sees to it that they lie in the tensors, and name each element of z, which has these extents, once.
+        """
+        ...
+
     def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
         """y[i, …] = Σ x[p, …] over indptr[i] ≤ p < indptr[i + 1], for i below `extent`; indptr covers x in order."""
         ...

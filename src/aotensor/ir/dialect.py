@@ -8,6 +8,7 @@
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the indices %i, %j
     aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
+    aot.product_at %a by %b at (%p, ...) [%n]                     sums of products of elements at positions
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
     aot.select "kind" %x at %k : tensor<?xf64> -> tensor<?xi64>   positions of elements by rank, without sorting
 
@@ -56,7 +57,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 
 DYNAMIC = -(2**63)
 
@@ -394,7 +395,7 @@ AOT = Dialect(
     "aot",
     [
         CheckOp, ReshapeOp, ExtractIfOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, SelectOp, ScanOp,
-        BranchOp, SegmentSumOp, ExpandSlicesOp, SumAtOp, PatternOp, DirectOp,
+        BranchOp, SegmentSumOp, ExpandSlicesOp, SumAtOp, PatternOp, DirectOp, ProductAtOp,
     ],
     [],
 )  # fmt: skip

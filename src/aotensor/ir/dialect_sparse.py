@@ -1,4 +1,6 @@
-"""Operations of the `aot` dialect on compressed axes: entry p is in slice i if indptr[i] ≤ p < indptr[i + 1].
+"""Operations of the `aot` dialect whose operands say where elements lie: compressed axes, and products at positions.
+
+Entry p of a compressed axis is in slice i if indptr[i] ≤ p < indptr[i + 1].
 
 They come alone or fused: the loop fuser knows that the entries of all slices, one slice after the other, are all
 entries, and runs whatever works entry by entry in the same pair of loops.
@@ -7,10 +9,10 @@ entries, and runs whatever works entry by entry in the same pair of loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import IndexType, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import AnyFloat, IndexType, StringAttr, TensorType, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -32,6 +34,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 DYNAMIC = -(2**63)
+_TABLES: Final = 9
 
 
 @irdl_op_definition
@@ -178,3 +181,51 @@ class DirectOp(IRDLOperation):
         shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
         if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes) + len(self.counts):
             raise VerifyException("one size or count is needed for each dynamic dim of the results")
+
+
+@irdl_op_definition
+class ProductAtOp(IRDLOperation):
+    """result[cg + ci + cj] = Σ_p a[ag + ai + ap]·b[bg + bp + bj] for every g, i and j, in C order of the tensors.
+
+    positions: nine vectors of int64, those of a along g, i and p, of b along g, p and j, of the result along g, i and
+    j. They name each element of the result once and lie within the tensors; who makes the operation sees to that.
+    sizes: one per dynamic dim of the result.
+    """
+
+    name = "aot.product_at"
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    positions = var_operand_def(TensorType)
+    sizes = var_operand_def(IndexType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$a `by` $b `at` `(` $positions `)` `[` $sizes `]` attr-dict `:` type($a) `by` type($b) `at` `(`"
+        " type($positions) `)` `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        positions: Sequence[SSAValue],
+        sizes: Sequence[SSAValue],
+        result_type: Attribute,
+    ) -> None:
+        super().__init__(operands=[a, b, list(positions), list(sizes)], result_types=[result_type])
+
+    def verify_(self) -> None:
+        if len(self.positions) != _TABLES:
+            raise VerifyException("three vectors of positions are needed for each tensor")
+        types = [x.type for x in (self.a, self.b, self.result)]
+        elements = {x.element_type for x in types if isinstance(x, TensorType)}
+        if len(elements) != 1 or not isinstance(elements.pop(), AnyFloat):
+            raise VerifyException("the tensors have one floating element type")
+        for x in self.positions:
+            if not isinstance(x.type, TensorType) or x.type.get_num_dims() != 1 or x.type.element_type != i64:
+                raise VerifyException("positions are vectors of int64")
+        result = self.result.type
+        assert isinstance(result, TensorType)
+        if result.get_shape().count(DYNAMIC) != len(self.sizes):
+            raise VerifyException("one size is needed for each dynamic dim of the result")

@@ -14,7 +14,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SelectOp, SortOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, aligned, dynamic, static
 from aotensor.ir.location import Locations, locate_behind
 from aotensor.ir.scalar_builder import Scalar
@@ -189,6 +189,13 @@ class LibraryBuilder(ABC):
         fastmath = self.reassociate if kind == "add" else None
         op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start, fastmath)
         return Tensor(self.insert_op(op), x.dtype, x.extents)
+
+    def product_at(self, x: Tensor, y: Tensor, positions: Sequence[Tensor], extents: Sequence[Extent]) -> Tensor:
+        extents = tuple(extents)
+        self.fit([extents])
+        kind = tensor_type(x.dtype, static(extents))
+        op = ProductAtOp(x.ssa, y.ssa, [p.ssa for p in positions], dynamic(extents), kind)
+        return Tensor(self.insert_op(op), x.dtype, extents)
 
     def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
         init = self.zeros([extent, *x.extents[1:]], x.dtype)

@@ -30,6 +30,7 @@ from aotensor.ir.types import index
 from aotensor.ir.upstream import GatherOp, ParallelOp
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
+from aotensor.passes.gemm.product_at import PREFIX_AT
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
 from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS
@@ -201,6 +202,8 @@ class _Counter:
         name = op.callee.root_reference.data
         if name.startswith(f"{PRODUCT_PREFIX}."):
             return self._product(op)
+        if name.startswith(f"{PREFIX_AT}."):
+            return self._product_at(op)
         if name.startswith(LAPACK_PREFIX):
             return self._linear_algebra(name, op)
         if is_lane_function(name):
@@ -251,6 +254,20 @@ class _Counter:
         total = inner * Polynomial.of(2) * Polynomial.of(_tag("product32" if is_single else "product64"))
         for extent in result:
             total *= extent or Polynomial()
+        return total
+
+    def _product_at(self, op: func.CallOp) -> Polynomial:
+        """2·g·m·n·k of products of elements at positions, by the extents of the vectors that name these."""
+        kind = op.arguments[0].type
+        assert isinstance(kind, MemRefType)
+        is_single = isinstance(kind.element_type, Float32Type)
+        total = Polynomial.of(2) * Polynomial.of(_tag("product32" if is_single else "product64"))
+        for number in (5, 9, 10, 11):  # along p, g, i and j
+            (extent,) = self._extents(op.arguments[number])
+            if extent is None:
+                self.is_exact = False
+                return Polynomial()
+            total *= extent
         return total
 
     def _extents(self, x: SSAValue) -> list[Polynomial | None]:

@@ -46,7 +46,7 @@ from aotensor.ir.dialect import (
     SortOp,
 )
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.interpreter import nest
 from aotensor.ir.interpreter.compressed import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
@@ -54,6 +54,7 @@ from aotensor.ir.interpreter.direct import interpret_direct
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
 from aotensor.ir.interpreter.lapack import interpret_lapack
 from aotensor.ir.interpreter.patterns import interpret_pattern
+from aotensor.ir.interpreter.products import product_at
 from aotensor.ir.interpreter.scalar_values import compute, numpy_dtype, unset
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
@@ -184,6 +185,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
         case RecurOp():
             return [_recur(op.axis.value.data, *operands)]
+        case ProductAtOp():
+            return [product_at(op, operands)]
         case ScatterOp():
             return [_scatter(op, *operands)]
         case SegmentSumOp() | ExpandSlicesOp() | SumAtOp():

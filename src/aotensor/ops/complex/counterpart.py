@@ -21,6 +21,7 @@ from aotensor.ops.complex.formulas import direction
 from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
 from aotensor.ops.complex.parts import FromParts, parts, real, to_complex, whole
 from aotensor.ops.contract import Contract
+from aotensor.ops.convolution.op import Convolution
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import hypot, identity, second
 from aotensor.ops.elementwise.base import Elementwise
@@ -100,7 +101,7 @@ def _other(op: Op, inputs: Sequence[Variable]) -> Apply | None:
             return op.apply(*map(real, inputs))
         case Prod() | CumProd():
             return _node(_product(op, inputs[0]))
-        case Contract():
+        case Contract() | Convolution():
             return _bilinear(op, inputs)
         case Join():
             return _linear(op, inputs, len(inputs))
@@ -154,8 +155,11 @@ def _of_parts(op: Op) -> Op | None:
 
 def _bilinear(op: Op, inputs: Sequence[Variable]) -> Apply:
     """Four real products, or two where one factor is real."""
-    product: Callable[..., Variable] = op
-    a, b = inputs
+    a, b, *steering = inputs
+
+    def product(x: Variable, y: Variable) -> Variable:
+        return op(x, y, *steering)  # type: ignore[no-any-return]
+
     if not dtypes.is_complex(a.dtype):
         return _node(whole(*(_cast_to_part(product(a, part), inputs) for part in parts(b))))
     if not dtypes.is_complex(b.dtype):

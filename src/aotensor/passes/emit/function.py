@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, PatternOp
+from aotensor.ir.dialect_sparse import DirectOp, PatternOp, ProductAtOp
 from aotensor.ir.extents import follow_from_arguments
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
@@ -25,7 +25,7 @@ from aotensor.passes.emit.buffers import dim_names, returned_values
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
 from aotensor.passes.emit.kept import KEPT, keep, take
-from aotensor.passes.emit.library import constant_buffer, lower_product, no_blas
+from aotensor.passes.emit.library import constant_buffer, lower_product, lower_product_at
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.emit.lower_lines import ALONG_LINES
 from aotensor.passes.emit.lower_window import lower_insert, lower_nonzero, lower_scatter
@@ -318,14 +318,14 @@ class FunctionEmitter:
             case NonzeroOp():
                 lower_nonzero(self.b, self, op)
             case LapackOp():
-                self.bind(
-                    op.failure, lower_lapack(self.b, self, op, self.module, self.outside.context, self.outside.target)
-                )
+                outside = self.outside
+                self.bind(op.failure, lower_lapack(self.b, self, op, self.module, outside.context, outside.target))
             case _ if type(op) in ALONG_LINES:
                 ALONG_LINES[type(op)](self.b, self, op, self.outside.target)
             case ProductOp():
-                context = no_blas(self.b) if op.pinned is not None else self.outside.context
-                lower_product(self.b, self, self.module, op, context)
+                lower_product(self.b, self, self.module, op, self.outside.context)
+            case ProductAtOp():
+                lower_product_at(self.b, self, self.module, op, self.outside.context)
             case _:
                 self.tree.emit([op], [self.root])
 

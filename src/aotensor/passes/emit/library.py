@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from xdsl.dialects import arith, func, memref
@@ -17,10 +18,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from aotensor.ir.dialect_sparse import ProductAtOp
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.nest.ops import ProductOp
 from aotensor.ir.types import i1, i8
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.gemm.product_at import PREFIX_AT, arguments_at
 from aotensor.passes.outline import code_of
 
 PREFIX: Final = "aot_gemm"
@@ -37,8 +40,30 @@ def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: Produc
         *(_whole(b, buffers, x) for x in (op.a, op.b)),
         b.reinterpret(result, list(map(b.index, shape))),
     ]
+    context = no_blas(b) if op.pinned is not None else context
     _call_product(b, module, matrices, context, (op.transpose_a is not None, op.transpose_b is not None))
     b.copy(result, target, shape)
+
+
+def lower_product_at(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductAtOp, context: SSAValue) -> None:
+    """Σ a·b at positions: one call, with all tensors as vectors in C order."""
+    target, shape = buffers.buffer(op.result), buffers.shape(op.result)
+    result = b.own_buffer(target, shape)
+    kind = result.type
+    assert isinstance(kind, MemRefType)
+    operands = [_flat(b, _whole(b, buffers, x)) for x in (op.a, op.b)]
+    operands += [_flat(b, result), *(_flat(b, _whole(b, buffers, x)) for x in op.positions), context]
+    symbol = f"{PREFIX_AT}.f{kind.element_type.bitwidth}"
+    _declare(module, symbol, arguments_at(kind.element_type))
+    b.builder.insert(func.CallOp(symbol, operands, []))
+    b.copy(result, target, shape)
+
+
+def _flat(b: LoopBuilder, buffer: SSAValue) -> SSAValue:
+    """A whole buffer as a vector."""
+    assert isinstance(buffer.type, MemRefType)
+    extents = [b.extent_of(buffer, axis) for axis in range(len(buffer.type.get_shape()))]
+    return b.reinterpret(buffer, [b.index(reduce(b.imul, extents))])
 
 
 def _call_product(
@@ -53,7 +78,7 @@ def _call_product(
     assert isinstance(kind, MemRefType) and isinstance(kind.element_type, AnyFloat)
     symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
     flags = [b.constant(flag, "bool").ssa for flag in transposed]
-    _declare(module, symbol, kind)
+    _declare(module, symbol, [i1, i1, kind, kind, kind, memref_type_of(i8, [1])])
     b.builder.insert(func.CallOp(symbol, [*flags, *matrices, context], []))
 
 
@@ -78,11 +103,10 @@ def _whole(b: LoopBuilder, buffers: Buffers, x: SSAValue) -> SSAValue:
     return b.reinterpret(own, [b.index(n) for n in shape])
 
 
-def _declare(module: ModuleOp, symbol: str, kind: MemRefType[AnyFloat]) -> None:
+def _declare(module: ModuleOp, symbol: str, arguments: Sequence[Attribute]) -> None:
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
             return
-    arguments = [i1, i1, kind, kind, kind, memref_type_of(i8, [1])]
     module.body.block.add_op(func.FuncOp.external(symbol, arguments, []))
 
 

@@ -25,9 +25,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1, i8
-from aotensor.passes.gemm.pack import pack_symbol
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
-from aotensor.passes.gemm.tile_of_panels import tile_symbol
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
@@ -35,17 +33,27 @@ _ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 _INDEX: Final = IndexType()
 
 
-def blocked_symbol(tile: Tile) -> str:
-    """Symbol of the kernel that works in cache blocks."""
-    return f"aot_gemm_blocked.{tile.suffix}"
+@dataclass(frozen=True)
+class Form:
+    """How operands are given to the functions of a product: as matrices, or as elements at positions.
 
+    name: what their symbols begin with. source: types of what says where the elements of A, or B, lie, as the
+    functions that pack it take it. result: the same of C, for the functions that write a tile.
+    """
 
-def _panels_symbol(tile: Tile) -> str:
-    return f"aot_gemm_panels.{tile.suffix}"
+    name: str
+    source: tuple[Attribute, ...]
+    result: tuple[Attribute, ...]
 
+    @staticmethod
+    def of_matrices(tile: Tile) -> Form:
+        """is_row, X for A and B; C"""
+        matrix = memref_type_of(tile.element, [None, None])
+        return Form("aot_gemm", (i1, matrix), (matrix,))
 
-def _tiles_symbol(tile: Tile) -> str:
-    return f"aot_gemm_tiles.{tile.suffix}"
+    def symbol(self, role: str, tile: Tile) -> str:
+        """Symbol of one of the functions: blocked, panels, tiles, tile, pack12, ..."""
+        return f"{self.name}_{role}.{tile.suffix}"
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
@@ -56,15 +64,20 @@ def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
 
     Returns 0, or another number, with C as it was, if there is no memory for panels.
     """
-    matrix = memref_type_of(tile.element, [None, None])
+    form = Form.of_matrices(tile)
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-        flags = [Scalar(x, "bool") for x in args[:2]]
-        _Blocked(b, tile, target, flags, args[2:]).run()
+        transpose_a, transpose_b = (Scalar(x, "bool") for x in args[:2])
+        a, x, c = args[2:5]
+        first, second = b.extent_of(a, 0), b.extent_of(a, 1)
+        assert isinstance(first, Scalar) and isinstance(second, Scalar)
+        extents = b.extent_of(c, 0), b.extent_of(c, 1), b.select(transpose_a, first, second)
+        sources = [transpose_a.ssa, a, b.not_(transpose_b).ssa, x]
+        Blocked(b, tile, target, form, extents, (sources, [c])).run()
         return [b.constant(0, "int32")]
 
-    kinds = [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
-    return define(blocked_symbol(tile), tile.dtype, kinds, body, [i32])
+    kinds = [i1, i1, *form.source[1:], *form.source[1:], *form.result, memref_type_of(i8, [1])]
+    return define(form.symbol("blocked", tile), tile.dtype, kinds, body, [i32])
 
 
 @dataclass(frozen=True)
@@ -76,23 +89,33 @@ class _Partition:
     size: Extent
 
 
-class _Blocked:
+class Blocked:
+    """The product of m × k by k × n elements in cache blocks.
+
+    operands: what says where A and B lie, then what says where C lies, as the form has it. widest: columns of a block
+    of B, by default those that the last level cache holds.
+    """
+
     def __init__(
-        self, b: KernelBuilder, tile: Tile, target: Target, flags: Sequence[Scalar], arguments: Sequence[SSAValue]
+        self,
+        b: KernelBuilder,
+        tile: Tile,
+        target: Target,
+        form: Form,
+        extents: tuple[Extent, Extent, Extent],
+        operands: tuple[Sequence[SSAValue], Sequence[SSAValue]],
+        widest: int | None = None,
     ) -> None:
         self.b = b
-        self.tile, self.target = tile, target
-        self.a, self.x, self.c, self.context = arguments
-        self.transpose_a, self.transpose_b = flags
-        first, second = b.extent_of(self.a, 0), b.extent_of(self.a, 1)
-        assert isinstance(first, Scalar) and isinstance(second, Scalar)
-        depth = b.select(self.transpose_a, first, second)
+        self.tile, self.target, self.form = tile, target, form
+        self.sources, self.result = operands
         side = target.product_side // dtypes.itemsize(tile.dtype)
-        self.m = _partition(b, b.extent_of(self.c, 0), side, tile.rows)
-        self.n = _partition(b, b.extent_of(self.c, 1), side, tile.columns)
-        self.k = _partition(b, depth, target.product_depth // dtypes.itemsize(tile.dtype), 1)
+        self.m = _partition(b, extents[0], side, tile.rows)
+        self.n = _partition(b, extents[1], side if widest is None else widest, tile.columns)
+        self.k = _partition(b, extents[2], target.product_depth // dtypes.itemsize(tile.dtype), 1)
 
     def run(self) -> None:
+        """All blocks, one after the other."""
         b, tile = self.b, self.tile
         packed = self._memory(self.m, tile.rows), self._memory(self.n, tile.columns)
 
@@ -129,18 +152,17 @@ class _Blocked:
         new = b.index(b.select(is_new, b.index(across), b.index(0)))
         elements = b.imul(depth, max(tile.columns, tile.rows) * _PACKED)
         operands = [
-            new.ssa, self.transpose_a.ssa, b.not_(self.transpose_b).ssa, self.a, self.x,
-            *(b.index(x).ssa for x in (*starts, height, width, depth)), *packed,
+            new.ssa, *self.sources, *(b.index(x).ssa for x in (*starts, height, width, depth)), *packed,
         ]  # fmt: skip
-        self._on_cores(_panels_symbol(tile), b.iadd(new, down), elements, operands)
+        self._on_cores(self.form.symbol("panels", tile), b.iadd(new, down), elements, operands)
         part = self._rows_of_part(down, across)
         parts = b.ceildiv(down, part)
         work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * FUSED)
         is_first = b.compare("eq", number[2], b.index(0))
         operands = [
-            is_first.ssa, *(b.index(x).ssa for x in (*starts[:2], part, down, across, depth)), *packed, self.c,
+            is_first.ssa, *(b.index(x).ssa for x in (*starts[:2], part, down, across, depth)), *packed, *self.result,
         ]  # fmt: skip
-        self._on_cores(_tiles_symbol(tile), b.imul(parts, across), work, operands)
+        self._on_cores(self.form.symbol("tiles", tile), b.imul(parts, across), work, operands)
 
     def _rows_of_part(self, down: Extent, across: Extent) -> Extent:
         """Panels of A whose tiles are computed together: as many as the cache holds, fewer if there are few tiles."""
@@ -185,39 +207,40 @@ def _range(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, Scalar]:
     return start, b.index(b.imin(b.iadd(start, size), count))
 
 
-def define_panels(tile: Tile) -> func.FuncOp:
-    """@aot_gemm_panels(start, size, count, new, is_row A, is_row B, A, B, i, j, p, m, n, k, panels of A, of B).
+def define_panels(tile: Tile, form: Form) -> func.FuncOp:
+    """@aot_gemm_panels(start, size, count, new, A, B, i, j, p, m, n, k, panels of A, of B).
 
     Pack some of the panels of the blocks A[i : i + m, p : p + k] and B[p : p + k, j : j + n]: `new` of B, then those of
-    A.
+    A. Where A and B lie is said as the form has it.
     """
-    matrix = memref_type_of(tile.element, [None, None])
-    arguments = [*[_INDEX] * 4, i1, i1, matrix, matrix, *[_INDEX] * 6, *_panel_types(tile)]
+    width = len(form.source)
+    arguments = [*[_INDEX] * 4, *form.source, *form.source, *[_INDEX] * 6, *_panel_types(tile)]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         start, end = _range(b, args)
         new = Scalar(args[3], "index")
-        is_row_a, is_row_b, a, x, i, j, p, m, n, k, panels_a, panels_b = args[4:]
+        a, x = args[4 : 4 + width], args[4 + width : 4 + 2 * width]
+        i, j, p, m, n, k, panels_a, panels_b = args[4 + 2 * width :]
 
         def pack(width: int, first: Extent, last: Extent, *operands: SSAValue) -> None:
             bounds = [b.index(b.imax(x, 0)).ssa for x in (first, last)]
-            b.builder.insert(func.CallOp(pack_symbol(tile, width), [*bounds, *operands], []))
+            b.builder.insert(func.CallOp(form.symbol(f"pack{width}", tile), [*bounds, *operands], []))
 
-        pack(tile.columns, start, b.imin(end, new), is_row_b, x, j, p, n, k, panels_b)
-        pack(tile.rows, b.isub(start, new), b.isub(end, new), is_row_a, a, i, p, m, k, panels_a)
+        pack(tile.columns, start, b.imin(end, new), *x, j, p, n, k, panels_b)
+        pack(tile.rows, b.isub(start, new), b.isub(end, new), *a, i, p, m, k, panels_a)
         return ()
 
-    return define(_panels_symbol(tile), tile.dtype, arguments, body)
+    return define(form.symbol("panels", tile), tile.dtype, arguments, body)
 
 
-def define_tiles(tile: Tile) -> func.FuncOp:
+def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
     """@aot_gemm_tiles(start, size, count, is_first, i, j, part, down, across, k, panels of A, panels of B, C).
 
     Compute some columns of tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. They are
     counted panel of B by panel of B in each part of the rows, which has `part` tiles. A panel of B stays in the first
     level cache while those of A pass by.
     """
-    arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), memref_type_of(tile.element, [None, None])]
+    arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), *form.result]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         start, end = _range(b, args)
@@ -235,7 +258,7 @@ def define_tiles(tile: Tile) -> func.FuncOp:
             def one(ip: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
                 row = b.iadd(i, b.imul(ip, tile.rows))
                 numbers = [b.index(x).ssa for x in (row, column, ip, jp, k)]
-                b.builder.insert(func.CallOp(tile_symbol(tile), [is_first, *numbers, *panels], []))
+                b.builder.insert(func.CallOp(form.symbol("tile", tile), [is_first, *numbers, *panels], []))
                 return ()
 
             b.sweep(first, last, (), one)
@@ -244,7 +267,7 @@ def define_tiles(tile: Tile) -> func.FuncOp:
         b.sweep(start, end, (), column)
         return ()
 
-    return define(_tiles_symbol(tile), tile.dtype, arguments, body)
+    return define(form.symbol("tiles", tile), tile.dtype, arguments, body)
 
 
 def _panel_types(tile: Tile) -> list[Attribute]:

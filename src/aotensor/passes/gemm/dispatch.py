@@ -4,7 +4,8 @@ func.func private @aot_gemm.f64(...)    →    func.func private @aot_gemm.f64(.
                                                scf.if %big { %done = func.call @aot_blas_gemm.f64(...) }
                                                scf.if not %done { direct or blocked kernel } }
 
-C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set.
+C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set. `@aot_gemm_at.*`, the products of
+elements at positions, have their bodies from `product_at.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
-from aotensor.passes.gemm.blocked import FUSED, blocked_symbol, define_blocked, define_panels, define_tiles
+from aotensor.passes.gemm.blocked import FUSED, Form, define_blocked, define_panels, define_tiles
 from aotensor.passes.gemm.direct import ROWS, define_direct, direct_symbol
 from aotensor.passes.gemm.pack import define_pack
+from aotensor.passes.gemm.product_at import PREFIX_AT, arguments_at, functions_at
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 from aotensor.passes.gemm.tile_of_panels import define_tile
 from aotensor.passes.nest.work import quotient, rows_of_chunk
@@ -33,7 +35,11 @@ from aotensor.passes.target import Target
 BLAS_PREFIX: Final = "aot_blas_gemm"
 """The function that tries BLAS; codegen gives it its body."""
 
-_DTYPES: Final = {"aot_gemm.f32": "float32", "aot_gemm.f64": "float64"}
+_DTYPES: Final = {
+    f"{prefix}.{suffix}": dtype
+    for prefix in ("aot_gemm", PREFIX_AT)
+    for suffix, dtype in (("f32", "float32"), ("f64", "float64"))
+}
 
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
@@ -52,8 +58,9 @@ def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = 
     for op in list(module.body.block.ops):
         if isinstance(op, func.FuncOp) and op.is_declaration and op.sym_name.data in _DTYPES:
             tile = Tile.for_registers(_DTYPES[op.sym_name.data], vector_bytes)
+            is_at = op.sym_name.data.startswith(PREFIX_AT)
             Rewriter.erase_op(op)
-            module.body.block.add_ops(_functions(tile, target))
+            module.body.block.add_ops((functions_at if is_at else _functions)(tile, target))
 
 
 def declared_products(symbols: Iterable[str]) -> list[str]:
@@ -63,8 +70,10 @@ def declared_products(symbols: Iterable[str]) -> list[str]:
 
 def product_module(symbol: str) -> ModuleOp:
     """A module that declares one matrix product and holds nothing else."""
-    matrix = memref_type_of(element_type(_DTYPES[symbol]), [None, None])
-    return ModuleOp([func.FuncOp.external(symbol, _arguments(matrix), [])])
+    element = element_type(_DTYPES[symbol])
+    is_at = symbol.startswith(PREFIX_AT)
+    arguments = arguments_at(element) if is_at else _arguments(memref_type_of(element, [None, None]))
+    return ModuleOp([func.FuncOp.external(symbol, arguments, [])])
 
 
 def _arguments(matrix: Attribute) -> list[Attribute]:
@@ -73,14 +82,15 @@ def _arguments(matrix: Attribute) -> list[Attribute]:
 
 
 def _functions(tile: Tile, target: Target) -> list[func.FuncOp]:
+    form = Form.of_matrices(tile)
     arguments = _arguments(memref_type_of(tile.element, [None, None]))
     return [
         define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, target, args)),
         func.FuncOp.external(_blas_symbol(tile), arguments, [i1]),
         define_direct(tile),
         define_blocked(tile, target),
-        define_panels(tile),
-        define_tiles(tile),
+        define_panels(tile, form),
+        define_tiles(tile, form),
         define_tile(tile),
         *(define_pack(tile, width) for width in sorted({tile.rows, tile.columns})),
     ]
@@ -156,7 +166,7 @@ def _own_kernel(
 
     def blocked(view: SSAValue) -> Sequence[Scalar]:
         operands = [transpose_a.ssa, transpose_b.ssa, a, x, c, context]
-        status = b.emit(func.CallOp(blocked_symbol(tile), operands, [i32]), "int32")
+        status = b.emit(func.CallOp(Form.of_matrices(tile).symbol("blocked", tile), operands, [i32]), "int32")
         other = b.matrix(x, transpose_b, k, n)
         has_memory = b.compare("eq", status, b.constant(0, "int32"))
         return b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, view, other, c))

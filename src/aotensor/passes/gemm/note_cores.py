@@ -7,6 +7,7 @@ import math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation
 
+from aotensor.ir.dialect_sparse import ProductAtOp
 from aotensor.ir.nest.ops import ProductOp
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -14,6 +15,8 @@ from aotensor.passes.target import Target
 
 def note_cores(op: Operation, target: Target) -> None:
     """Say whether an operation, if it is a product, runs on several cores: it is cut in the kernel of all products."""
+    if isinstance(op, ProductAtOp):
+        applied("several cores compute the tiles of {}, if these are much work", op)
     if not isinstance(op, ProductOp):
         return
     assert isinstance(op.a.type, TensorType) and isinstance(op.result.type, TensorType)

@@ -18,12 +18,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 
-_BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
-
-
-def pack_symbol(tile: Tile, width: int) -> str:
-    """Symbol of the function that packs panels of `width` rows."""
-    return f"aot_gemm_pack{width}.{tile.suffix}"
+BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
 
 
 def define_pack(tile: Tile, width: int) -> func.FuncOp:
@@ -40,7 +35,9 @@ def define_pack(tile: Tile, width: int) -> func.FuncOp:
         _Pack(b, tile, width, Scalar(args[2], "bool"), args[3], args[8]).run((first, last), w, p, live, count)
         return ()
 
-    return define(pack_symbol(tile, width), tile.dtype, [index, index, i1, matrix, *[index] * 4, panels], body)
+    return define(
+        f"aot_gemm_pack{width}.{tile.suffix}", tile.dtype, [index, index, i1, matrix, *[index] * 4, panels], body
+    )
 
 
 class _Pack:
@@ -49,7 +46,7 @@ class _Pack:
     ) -> None:
         self.b = b
         self.width = width
-        self.lanes = tile.lanes if width % tile.lanes == 0 else _BLOCK
+        self.lanes = tile.lanes if width % tile.lanes == 0 else BLOCK
         self.is_row = is_row
         self.source = source
         self.target = target
@@ -94,22 +91,22 @@ class _Pack:
     def _transpose(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
         """By blocks of 4 × 4; of the columns the last block overlaps if it has to, of the rows some may be left."""
         b = self.b
-        blocks = b.ifloordiv(count, _BLOCK)
+        blocks = b.ifloordiv(count, BLOCK)
 
         def transpose_blocks(block: Scalar) -> None:
-            q = b.imul(block, _BLOCK)
+            q = b.imul(block, BLOCK)
 
             def transpose_block(number: Scalar) -> None:
-                at = b.imin(b.imul(number, _BLOCK), self.width - _BLOCK)
+                at = b.imin(b.imul(number, BLOCK), self.width - BLOCK)
                 first = b.iadd(w, at)
-                rows = [b.read(self.source, [b.iadd(first, r), b.iadd(p, q)], _BLOCK) for r in range(_BLOCK)]
-                for r, value in enumerate(_transposed(b, rows)):
+                rows = [b.read(self.source, [b.iadd(first, r), b.iadd(p, q)], BLOCK) for r in range(BLOCK)]
+                for r, value in enumerate(transposed(b, rows)):
                     b.write(value, self.target, [panel, b.iadd(q, r), at])
 
-            b.each(-(-self.width // _BLOCK), transpose_block)
+            b.each(-(-self.width // BLOCK), transpose_block)
 
         b.each(blocks, transpose_blocks)
-        return [b.index(b.imul(blocks, _BLOCK))]
+        return [b.index(b.imul(blocks, BLOCK))]
 
     def _copy_elements(self, panel: Scalar, w: Extent, p: Extent, rows: tuple[Extent, Extent], live: Extent) -> None:
         """Some rows of a panel that has only `live` columns."""
@@ -131,7 +128,7 @@ class _Pack:
         b.sweep(*rows, (), copy_row)
 
 
-def _transposed(b: KernelBuilder, rows: Sequence[Scalar]) -> list[Scalar]:
+def transposed(b: KernelBuilder, rows: Sequence[Scalar]) -> list[Scalar]:
     """The columns of a 4 × 4 block as vectors: pairs of lanes first, then pairs of pairs."""
     low, high = ([b.shuffle(rows[r], rows[r + 1], order) for r in (0, 2)] for order in ([0, 4, 1, 5], [2, 6, 3, 7]))
     return [b.shuffle(x, y, order) for x, y in (low, high) for order in ([0, 1, 4, 5], [2, 3, 6, 7])]

@@ -18,11 +18,6 @@ from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define
 _ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 
 
-def tile_symbol(tile: Tile) -> str:
-    """Symbol of the kernel for one tile."""
-    return f"aot_gemm_tile.{tile.suffix}"
-
-
 def define_tile(tile: Tile) -> func.FuncOp:
     """@aot_gemm_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C): one tile over one block of k.
 
@@ -53,7 +48,7 @@ def define_tile(tile: Tile) -> func.FuncOp:
         )
         return ()
 
-    return define(tile_symbol(tile), tile.dtype, arguments, body)
+    return define(f"aot_gemm_tile.{tile.suffix}", tile.dtype, arguments, body)
 
 
 def _prefetch(b: KernelBuilder, tile: Tile, c: SSAValue, corner: tuple[Scalar, Scalar]) -> None:

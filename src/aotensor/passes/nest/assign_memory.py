@@ -22,12 +22,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.dialect_sparse import PatternOp, ProductAtOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
 from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
 from aotensor.passes.remarks import applied, missed
 
-_MAKERS = (ValueOp, ProductOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
+_MAKERS = (ValueOp, ProductOp, ProductAtOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
 """Operations whose results are made for them alone: no views of something else, inputs or constants."""
 
 

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, SelectOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import depends_on_arguments_only
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
@@ -79,7 +79,7 @@ class Extents:
                 self._shapes[op.tensor] = self._sized(op.tensor, op.dynamic_sizes)
             case tensor.SplatOp():
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
-            case ReshapeOp():
+            case ReshapeOp() | ProductAtOp():
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
             case LapackOp() | PatternOp():
                 sizes = iter(op.sizes)

@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import ExpandSlicesOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import pin_rounding
 from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
@@ -67,6 +67,8 @@ class _Lowering:
                     self._on_slices(op)
                 case SumAtOp():
                     self._scattered(op)
+                case ProductAtOp():
+                    applied("{} goes to the kernel of products, which packs it from where its elements lie", op)
                 case _:
                     pass
         for op in reversed(list(self.block.ops)):

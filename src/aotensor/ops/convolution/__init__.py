@@ -1,0 +1,1 @@
+"""Convolutions of batches of images and of signals, and pooling."""

@@ -1,0 +1,203 @@
+"""Convolution as one trilinear form: the value and both gradients are its three partial derivatives.
+
+    T(x, w, y) = Σ x[n, g, c, s]·w[g, o, c, k]·y[n, g, o, p]   over s = p·stride + k·dilation − before on every axis
+
+with x taken for 0 outside of its extents. As in T, the three are called input, filters and output; n counts samples, g
+groups, c and o channels. An op gives one of the three from the other two, ∂T/∂y is the convolution, ∂T/∂x its
+transpose, ∂T/∂w the correlation of input and output. Every derivative of one of these is another one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.types import Array, Dim, TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import check_steering
+from aotensor.ops.convolution.lower import LETTERS, Relation, Role, lower_convolution
+from aotensor.ops.create import known_extents, lowered_extents, split_shape
+from aotensor.ops.linear import bilinear_tangent, zero_gradient
+from aotensor.ops.shape.axes import moveaxis
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product
+from aotensor.ops.shape.reshape import reshape
+
+ROLES: Final[tuple[Role, ...]] = ("input", "filters", "output")
+_NOT_WITH_BOOL: Final = "bool has no sums of products"
+
+
+@dataclass(frozen=True)
+class Convolution(Op):
+    """One of input, filters and output from the other two, in that order, in the promoted dtype: a, b, *extents → c.
+
+    dims: extents of the result along the spatial axes: a number, or a name or None for the next of `extents`.
+    fault: what an extent below 1 of the result means, if it is an error.
+    """
+
+    is_analytic: ClassVar[bool] = True
+    role: Role
+    dims: tuple[Dim, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    fault: str = field(default="", repr=False)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"conv{len(self.dims)}d" + ("" if self.role == "output" else f"_{self.role}")
+
+    def given(self) -> tuple[Role, Role]:
+        """The roles of the operands."""
+        first, second = (role for role in ROLES if role != self.role)
+        return first, second
+
+    def infer_type(self, a: TensorType, b: TensorType, *extents: TensorType) -> TensorType:
+        rank = 3 + len(self.dims)
+        if (a.rank, b.rank) != (rank, rank):
+            raise GraphTypeError(f"ranks {a.rank} and {b.rank} do not fit {len(self.dims)} spatial axes")
+        if "bool" in (a.dtype, b.dtype):
+            raise GraphTypeError(_NOT_WITH_BOOL)
+        if sum(not isinstance(dim, int) for dim in self.dims) != len(extents):
+            raise GraphTypeError("an extent is needed for each dim that is not known")
+        if self.fault and any(isinstance(dim, int) and dim < 1 for dim in self.dims):
+            raise GraphValueError(self.fault)
+        known: dict[str, Dim] = {}
+        for role, x in zip(self.given(), (a, b), strict=True):
+            for letter, dim in zip(LETTERS[role], x.shape[:3], strict=True):
+                other = known.get(letter)
+                if isinstance(dim, int) and isinstance(other, int) and dim != other:
+                    raise GraphValueError(f"{self._what(letter)} differ, {other} and {dim}")
+                if letter not in known or isinstance(dim, int) or other is None:
+                    known[letter] = dim
+        return TensorType(
+            dtypes.promote(a.dtype, b.dtype), (*(known[letter] for letter in LETTERS[self.role]), *self.dims)
+        )
+
+    def _what(self, letter: str) -> str:
+        names = {"n": "samples", "g": "groups", "c": "channels of input and filters", "o": "channels of the output"}
+        return f"{self.name}: {names[letter]}"
+
+    def reference(self, a: Array, b: Array, *extents: Array) -> Array:
+        values = dict(zip(self.given(), (a, b), strict=True))
+        found: dict[str, int] = {}
+        for role, x in values.items():
+            for letter, n in zip(LETTERS[role], x.shape[:3], strict=True):
+                if found.setdefault(letter, n) != n:
+                    raise GraphValueError(f"{self._what(letter)} differ, {found[letter]} and {n}")
+        spatial = known_extents(self.name, self.dims, extents)
+        if self.fault and min(spatial) < 1:
+            raise GraphValueError(self.fault)
+        shape = (*(found[letter] for letter in LETTERS[self.role]), *spatial)
+        common = np.result_type(a, b)
+        values[self.role] = np.zeros(shape, common)
+        with np.errstate(all="ignore"):
+            return self._sum_of_taps({role: x.astype(common, copy=False) for role, x in values.items()})
+
+    def _sum_of_taps(self, values: dict[Role, Array]) -> Array:
+        """Element k of the filters meets a part of the input and of the output that are slices of equal shape."""
+        x, w, y = (values[role] for role in ROLES)
+        target = values[self.role]
+        for k in np.ndindex(w.shape[3:]):
+            pairs = [self._parts(axis, at, x.shape[3 + axis], y.shape[3 + axis]) for axis, at in enumerate(k)]
+            in_x, in_y = ((slice(None),) * 3 + tuple(pair[side] for pair in pairs) for side in range(2))
+            tap = (slice(None),) * 3 + k
+            if self.role == "output":
+                target[in_y] += np.einsum("ngc...,goc->ngo...", x[in_x], w[tap])
+            elif self.role == "input":
+                target[in_x] += np.einsum("goc,ngo...->ngc...", w[tap], y[in_y])
+            else:
+                flat = [part.reshape(*part.shape[:3], -1) for part in (x[in_x], y[in_y])]
+                target[tap] += np.einsum("ngcp,ngop->goc", *flat)
+        return target
+
+    def _parts(self, axis: int, k: int, s: int, p: int) -> tuple[slice, slice]:
+        """The positions of an axis of the input, and those of the output, that meet at element k of the filters."""
+        stride = self.strides[axis]
+        shift = k * self.dilations[axis] - self.before[axis]
+        first = max(0, -(shift // stride))
+        last = min(p, -((shift - s) // stride))  # where the input ends
+        count = max(last - first, 0)
+        start = first * stride + shift
+        return slice(start, start + count * stride, stride) if count else slice(0, 0), slice(first, first + count)
+
+    # --- derivatives -------------------------------------------------------------------------------------------------
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        values = dict(zip(self.given(), inputs, strict=False))
+        steered = [disconnected() for _ in inputs[2:]]
+        if dtypes.is_discrete(outputs[0].dtype):
+            return [*(zero_gradient(x) for x in inputs[:2]), *steered]
+        values[self.role] = cotangents[0]
+        terms = []
+        for role, x in zip(self.given(), inputs, strict=False):
+            terms.append(self.of(role, values, extents_of(x)[3:]))
+        return [*terms, *steered]
+
+    def of(self, role: Role, values: dict[Role, Variable], extents: Sequence[SymbolicExtent]) -> Variable:
+        """Another one of the three, of these spatial extents, from the other two of `values`."""
+        dims, symbolic = split_shape(self.name, list(extents))
+        op = Convolution(role, dims, self.strides, self.dilations, self.before)
+        return op(*(values[other] for other in op.given()), *symbolic)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        if all(map(is_disconnected, tangents[:2])):
+            return [disconnected()]
+        return bilinear_tangent(inputs[:2], outputs, tangents[:2], lambda a, b: self(a, b, *inputs[2:]))
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [True], *([False] for _ in node.inputs[2:])]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        """Samples go along an axis that those operands and the result have which have samples, and no other."""
+        check_steering(self, is_batched, first=2)
+        having = {self.role, *(role for role, on in zip(self.given(), is_batched, strict=False) if on)}
+        (letter,) = (a for a in "ngco" if {role for role in ROLES if a in LETTERS[role]} == having)
+        at = {role: LETTERS[role].index(letter) for role in having}
+        operands = [
+            _joined(x, at[role]) if on else x for role, x, on in zip(self.given(), inputs, is_batched, strict=False)
+        ]
+        (result,) = self.apply(*operands, *inputs[2:]).outputs
+        position = list(is_batched).index(True)
+        x, own = inputs[position], at[self.given()[position]]
+        return [_parted(result, at[self.role], extent_of(x, 0), extent_of(x, own + 1))]
+
+    # --- code --------------------------------------------------------------------------------------------------------
+
+    def lower(self, b: TensorBuilder, a: Tensor, c: Tensor, *extents: Tensor) -> Tensor:
+        v = b.scalars
+        spatial = lowered_extents(b, self.dims, extents)
+        for n in spatial if self.fault else ():
+            if not isinstance(n, int):
+                b.check(v.compare("ge", n, v.index(1)), self.fault)
+        dtype = dtypes.promote(a.dtype, c.dtype)
+        values = dict(zip(self.given(), (b.cast(a, dtype), b.cast(c, dtype)), strict=True))
+        known: dict[str, Extent] = {}
+        for letter in "ngco":
+            found = [x.extents[LETTERS[role].index(letter)] for role, x in values.items() if letter in LETTERS[role]]
+            known[letter] = b.same_extent(found, self._what(letter))
+        relation = Relation(self.strides, self.dilations, self.before)
+        return lower_convolution(b, relation, self.role, values, known, spatial)
+
+
+def _joined(x: Variable, at: int) -> Variable:
+    """Samples along the first axis as a part of what is axis `at` of each."""
+    x = moveaxis(x, 0, at)
+    extents = extents_of(x)
+    return reshape(x, [*extents[:at], product(extents[at : at + 2]), *extents[at + 2 :]])
+
+
+def _parted(x: Variable, at: int, samples: SymbolicExtent, each: SymbolicExtent) -> Variable:
+    """The inverse: `samples` in front, `each` along axis `at` of every one."""
+    extents = extents_of(x)
+    return moveaxis(reshape(x, [*extents[:at], samples, each, *extents[at + 1 :]]), at, 0)

@@ -1,0 +1,227 @@
+"""Products of elements at positions: contractions and convolutions without copies of their operands as matrices.
+
+C[cᵍ + cⁱ + cʲ] = Σ_p A[aᵍ + aⁱ + aᵖ]·B[bᵍ + bᵖ + bʲ]    for every g, i and j, which name each element of C once
+
+Each operand is a whole tensor in C order; a vector of positions for each of its axes says where its elements lie. The
+windows of a convolution are such a matrix: an element lies at the position of the window plus that in the window.
+Blocks, panels and tiles are those of matrices, only what packs panels and what writes a tile goes by positions.
+After Matthews, High-performance tensor contraction without transposition (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import Attribute, SSAValue
+
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import memref_type_of
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i1, i8, i64
+from aotensor.passes.gemm.blocked import Blocked, Form, define_panels, define_tiles
+from aotensor.passes.gemm.pack_at import define_pack_at, position
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define
+from aotensor.passes.target import Target
+
+PREFIX_AT: Final = "aot_gemm_at"
+_TABLE: Final = memref_type_of(i64, [None])
+_ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
+
+
+def arguments_at(element: Attribute) -> list[Attribute]:
+    """A, B, C; of each the positions along g and its two axes; the context."""
+    flat = memref_type_of(element, [None])
+    return [flat, flat, flat, *[_TABLE] * 9, memref_type_of(i8, [1])]
+
+
+def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
+    """`@aot_gemm_at.*` and its helpers."""
+    form = _form(tile)
+    return [
+        define(
+            f"{PREFIX_AT}.{tile.suffix}", tile.dtype, arguments_at(tile.element),
+            lambda b, args: _each_product(b, tile, form, args),
+        ),
+        _define_blocked(tile, target, form),
+        define_panels(tile, form),
+        define_tiles(tile, form),
+        _define_tile(tile, form),
+        *(define_pack_at(tile, width, form) for width in sorted({tile.rows, tile.columns})),
+    ]  # fmt: skip
+
+
+def _form(tile: Tile) -> Form:
+    """X, positions of its rows and along the depth, where it starts; the same of C."""
+    where = (memref_type_of(tile.element, [None]), _TABLE, _TABLE, IndexType())
+    return Form(PREFIX_AT, where, where)
+
+
+def _each_product(b: KernelBuilder, tile: Tile, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """One product after the other, each on all cores."""
+    (a, x, c), context = args[:3], args[-1]
+    a_group, a_rows, a_depth, x_group, x_depth, x_columns, c_group, c_rows, c_columns = args[3:12]
+
+    def one(g: Scalar) -> None:
+        starts = [position(b, table, g).ssa for table in (a_group, x_group, c_group)]
+        operands = [
+            a, a_rows, a_depth, starts[0], x, x_columns, x_depth, starts[1], c, c_rows, c_columns, starts[2]
+        ]  # fmt: skip
+        status = b.emit(func.CallOp(form.symbol("blocked", tile), [*operands, context], [i32]), "int32")
+        has_memory = b.compare("eq", status, b.constant(0, "int32"))
+        b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, operands))
+
+    b.each(b.extent_of(c_group, 0), one)
+    return ()
+
+
+def _extents(b: KernelBuilder, operands: Sequence[SSAValue]) -> tuple[Extent, Extent, Extent]:
+    """m, n and k."""
+    return b.extent_of(operands[1], 0), b.extent_of(operands[5], 0), b.extent_of(operands[2], 0)
+
+
+def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
+    """@aot_gemm_at_blocked(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start, context).
+
+    Returns 0, or another number, with C as it was, if there is no memory for panels.
+    """
+
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        widest = target.near_bytes // target.product_depth  # few filters for many windows: their panels are read soon
+        Blocked(b, tile, target, form, _extents(b, args), (args[:8], args[8:12]), widest).run()
+        return [b.constant(0, "int32")]
+
+    kinds = [*form.source, *form.source, *form.result, memref_type_of(i8, [1])]
+    return define(form.symbol("blocked", tile), tile.dtype, kinds, body, [i32])
+
+
+def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """Element by element: slow, but without memory for panels."""
+    a, a_rows, a_depth, a_start, x, x_columns, x_depth, x_start, c, c_rows, c_columns, c_start = operands
+    m, n, k = _extents(b, operands)
+
+    def at(start: SSAValue, first: tuple[SSAValue, Extent], second: tuple[SSAValue, Extent]) -> Extent:
+        return b.iadd(Scalar(start, "index"), b.iadd(position(b, *first), position(b, *second)))
+
+    def element(i: Scalar, j: Scalar) -> None:
+        def add(p: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
+            left = b.fetch(a, [at(a_start, (a_rows, i), (a_depth, p))], tile.dtype)
+            right = b.fetch(x, [at(x_start, (x_depth, p), (x_columns, j))], tile.dtype)
+            return [b.fma(left, right, total[0])]
+
+        (total,) = b.sweep(0, k, b.zeros(1, 1), add)
+        b.store(total, c, [at(c_start, (c_rows, i), (c_columns, j))])
+
+    b.each(m, lambda i: b.each(n, lambda j: element(i, j)))
+    return ()
+
+
+# --- tiles -----------------------------------------------------------------------------------------------------------
+
+
+def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
+    """@aot_gemm_at_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C, rows, columns, start): one tile.
+
+    Set if `is_first`, else added to: Σ_p A[ip, p, r]·B[jp, p, s], p < count, for row i + r and column j + s of C.
+    """
+    kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
+    arguments = [i1, *[IndexType()] * 5, *kinds, *form.result]
+
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        i, j, ip, jp, count = (Scalar(x, "index") for x in args[1:6])
+        panels_a, panels_b, c, rows, columns, start = args[6:]
+        sums = accumulate(
+            b, tile, count,
+            lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
+            lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
+        )  # fmt: skip
+        _Writer(b, tile, Scalar(args[0], "bool"), c, (rows, columns), Scalar(start, "index"), (i, j)).run(sums)
+        return ()
+
+    return define(form.symbol("tile", tile), tile.dtype, arguments, body)
+
+
+class _Writer:
+    """Puts the sums of a tile to their places in C."""
+
+    def __init__(
+        self,
+        b: KernelBuilder,
+        tile: Tile,
+        is_first: Scalar,
+        c: SSAValue,
+        tables: tuple[SSAValue, SSAValue],
+        start: Scalar,
+        corner: tuple[Scalar, Scalar],
+    ) -> None:
+        self.b, self.tile, self.is_first, self.c = b, tile, is_first, c
+        self.rows, self.columns = tables
+        self.start, self.corner = start, corner
+        self.live = tuple(b.isub(b.extent_of(table, 0), at) for table, at in zip(tables, corner, strict=True))
+
+    def run(self, sums: Sequence[Scalar]) -> None:
+        b, tile = self.b, self.tile
+        is_full = b.and_(
+            b.compare("ge", b.index(self.live[0]), b.index(tile.rows)),
+            b.compare("ge", b.index(self.live[1]), b.index(tile.columns)),
+        )
+        (is_plain,) = b.branch(is_full, lambda: [self._are_neighbours()], lambda: [b.constant(False, "bool")])
+        b.branch(is_plain, lambda: self._vectors(sums), lambda: self._elements(sums))
+
+    def _are_neighbours(self) -> Scalar:
+        """Do the lanes of each vector lie side by side?"""
+        b, lanes = self.b, self.tile.lanes
+        total = b.constant(True, "bool")
+        for v in range(self.tile.vectors):
+            first = b.iadd(self.corner[1], v * lanes)
+            place = position(b, self.columns, first)
+
+            def follows(s: Scalar, found: list[Scalar], first: Extent = first, place: Scalar = place) -> list[Scalar]:
+                here = position(b, self.columns, b.iadd(first, s))
+                return [b.and_(found[0], b.compare("eq", here, b.index(b.iadd(place, s))))]
+
+            (total,) = b.sweep(1, lanes, [total], follows)
+        return total
+
+    def _place(self, r: Extent, s: Extent) -> Extent:
+        b = self.b
+        row, column = (
+            position(b, self.rows, b.iadd(self.corner[0], r)),
+            position(b, self.columns, b.iadd(self.corner[1], s)),
+        )
+        return b.iadd(self.start, b.iadd(row, column))
+
+    def _vectors(self, sums: Sequence[Scalar]) -> Sequence[Scalar]:
+        b, tile = self.b, self.tile
+        places = [self._place(r, v * tile.lanes) for r in range(tile.rows) for v in range(tile.vectors)]
+
+        def write(is_set: bool) -> Sequence[Scalar]:
+            for place, value in zip(places, sums, strict=True):
+                b.write(value if is_set else b.add(b.read(self.c, [place], tile.lanes), value), self.c, [place])
+            return ()
+
+        return b.branch(self.is_first, lambda: write(True), lambda: write(False))
+
+    def _elements(self, sums: Sequence[Scalar]) -> Sequence[Scalar]:
+        """By way of a scratch tile, of which those elements are written that C has."""
+        b, tile = self.b, self.tile
+        scratch = memref.AllocaOp.get(tile.element, _ALIGNMENT, [tile.rows, tile.columns])
+        b.builder.insert(scratch)
+        for number, value in enumerate(sums):
+            r, v = divmod(number, tile.vectors)
+            b.write(value, scratch.memref, [r, v * tile.lanes])
+
+        def write(r: Scalar, s: Scalar) -> None:
+            place, value = self._place(r, s), b.fetch(scratch.memref, [r, s], tile.dtype)
+            old = b.branch(
+                self.is_first,
+                lambda: [b.constant(0.0, tile.dtype)],
+                lambda: [b.fetch(self.c, [place], tile.dtype)],
+            )
+            b.store(b.add(old[0], value), self.c, [place])
+
+        columns = b.imin(self.live[1], tile.columns)
+        b.each(b.imin(self.live[0], tile.rows), lambda r: b.each(columns, lambda s: write(r, s)))
+        return ()

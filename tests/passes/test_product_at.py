@@ -1,0 +1,116 @@
+"""The kernel for products of elements at positions, for all vector widths: exact on small integers."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from gemm_harness import SMALL, SUFFIXES, Matrix, integers
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import InsertPoint
+
+from aotensor.codegen.emit import emit_module
+from aotensor.codegen.llvm import binding, ir
+from aotensor.codegen.machine import Machine
+from aotensor.ir.types import element_type
+from aotensor.passes.gemm.dispatch import add_gemm_kernels
+from aotensor.passes.gemm.product_at import PREFIX_AT, arguments_at
+from aotensor.passes.target import Target
+
+TABLES = ("a_group", "a_rows", "a_depth", "b_group", "b_depth", "b_columns", "group", "rows", "columns")
+
+
+class ProductAt:
+    """The compiled kernel."""
+
+    def __init__(self, width: int, target: Target, has_memory: bool) -> None:
+        machine, module = Machine.host(), ModuleOp([])
+        for dtype, suffix in SUFFIXES.items():
+            arguments = arguments_at(element_type(dtype))
+            module.body.block.add_op(func.FuncOp.external(f"{PREFIX_AT}.{suffix}", arguments, []))
+            op = func.FuncOp(f"product.{suffix}", (arguments, []))
+            b = Builder(InsertPoint.at_end(op.body.block))
+            b.insert(func.CallOp(f"{PREFIX_AT}.{suffix}", list(op.body.block.args), []))
+            b.insert(func.ReturnOp())
+            module.body.block.add_op(op)
+        add_gemm_kernels(module, width, target)
+        module.verify()
+        exported = [f"product.{suffix}" for suffix in SUFFIXES.values()]
+        code = emit_module(module, machine, exported=exported, threads=False)
+        if not has_memory:
+            refused = code.globals["aligned_alloc"]
+            refused.linkage = "internal"
+            ir.IRBuilder(refused.append_basic_block()).ret(ir.Constant(refused.function_type.return_type, None))
+        self._engine = binding.create_mcjit_compiler(machine.optimise(code), machine.target_machine())
+        self._engine.finalize_object()
+        signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 12, ctypes.c_void_p)
+        self.functions = {name: signature(self._engine.get_function_address(name)) for name in exported}
+
+    def __call__(self, a: Matrix, b: Matrix, size: int, tables: dict[str, Any]) -> Matrix:
+        c = np.full(size, np.nan, a.dtype)
+        vectors = [np.ascontiguousarray(tables[name], np.int64) for name in TABLES]
+        arrays = [a.ravel(), b.ravel(), c, *vectors]
+        described = [part for x in arrays for part in (x.ctypes.data if x.size else None, x.size)]
+        self.functions[f"product.{SUFFIXES[a.dtype.name]}"](*described, None)
+        return c
+
+
+@cache
+def compiled(width: int, has_memory: bool = True) -> ProductAt:
+    return ProductAt(width, SMALL, has_memory)
+
+
+def windows(rng: np.random.Generator, n: int, m: int) -> dict[str, Any]:
+    """Positions of windows of 3 × 3 in rows of n + 2 elements, by m filters: vectors in one and in two pieces."""
+    taps = (np.arange(2)[:, None, None] * 9 * (n + 2) + np.arange(3)[:, None] * (n + 2) + np.arange(3)).ravel()
+    places = (np.arange(7)[:, None] * (n + 2) + np.arange(n)).ravel()
+    return {
+        "a_group": [0, m * 18], "a_rows": np.arange(m) * 18, "a_depth": np.arange(18),
+        "b_group": [0, 18 * (n + 2)], "b_depth": taps, "b_columns": places,
+        "group": [0, m * 7 * n], "rows": np.arange(m) * 7 * n, "columns": np.arange(7 * n),
+    }  # fmt: skip
+
+
+def anywhere(rng: np.random.Generator, n: int, m: int) -> dict[str, Any]:
+    """Positions without order, of the results too."""
+    return {
+        "a_group": [3], "a_rows": rng.permutation(m) * 5, "a_depth": rng.permutation(40),
+        "b_group": [1], "b_depth": rng.permutation(40) * 2, "b_columns": rng.permutation(n) * 3,
+        "group": [0], "rows": rng.permutation(m) * n, "columns": rng.permutation(n),
+    }  # fmt: skip
+
+
+def columns_in_depth(rng: np.random.Generator, n: int, m: int) -> dict[str, Any]:
+    """Rows and columns whose elements follow each other along the depth: what is packed is transposed."""
+    return {
+        "a_group": [0], "a_rows": np.arange(m) * 42, "a_depth": np.arange(42),
+        "b_group": [0], "b_depth": np.arange(42), "b_columns": np.arange(n) * 42,
+        "group": [0], "rows": np.arange(m), "columns": np.arange(n) * m,
+    }  # fmt: skip
+
+
+def nothing(rng: np.random.Generator, n: int, m: int) -> dict[str, Any]:
+    """Sums of no terms."""
+    tables = columns_in_depth(rng, n, m)
+    return {**tables, "a_depth": [], "b_depth": []}
+
+
+@pytest.mark.parametrize("dtype", SUFFIXES)
+@pytest.mark.parametrize(("width", "has_memory"), [(16, True), (32, True), (64, True), (64, False)])
+@pytest.mark.parametrize("pattern", [windows, anywhere, columns_in_depth, nothing])
+def test_elements_at_positions(pattern: Any, width: int, has_memory: bool, dtype: str) -> None:
+    rng = np.random.default_rng(35)
+    for n, m in ((1, 1), (5, 3), (16, 12), (23, 25), (70, 13)):
+        tables = pattern(rng, n, m)
+        a, b = (integers(rng, dtype, (1, 4000), False)[0] for _ in range(2))
+        ag, ai, ap, bg, bp, bj, cg, ci, cj = (np.asarray(tables[name], np.int64) for name in TABLES)
+        wanted = np.full(len(cg) * len(ci) * len(cj), np.nan, dtype)
+        for first, second, third in zip(ag, bg, cg, strict=True):
+            product = a[first + ai[:, None] + ap] @ b[second + bp[:, None] + bj]
+            wanted[third + ci[:, None] + cj] = product
+        np.testing.assert_array_equal(compiled(width, has_memory)(a, b, wanted.size, tables), wanted)
