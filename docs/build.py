@@ -1,4 +1,4 @@
-"""Makes the pages under docs/cli from the help texts, those under docs/surface, and the table of docs/targets.md.
+"""Makes the pages under docs/cli from the help texts, those under docs/surface, and tables of targets.md, importers.md.
 
     python docs/build.py
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+import importer_tables
 import surface_pages
 
 from aotensor.codegen.targets.support import table
@@ -51,6 +52,7 @@ def main() -> None:
     text = TARGETS.read_text(encoding="utf-8")
     made = re.sub(f"{begin}.*?{end}", lambda _: begin + table() + end, text, flags=re.DOTALL)
     TARGETS.write_text(made, encoding="utf-8")
+    importer_tables.write()
 
 
 if __name__ == "__main__":

@@ -99,6 +99,8 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "dask": ("aotensor_runtime.rounds.cluster",),
     "ml_dtypes": ("aotensor.core.dtypes", "aotensor_runtime.arrays.layout"),
     "distributed": ("aotensor_runtime.rounds.cluster",),
+    "jax": ("aotensor.importers.jax",),
+    "jaxlib": ("aotensor.importers.jax",),
     "h5py": ("aotensor_runtime.rounds.files",),
     "pyarrow": ("aotensor_runtime.rounds.files",),
     "zarr": ("aotensor_runtime.rounds.files",),

@@ -11,6 +11,7 @@ from aotensor.errors import UnsupportedError
 
 _SHOWN: Final = 20
 """Lines of an error that lists operations."""
+_HINT: Final = "write them by other operations, or give them to aotensor as an Op of your own"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Untranslated:
 class NoCounterpart(UnsupportedError):
     """Operations of a framework that have no counterpart here.   operations: all of them, each once."""
 
-    def __init__(self, framework: str, found: Iterable[Untranslated]) -> None:
+    def __init__(self, framework: str, found: Iterable[Untranslated], hint: str = _HINT) -> None:
         counts = Counter(found)
         self.framework = framework
         self.operations = tuple(counts)
@@ -40,7 +41,7 @@ class NoCounterpart(UnsupportedError):
         super().__init__(
             f"{framework}: {number} no counterpart in aotensor",
             lines=[*lines[:_SHOWN], *rest],
-            hint="write them by other operations, or give them to aotensor as an Op of your own",
+            hint=hint,
         )
 
     def __reduce__(self) -> tuple[type[NoCounterpart], tuple[str, tuple[Untranslated, ...]]]:

@@ -1,0 +1,14 @@
+"""Programs of JAX as functions of ours.
+
+from aotensor.importers.jax import from_jax
+
+f = from_jax(loss, params, jax.ShapeDtypeStruct((n, 3), "float32"))  # an aot.Function: call it, compile it, ship it
+"""
+
+from __future__ import annotations
+
+from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.jax.door import from_jax
+from aotensor.importers.jax.rules import COUNTERPARTS
+
+__all__ = ["COUNTERPARTS", "NoCounterpart", "from_jax"]

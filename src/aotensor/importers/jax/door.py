@@ -1,0 +1,179 @@
+"""from_jax: a function of JAX and what it takes, as a Function of ours."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.tree_util import keystr, tree_flatten_with_path, tree_structure, tree_unflatten
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.importers.jax.dims import dim_of
+from aotensor.importers.jax.interpret import Importer, check, dtype_of
+from aotensor.importers.jax.keys import is_key, words
+
+
+def from_jax(
+    function: Callable[..., Any],
+    *specs: Any,
+    static: Mapping[str, object] | None = None,
+    grad: str | Sequence[str] = (),
+    name: str | None = None,
+) -> aot.Function:
+    """A function that JAX can trace, as one of ours: called, compiled, differentiated and shipped like any other.
+
+    specs: what it takes, one per positional argument: `jax.ShapeDtypeStruct`s, arrays, whose values do not matter, or
+    pytrees of them. A symbolic dim of `jax.export.symbolic_shape` is a named dim here. Inputs are called as the
+    arguments, those of a pytree with the path behind: `params_layers_0_w`.
+    static: arguments that are no inputs, by name.
+    grad: names of arguments or inputs; the derivative of the result, or of the first one, with respect to each input
+    among them becomes an output `grad_<input>`. `jax.grad` inside of `function` is as good.
+    name: of the Function, by default that of `function`.
+
+    One array as a result stays one, a tuple or list of arrays is a list, and all else a dict of names by path:
+    `loss`, `state_h`, behind a tuple `out0`, `out1_w`. dtypes are what JAX makes of them: float32 unless
+    `jax_enable_x64` is set. Keys of random numbers are uint32[…, 2], as `jax.random.key_data` gives them.
+
+    Raises: NoCounterpart, with all primitives that have none and the lines they come from; GraphTypeError for an
+    argument that is no array, or that JAX would make narrower, and for the gradient of what is no scalar;
+    GraphValueError for a name in `grad` that no input has, and a symbolic dim that is no extent of an input.
+    """
+    if not callable(function):
+        raise GraphTypeError(f"from_jax: a function of JAX is expected, found {type(function).__name__}")
+    fixed = dict(static or {})
+    names = _argument_names(function, len(specs), fixed)
+    leaves, structure = tree_flatten_with_path(specs)
+    labels = [_input_name(names, path) for path, _ in leaves]
+    avals = [_aval(label, spec) for label, (_, spec) in zip(labels, leaves, strict=True)]
+    traced, shapes = jax.make_jaxpr(_caller(function, names, fixed), return_shape=True)(
+        *tree_unflatten(structure, avals)
+    )
+    for label, asked, found in zip(labels, avals, traced.in_avals, strict=True):
+        _check_width(label, asked, found)
+    check(traced.jaxpr)
+    inputs = [_symbol(label, aval) for label, aval in zip(labels, traced.in_avals, strict=True)]
+    known = _named_extents(inputs, traced.in_avals)
+    importer = Importer(known)
+    fitted = [_fitted(importer, x, aval) for x, aval in zip(inputs, traced.in_avals, strict=True)]
+    results = _arranged(shapes, importer.run(traced, fitted))
+    wanted = [grad] if isinstance(grad, str) else list(grad)
+    if wanted:
+        results = _with_gradients(results, dict(zip(labels, inputs, strict=True)), leaves, names, wanted)
+    return aot.function(inputs, results, name=name or _own_name(function), on_unused_input="ignore")
+
+
+def _argument_names(function: Callable[..., Any], count: int, fixed: Mapping[str, object]) -> list[str]:
+    """What the positional arguments are called, those that are fixed left out."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    found: list[str] = []
+    for one in parameters:
+        if one.kind is one.VAR_POSITIONAL:
+            found += [f"{one.name}{k}" for k in range(count - len(found))]
+        elif one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.name not in fixed:
+            found.append(one.name)
+    return [*found, *(f"arg{k}" for k in range(len(found), count))][:count]
+
+
+def _caller(function: Callable[..., Any], names: Sequence[str], fixed: Mapping[str, object]) -> Callable[..., Any]:
+    """The function of the inputs alone: by name, where a fixed argument may stand before one of them."""
+    if not fixed:
+        return function
+    return lambda *args: function(**dict(zip(names, args, strict=True)), **fixed)
+
+
+def _own_name(function: Callable[..., Any]) -> str | None:
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() and name.isascii() else None
+
+
+def _input_name(names: Sequence[str], path: Sequence[Any]) -> str:
+    first, *rest = path
+    inner = keystr(tuple(rest), simple=True, separator="_")
+    return f"{names[first.idx]}_{inner}" if inner else names[first.idx]
+
+
+def _aval(label: str, spec: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of a leaf.   Raises: GraphTypeError for what has none"""
+    if isinstance(spec, bool | int | float | complex):
+        return jax.ShapeDtypeStruct((), jax.numpy.asarray(spec).dtype)
+    if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
+        raise GraphTypeError(
+            f"from_jax: {label} is {type(spec).__name__} {spec!r:.40}, not an array or a jax.ShapeDtypeStruct",
+            hint="give what is no array as static={...}",
+        )
+    return jax.ShapeDtypeStruct(spec.shape, spec.dtype)
+
+
+def _check_width(label: str, asked: Any, found: Any) -> None:
+    """Raises: GraphTypeError where JAX has made a dtype narrower"""
+    if asked.dtype != found.dtype:
+        raise GraphTypeError(
+            f"from_jax: {label} is {asked.dtype}, which JAX makes {found.dtype}",
+            hint='ask for that dtype, or call jax.config.update("jax_enable_x64", True)',
+        )
+
+
+def _symbol(label: str, aval: Any) -> at.Variable:
+    if is_key(aval):
+        aval = words(aval)
+    return at.tensor(label, dtype=dtype_of(aval), shape=[dim_of(dim) for dim in aval.shape])
+
+
+def _named_extents(inputs: Sequence[at.Variable], avals: Sequence[Any]) -> dict[str, at.Variable]:
+    found: dict[str, at.Variable] = {}
+    for x, aval in zip(inputs, avals, strict=True):
+        for axis, dim in enumerate(aval.shape):
+            if isinstance(label := dim_of(dim), str) and label not in found:
+                found[label] = at.shape_i(x, axis)
+    return found
+
+
+def _fitted(importer: Importer, x: at.Variable, aval: Any) -> at.Variable:
+    """x, whose extents that are expressions of others are checked at run time."""
+    if all(dim_of(dim) is not None for dim in aval.shape):
+        return x
+    return at.specify_shape(x, [None if dim_of(dim) is not None else importer.extent(dim) for dim in aval.shape])
+
+
+def _arranged(shapes: Any, values: Sequence[at.Variable]) -> at.Variable | list[at.Variable] | dict[str, at.Variable]:
+    """Results as a variable, a list or a dict, by the structure of what the function returns."""
+    paths = [path for path, _ in tree_flatten_with_path(shapes)[0]]
+    if paths == [()]:
+        return values[0]
+    if isinstance(shapes, tuple | list) and tree_structure(list(shapes)) == tree_structure([0] * len(values)):
+        return list(values)
+    return {_output_name(path): x for path, x in zip(paths, values, strict=True)}
+
+
+def _output_name(path: tuple[Any, ...]) -> str:
+    text = keystr(path, simple=True, separator="_")
+    return text if text[:1].isalpha() else f"out{text}"
+
+
+def _with_gradients(
+    results: Any, inputs: Mapping[str, at.Variable], leaves: Sequence[tuple[Any, Any]], names: Sequence[str],
+    wanted: Sequence[str],
+) -> dict[str, at.Variable]:  # fmt: skip
+    """The results by name, and the derivatives of the first.   Raises: as from_jax"""
+    if isinstance(results, dict):
+        outputs = dict(results)
+    else:
+        listed = results if isinstance(results, list) else [results]
+        outputs = {f"out{k}" if isinstance(results, list) else "out": x for k, x in enumerate(listed)}
+    cost = next(iter(outputs.values()))
+    arguments = dict(zip(inputs, (names[path[0].idx] for path, _ in leaves), strict=True))
+    chosen: dict[str, at.Variable] = {}
+    for one in wanted:
+        found = {label: x for label, x in inputs.items() if one in (label, arguments[label])}
+        if not found:
+            raise GraphValueError(f"from_jax: grad names {one}, which is no input", hint=f"inputs: {', '.join(inputs)}")
+        chosen.update(found)
+    slopes = aot.grad(cost, list(chosen.values()))
+    return outputs | {f"grad_{label}": slope for label, slope in zip(chosen, slopes, strict=True)}

@@ -1,0 +1,119 @@
+"""Arithmetic, elementary and special functions, comparison, choice, conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax.extend.core import JaxprEqn, Literal
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.importers.jax.table import Context, enter_functions, rule
+
+
+def _is_integer(x: at.Variable) -> bool:
+    return x.dtype in dtypes.INTEGERS
+
+
+def _divided(x: at.Variable, y: at.Variable) -> at.Variable:
+    """x/y; of integers towards zero, −1 where y is 0."""
+    if not _is_integer(x):
+        return at.true_div(x, y)
+    down = at.int_div(x, y)
+    if not dtypes.is_signed(x.dtype):
+        return at.switch(at.eq(y, 0), at.invert(at.zeros_like(x)), down)
+    is_inexact = at.neq(down * y, x) & at.neq(at.lt(x, 0), at.lt(y, 0))
+    return at.switch(at.eq(y, 0), -1, down + at.cast(is_inexact, x.dtype))
+
+
+def _remainder(x: at.Variable, y: at.Variable) -> at.Variable:
+    """What a division towards zero leaves, with the sign of x: exact, as C's fmod. x itself where an integer y is 0."""
+    if not _is_integer(x):
+        found = at.mod(at.abs(x), at.abs(y))
+        return at.switch(at.lt(x, 0), -found, found)
+    if not dtypes.is_signed(x.dtype):
+        return at.switch(at.eq(y, 0), x, at.mod(x, y))
+    return at.switch(at.eq(y, 0), x, x - y * _divided(x, y))
+
+
+def _power(x: at.Variable, y: at.Variable) -> at.Variable:
+    return at.pow(x, at.cast(y, x.dtype))
+
+
+def _chosen(which: at.Variable, *cases: at.Variable) -> at.Variable:
+    """The case of that number; a bool counts as 0 or 1."""
+    if which.dtype == "bool":
+        return at.switch(which, cases[-1], cases[0])
+    found = cases[-1]
+    for number in range(len(cases) - 2, -1, -1):
+        found = at.switch(at.le(which, number), cases[number], found)
+    return found
+
+
+def _clamped(low: at.Variable, x: at.Variable, high: at.Variable) -> at.Variable:
+    return at.minimum(at.maximum(x, low), high)
+
+
+def _gammainc_slope(a: at.Variable, x: at.Variable) -> at.Variable:
+    """∂/∂a of the regularised lower incomplete gamma function."""
+    found: at.Variable = aot.grad(at.sum(at.gammainc(a, x)), a)
+    return found
+
+
+enter_functions({
+    "abs": at.abs, "acos": at.arccos, "acosh": at.arccosh, "add": at.add, "add_any": at.add, "asin": at.arcsin,
+    "asinh": at.arcsinh, "atan": at.arctan, "atan2": at.arctan2, "atanh": at.arctanh,
+    "bessel_i0e": lambda x: at.ive(0, x), "bessel_i1e": lambda x: at.ive(1, x), "cbrt": at.cbrt, "ceil": at.ceil,
+    "clamp": _clamped, "complex": at.complex, "conj": at.conj, "cos": at.cos, "cosh": at.cosh, "digamma": at.digamma,
+    "div": _divided, "eq": at.eq, "erf": at.erf, "erf_inv": at.erfinv, "erfc": at.erfc, "exp": at.exp, "exp2": at.exp2,
+    "expm1": at.expm1, "floor": at.floor, "ge": at.ge, "gt": at.gt, "igamma": at.gammainc, "igammac": at.gammaincc,
+    "igamma_grad_a": _gammainc_slope, "imag": at.imag, "is_finite": at.isfinite, "le": at.le, "lgamma": at.gammaln,
+    "log": at.log, "log1p": at.log1p, "logistic": at.sigmoid, "lt": at.lt, "max": at.maximum, "min": at.minimum,
+    "mul": at.mul, "ne": at.neq, "neg": at.neg, "pow": _power, "real": at.real,
+    "regularized_incomplete_beta": at.betainc, "rem": _remainder, "rsqrt": lambda x: at.reciprocal(at.sqrt(x)),
+    "select_n": _chosen, "sign": at.sign, "sin": at.sin, "sinh": at.sinh, "sqrt": at.sqrt, "square": at.sqr,
+    "sub": at.sub, "tan": at.tan, "tanh": at.tanh,
+})  # fmt: skip
+
+
+@rule("integer_pow")
+def _integer_pow(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    exponent: int = equation.params["y"]
+    return at.reciprocal(at.pow(x, -exponent)) if exponent < 0 else at.pow(x, exponent)
+
+
+def _is_other_order(equation: JaxprEqn) -> str:
+    order = equation.invars[0]
+    is_number = isinstance(order, Literal) and float(order.val).is_integer()
+    return "" if is_number else "of an order that is no constant integer"
+
+
+@rule("polygamma", check=_is_other_order, note="of an order that is a constant integer")
+def _polygamma(context: Context, equation: JaxprEqn, order: at.Variable, x: at.Variable) -> at.Variable:
+    number: Any = equation.invars[0].val
+    return at.polygamma(int(number), x)
+
+
+@rule("round")
+def _round(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    is_to_even = int(equation.params["rounding_method"]) == 1
+    return at.round_half_to_even(x) if is_to_even else at.round_half_away_from_zero(x)
+
+
+@rule("convert_element_type", note="floats to integers saturate, as XLA's on a CPU")
+def _convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    wanted = np.dtype(equation.params["new_dtype"])
+    return at.real(x) if dtypes.is_complex(x.dtype) and wanted.kind != "c" else x
+
+
+def _is_less_precise(equation: JaxprEqn) -> str:
+    bits = {"float32": (8, 23), "float64": (11, 52)}.get(str(equation.invars[0].aval.dtype))
+    asked = (equation.params["exponent_bits"], equation.params["mantissa_bits"])
+    return "" if bits is not None and asked[0] >= bits[0] and asked[1] >= bits[1] else "to fewer bits"
+
+
+@rule("reduce_precision", check=_is_less_precise, note="where it asks for the precision of the operand")
+def _reduce_precision(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    return x

@@ -1,0 +1,199 @@
+"""gather, and how XLA describes windows of one array at many positions, as an index.
+
+Along each axis of the array a window is whole, or its position is read from the array of starts, or it goes along with
+an axis of the batch. Whole axes stay slices, which makes of the common case, rows of a table, an index by one array.
+
+Source: https://openxla.org/xla/operation_semantics#gather
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from jax.extend.core import JaxprEqn
+from jax.lax import GatherScatterMode
+
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.importers.jax.table import Context, Extent, rule
+from aotensor.importers.jax.windows import known_value, window
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where windows lie.
+
+    wholes: the extents of the array; sizes: those of a window, by axis of the array. batch: the extents that count the
+    windows. kept: the axes of the array along which windows have an axis. start_axes: the axis that each column of
+    `starts` belongs to. batch_axes: axis of the array → the axis of the batch that it goes along with.
+    """
+
+    wholes: Sequence[Extent]
+    sizes: Sequence[Extent]
+    batch: Sequence[Extent]
+    kept: Sequence[int]
+    start_axes: Sequence[int]
+    batch_axes: Mapping[int, int]
+    starts: at.Variable
+    mode: GatherScatterMode
+
+    @cached_property
+    def slices(self) -> list[int]:
+        """The axes along which windows are whole."""
+        moved = {*self.start_axes, *self.batch_axes}
+        return [d for d in self.kept if d not in moved or _is_same(self.sizes[d], self.wholes[d])]
+
+    @cached_property
+    def indexed(self) -> list[int]:
+        """The other axes, which are in front of the slices: `turned` brings them there."""
+        return [d for d in range(len(self.wholes)) if d not in self.slices]
+
+    @cached_property
+    def cut(self) -> list[int]:
+        """The axes of windows that are not whole."""
+        return [d for d in self.kept if d not in self.slices]
+
+    def turned(self, x: at.Variable) -> at.Variable:
+        """The array with its slices behind."""
+        return _permuted(x, [*self.indexed, *self.slices])
+
+    def turned_back(self, x: at.Variable) -> at.Variable:
+        return _permuted(x, [int(d) for d in np.argsort([*self.indexed, *self.slices])])
+
+    def axes_of_selection(self, window_axes: Sequence[int]) -> list[int]:
+        """Where each axis of what is selected, batch, cut, slices, is found in an array of windows.
+
+        window_axes: where that array has its axes for `kept`; the batch has the others.
+        """
+        total = len(self.batch) + len(self.kept)
+        where = dict(zip(self.kept, map(int, window_axes), strict=True))
+        others = [d for d in range(total) if d not in where.values()]
+        return [*others, *(where[d] for d in self.cut), *(where[d] for d in self.slices)]
+
+    @cached_property
+    def is_inside(self) -> at.Variable | None:
+        """Which windows lie inside, of the shape of the batch; None where all do or outside ones are moved."""
+        if self.mode != GatherScatterMode.FILL_OR_DROP:
+            return None
+        found = []
+        for column, axis in enumerate(self.start_axes):
+            last = self.wholes[axis] - self.sizes[axis]
+            if not _lies_inside(self._column(column), last):
+                start = self._column(column)
+                found.append(at.ge(start, 0) & at.le(start, last))
+        return reduce(at.and_, found) if found else None
+
+    def index(self, outside: Extent | None = None) -> tuple[at.Variable, ...]:
+        """An array of positions for each of `indexed`, which broadcast to batch, cut.
+
+        outside: the position along the first of the start axes of windows that lie outside; they are moved inside
+        without it.
+        """
+        return tuple(self._positions(axis, outside) for axis in self.indexed)
+
+    def everywhere(self) -> list[at.Variable]:
+        """Positions along each of `indexed`, then `slices`, which broadcast to what is selected."""
+        rank = len(self.batch) + len(self.cut)
+        found = [_behind(x, len(self.slices)) for x in self.index()]
+        found += [_line(self.wholes[d], rank + k, rank + len(self.slices)) for k, d in enumerate(self.slices)]
+        return found
+
+    def _positions(self, axis: int, outside: Extent | None) -> at.Variable:
+        rank = len(self.batch) + len(self.cut)
+        if axis in self.batch_axes:
+            return _line(self.batch[self.batch_axes[axis]], self.batch_axes[axis], rank)
+        index: at.Variable = at.constant(np.zeros((1,) * rank, "int64"))
+        if axis in self.start_axes:
+            index = _behind(self._start(axis, outside), len(self.cut))
+        if axis in self.cut:
+            index = index + _line(self.sizes[axis], len(self.batch) + self.cut.index(axis), rank)
+        return index
+
+    def _start(self, axis: int, outside: Extent | None) -> at.Variable:
+        start, last = self._column(list(self.start_axes).index(axis)), self.wholes[axis] - self.sizes[axis]
+        if _lies_inside(start, last):
+            return start
+        found = at.clip(start, 0, last)
+        if outside is not None and axis == self.start_axes[0] and self.is_inside is not None:
+            found = at.switch(self.is_inside, found, outside)
+        return found
+
+    def _column(self, number: int) -> at.Variable:
+        return at.cast(self.starts[..., number], "int64")
+
+    def single(self) -> list[at.Variable | int]:
+        """The starts of a window that is the only one."""
+        axes = list(self.start_axes)
+        return [self._column(axes.index(d)) if d in axes else 0 for d in range(len(self.wholes))]
+
+
+def _is_same(size: Extent, whole: Extent) -> bool:
+    return size is whole or (isinstance(size, int) and isinstance(whole, int) and size == whole)
+
+
+def _lies_inside(start: at.Variable, last: Extent) -> bool:
+    """Is every start known to lie within 0 … last?"""
+    if not isinstance(last, int) or (values := known_value(start)) is None:
+        return False
+    return bool(np.all((values >= 0) & (values <= last)))
+
+
+def _permuted(x: at.Variable, axes: Sequence[int]) -> at.Variable:
+    return x if list(axes) == list(range(x.ndim)) else at.dimshuffle(x, list(axes))
+
+
+def _behind(x: at.Variable, count: int) -> at.Variable:
+    """x with `count` axes of extent 1 behind its own."""
+    return at.dimshuffle(x, [*range(x.ndim), *[None] * count]) if count else x
+
+
+def _line(extent: Extent, axis: int, rank: int) -> at.Variable:
+    """0, 1, … along one axis of several."""
+    return at.dimshuffle(at.arange(extent), [0 if d == axis else None for d in range(rank)])
+
+
+_NOTE = "in every mode: outside of the array windows are moved inside, or filled"
+
+
+@rule("gather", note=_NOTE)
+def _gather(context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable) -> at.Variable:
+    dims = equation.params["dimension_numbers"]
+    dropped = {*map(int, dims.collapsed_slice_dims), *map(int, dims.operand_batching_dims)}
+    found = Windows(
+        wholes=context.extents(equation.invars[0].aval.shape),
+        sizes=context.extents(equation.params["slice_sizes"]),
+        batch=context.extents(equation.invars[1].aval.shape[:-1]),
+        kept=[d for d in range(x.ndim) if d not in dropped],
+        start_axes=[int(d) for d in dims.start_index_map],
+        batch_axes=dict(
+            zip(map(int, dims.operand_batching_dims), map(int, dims.start_indices_batching_dims), strict=True)
+        ),
+        starts=starts,
+        mode=GatherScatterMode.from_any(equation.params["mode"]),
+    )
+    if not found.batch:
+        one = x[window(x, found.single(), found.wholes, found.sizes)]
+        result = at.dimshuffle(one, found.kept) if dropped else one
+    else:
+        chosen = found.turned(x)[found.index()]
+        result = at.dimshuffle(chosen, [int(d) for d in np.argsort(found.axes_of_selection(dims.offset_dims))])
+    if found.is_inside is None:
+        return result
+    offsets = {int(d) for d in dims.offset_dims}
+    counted = iter(range(len(found.batch)))
+    is_inside = at.dimshuffle(found.is_inside, [None if d in offsets else next(counted) for d in range(result.ndim)])
+    return at.switch(is_inside, result, at.constant(_filling(x.dtype, equation.params["fill_value"])))
+
+
+def _filling(dtype: str, value: Any) -> Any:
+    """What stands for an element outside: as given, else nan, the least signed or the largest unsigned integer."""
+    if value is None:
+        value = np.nan if dtypes.is_inexact(dtype) else True if dtype == "bool" else None
+    if value is None:
+        bounds = np.iinfo(dtype)
+        value = bounds.min if dtypes.is_signed(dtype) else bounds.max
+    return np.asarray(value, dtype)

@@ -1,0 +1,151 @@
+"""scan, while and cond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from jax.extend.core import JaxprEqn, Literal
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.gradient import undefined_grad
+from aotensor.importers.jax.table import Context, Extent, rule
+
+_MANY: Final = 1 << 48
+"""Steps that a `while` may take: at a nanosecond each, three days."""
+
+
+@rule("scan", note="a loop", takes_keys=True)
+def _scan(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+    params = equation.params
+    first, count = int(params["num_consts"]), int(params["num_carry"])
+    consts, carry, rows = inputs[:first], list(inputs[first : first + count]), list(inputs[first + count :])
+    length, program, is_reversed = context.extent(params["length"]), params["jaxpr"], bool(params["reverse"])
+    if isinstance(length, int) and length == 0:
+        return [*carry, *(_nothing(context, var) for var in equation.outvars[count:])]
+
+    def step(*values: at.Variable) -> list[at.Variable]:
+        seen, last, fixed = values[: len(rows)], values[len(rows) : len(rows) + count], values[len(rows) + count :]
+        return context.run(program, [*fixed, *last, *seen])
+
+    others = len(equation.outvars) - count
+    stacked = aot.scan(
+        step, rows or None, [*carry, *[None] * others] or None, list(consts) or None, length,
+        go_backwards=is_reversed, return_list=True, return_updates=False,
+    )  # fmt: skip
+    finals = _finals(step, carry, rows, consts, length, is_reversed, stacked)
+    return [*finals, *(at.flip(x, 0) if is_reversed else x for x in stacked[count:])]
+
+
+def _finals(
+    step: Any, carry: list[at.Variable], rows: list[at.Variable], consts: Sequence[at.Variable], length: Extent,
+    is_reversed: bool, stacked: Sequence[at.Variable],
+) -> list[at.Variable]:  # fmt: skip
+    """The last values of what is carried: where there may be no steps, by `reduce`, which gives the first ones then."""
+    if isinstance(length, int) or not carry:
+        return [x[-1] for x in stacked[: len(carry)]]
+    over = rows or [at.arange(length)]
+
+    def fold(*values: at.Variable) -> list[at.Variable]:
+        after: list[at.Variable] = step(*(values if rows else values[1:]))
+        return after[: len(carry)]
+
+    found = aot.reduce(fold, over, carry, list(consts) or None, is_reversed, return_updates=False)
+    return [found] if len(carry) == 1 else found
+
+
+def _nothing(context: Context, var: Any) -> at.Variable:
+    return at.zeros(context.extents(var.aval.shape), dtype=str(var.aval.dtype))
+
+
+@rule(
+    "while", takes_keys=True,
+    note="a loop; one that counts (`fori_loop`) has a gradient, of another one `jax.grad` and `aot.grad` have none",
+)  # fmt: skip
+def _while(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+    """Steps until the condition fails behind one; none where it fails before the first."""
+    params = equation.params
+    first, second = int(params["cond_nconsts"]), int(params["body_nconsts"])
+    for_condition, for_body = inputs[:first], inputs[first : first + second]
+    carry = list(inputs[first + second :])
+    if not carry:
+        return []
+
+    def goes_on(state: Sequence[at.Variable]) -> at.Variable:
+        (found,) = context.run(params["cond_jaxpr"], [*for_condition, *state])
+        return found
+
+    def step(*state: at.Variable) -> list[at.Variable]:
+        return context.run(params["body_jaxpr"], [*for_body, *state])
+
+    if (counted := _counted(equation)) is not None:
+        lower, upper = (_operand(x, [*for_condition, *carry], params["cond_jaxpr"].jaxpr) for x in counted)
+        count = at.maximum(at.cast(upper, "int64") - at.cast(lower, "int64"), 0)
+        found = aot.reduce(lambda row, *state: step(*state), at.arange(count), carry, return_updates=False)
+        return [found] if len(carry) == 1 else list(found)
+
+    def guarded(*state: at.Variable) -> tuple[list[at.Variable], object]:
+        after = step(*state)
+        return after, aot.until(at.invert(goes_on(after)))
+
+    looped = aot.scan(guarded, outputs_info=carry, n_steps=_MANY, return_list=True, return_updates=False)
+    found = aot.ifelse(goes_on(carry), [x[-1] for x in looped], carry)
+    return [undefined_grad(x) if dtypes.is_inexact(x.dtype) else x for x in found]
+
+
+def _counted(equation: JaxprEqn) -> tuple[Any, Any] | None:
+    """Counter and bound of a loop `while i < n` of integers whose steps add 1 to i and leave n as it is, else None."""
+    condition, body = (equation.params[key].jaxpr for key in ("cond_jaxpr", "body_jaxpr"))
+    consts, state = equation.params["cond_nconsts"], condition.invars[equation.params["cond_nconsts"] :]
+    inner = body.invars[equation.params["body_nconsts"] :]
+    if len(condition.eqns) != 1 or condition.eqns[0].primitive.name != "lt":
+        return None
+    counter, bound = condition.eqns[0].invars
+    if isinstance(counter, Literal) or counter not in state or counter.aval.dtype.kind not in "iu":
+        return None
+    if not isinstance(bound, Literal) and bound not in condition.invars[:consts]:
+        place = state.index(bound)
+        if body.outvars[place] is not inner[place]:
+            return None
+    place = state.index(counter)
+    made = [one for one in body.eqns if body.outvars[place] in one.outvars]
+    if len(made) != 1 or made[0].primitive.name not in ("add", "add_any"):
+        return None
+    others = [x for x in made[0].invars if x is not inner[place]]
+    is_one = len(others) == 1 and isinstance(others[0], Literal) and int(others[0].val) == 1
+    return (counter, bound) if is_one else None
+
+
+def _operand(x: Any, values: Sequence[at.Variable], program: Any) -> at.Variable:
+    return at.constant(np.asarray(x.val, x.aval.dtype)) if isinstance(x, Literal) else values[program.invars.index(x)]
+
+
+def _on_cpu(platforms: Sequence[Sequence[str] | None]) -> int:
+    """The number of the branch for this platform, or for any."""
+    return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
+
+
+@rule("platform_index", note="that of a CPU")
+def _platform_index(context: Context, equation: JaxprEqn) -> at.Variable:
+    return at.constant(np.asarray(_on_cpu(equation.params["platforms"]), "int32"))
+
+
+def _branches(equation: JaxprEqn) -> list[Any]:
+    """The branches that may be taken: of those for platforms, that of a CPU."""
+    branches, platforms = equation.params["branches"], equation.params.get("branches_platforms")
+    return list(branches) if platforms is None else [branches[_on_cpu(platforms)]]
+
+
+@rule("cond", note="only the chosen branch is computed", takes_keys=True, inner=_branches)
+def _cond(context: Context, equation: JaxprEqn, which: at.Variable, *inputs: at.Variable) -> list[at.Variable]:
+    branches = [context.run(branch, inputs) for branch in _branches(equation)]
+    found = branches[-1]
+    if not found:
+        return []
+    for number in range(len(branches) - 2, -1, -1):
+        condition = at.invert(which) if which.dtype == "bool" else at.le(which, number)
+        found = list(aot.ifelse(condition, branches[number], found))
+    return found

@@ -1,0 +1,119 @@
+"""Sums, products, extrema and their positions; running ones along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jax.extend.core import JaxprEqn
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.importers.jax.table import Context, Convert, enter
+
+
+def _axes(equation: JaxprEqn) -> tuple[int, ...]:
+    return tuple(int(axis) for axis in equation.params["axes"])
+
+
+def _reduced(function: Callable[..., at.Variable]) -> Convert:
+    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+        axes = _axes(equation)
+        return function(x, axis=axes) if axes else x
+
+    return convert
+
+
+def _sum(x: at.Variable, axis: tuple[int, ...]) -> at.Variable:
+    return at.any(x, axis=axis) if x.dtype == "bool" else at.sum(x, axis=axis)
+
+
+def _parity(x: at.Variable, axis: tuple[int, ...]) -> at.Variable:
+    return at.neq(at.mod(at.sum(at.cast(x, "int64"), axis=axis), 2), 0)
+
+
+enter("reduce_sum", _reduced(_sum))
+enter("reduce_prod", _reduced(at.prod))
+
+
+def _is_integer(equation: JaxprEqn) -> str:
+    return "" if equation.invars[0].aval.dtype == bool else "of integers"
+
+
+enter("reduce_and", _reduced(at.all), check=_is_integer, note="of bool")
+enter("reduce_or", _reduced(at.any), check=_is_integer, note="of bool")
+enter("reduce_xor", _reduced(_parity), check=_is_integer, note="of bool")
+
+
+def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
+    """max or min along axes; of no elements what is below or above all."""
+
+    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+        axes, shape = _axes(equation), equation.outvars[0].aval.shape
+        if any(equation.invars[0].aval.shape[axis] == 0 for axis in axes):
+            return at.full(context.extents(shape), _bound(x.dtype, not is_upper), dtype=x.dtype)
+        if not axes:
+            return x
+        if x.dtype == "bool":
+            return at.any(x, axis=axes) if is_upper else at.all(x, axis=axes)
+        return function(x, axis=axes)
+
+    return convert
+
+
+def _bound(dtype: str, is_upper: bool) -> Any:
+    if dtype == "bool":
+        return is_upper
+    if dtypes.is_float(dtype):
+        return np.inf if is_upper else -np.inf
+    return np.iinfo(dtype).max if is_upper else np.iinfo(dtype).min
+
+
+_EMPTY = "an axis of symbolic extent that is empty in a call is an error there"
+enter("reduce_max", extremum(at.max, is_upper=True), note=_EMPTY)
+enter("reduce_min", extremum(at.min, is_upper=False), note=_EMPTY)
+
+
+def _position(function: Callable[..., at.Variable]) -> Convert:
+    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+        (axis,) = _axes(equation)
+        return function(at.cast(x, "int8") if x.dtype == "bool" else x, axis=axis)
+
+    return convert
+
+
+enter("argmax", _position(at.argmax))
+enter("argmin", _position(at.argmin))
+
+
+def _running(function: Callable[[at.Variable, int], at.Variable]) -> Convert:
+    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+        axis = int(equation.params["axis"])
+        if not equation.params["reverse"]:
+            return function(x, axis)
+        return at.flip(function(at.flip(x, axis), axis), axis)
+
+    return convert
+
+
+def _folded(step: Callable[..., at.Variable]) -> Callable[[at.Variable, int], at.Variable]:
+    """Running values of an operation, row by row."""
+
+    def run(x: at.Variable, axis: int) -> at.Variable:
+        rows = at.moveaxis(x, axis, 0)
+        if x.static_shape[axis] == 0:
+            return x
+        later = aot.scan(lambda row, last: step(last, row), [rows[1:]], [rows[0]], return_updates=False)
+        return at.moveaxis(at.concatenate([rows[:1], later], axis=0), 0, axis)
+
+    return run
+
+
+_SYMBOLIC = "a loop; an axis of symbolic extent that is empty in a call is an error there"
+enter("cumsum", _running(lambda x, axis: at.cumsum(x, axis=axis)))
+enter("cumprod", _running(lambda x, axis: at.cumprod(x, axis=axis)))
+enter("cummax", _running(_folded(at.maximum)), note=_SYMBOLIC)
+enter("cummin", _running(_folded(at.minimum)), note=_SYMBOLIC)
+enter("cumlogsumexp", _running(_folded(at.logaddexp)), note=_SYMBOLIC)

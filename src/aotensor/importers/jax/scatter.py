@@ -1,0 +1,158 @@
+"""scatter: copies of an array with windows at many positions replaced, increased, multiplied, or bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jax.extend.core import JaxprEqn
+from jax.lax import GatherScatterMode
+
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.importers.jax.gather import Windows
+from aotensor.importers.jax.table import Context, Extent, enter, rule
+
+_NOTE = "in every mode: outside of the array windows are moved inside, or dropped"
+
+
+def _windows(context: Context, equation: JaxprEqn, starts: at.Variable) -> Windows:
+    dims, shape = equation.params["dimension_numbers"], equation.invars[0].aval.shape
+    dropped = {*map(int, dims.inserted_window_dims), *map(int, dims.operand_batching_dims)}
+    kept = [d for d in range(len(shape)) if d not in dropped]
+    updates = context.extents(equation.invars[2].aval.shape)
+    sizes: list[Extent] = [1] * len(shape)
+    for axis, place in zip(kept, dims.update_window_dims, strict=True):
+        is_whole = equation.invars[2].aval.shape[place] == shape[axis]
+        sizes[axis] = context.extents(shape)[axis] if is_whole else updates[place]
+    return Windows(
+        wholes=context.extents(shape),
+        sizes=sizes,
+        batch=context.extents(equation.invars[1].aval.shape[:-1]),
+        kept=kept,
+        start_axes=[int(d) for d in dims.scatter_dims_to_operand_dims],
+        batch_axes=dict(
+            zip(map(int, dims.operand_batching_dims), map(int, dims.scatter_indices_batching_dims), strict=True)
+        ),
+        starts=starts,
+        mode=GatherScatterMode.from_any(equation.params["mode"]),
+    )
+
+
+def _in_order(found: Windows, equation: JaxprEqn, updates: at.Variable) -> at.Variable:
+    """The updates with axes batch, cut, slices."""
+    return at.dimshuffle(updates, found.axes_of_selection(equation.params["dimension_numbers"].update_window_dims))
+
+
+def _unless_outside(found: Windows, updates: at.Variable, neutral: Any) -> at.Variable:
+    if found.is_inside is None:
+        return updates
+    is_inside = at.dimshuffle(found.is_inside, [*range(len(found.batch)), *[None] * len(found.kept)])
+    return at.switch(is_inside, updates, at.constant(np.asarray(neutral, updates.dtype)))
+
+
+def _scatter(
+    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+) -> at.Variable:
+    found = _windows(context, equation, starts)
+    target, values = found.turned(x), _in_order(found, equation, updates)
+    if found.is_inside is None:
+        return found.turned_back(_put(target, found.index(), values))
+    if not found.batch:
+        return at.switch(found.is_inside, found.turned_back(_put(target, found.index(), values)), x)
+    return found.turned_back(_put_inside(found, target, values))
+
+
+def _put(x: at.Variable, index: tuple[at.Variable, ...], values: at.Variable) -> at.Variable:
+    return at.set_subtensor(x[index], values) if index else values
+
+
+def _put_inside(found: Windows, target: at.Variable, values: at.Variable) -> at.Variable:
+    """What lies outside goes to further rows, which are cut off again."""
+    first = found.start_axes[0]
+    place, whole, size = found.indexed.index(first), found.wholes[first], found.sizes[first]
+    further = [size if d == first else found.wholes[d] for d in (*found.indexed, *found.slices)]
+    padded = at.concatenate([target, at.zeros(further, dtype=target.dtype)], axis=place)
+    written = _put(padded, found.index(outside=whole), values)
+    return written[(*[slice(None)] * place, slice(0, whole))]
+
+
+def _added(
+    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+) -> at.Variable:
+    found = _windows(context, equation, starts)
+    values = _unless_outside(found, _in_order(found, equation, updates), 0)
+    index, target = found.index(), found.turned(x)
+    return found.turned_back(at.inc_subtensor(target[index], values) if index else target + values)
+
+
+enter("scatter", _scatter, note=_NOTE)
+enter("scatter-add", _added, note=_NOTE)
+
+
+@rule("scatter-sub", note=_NOTE)
+def _scatter_sub(
+    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+) -> at.Variable:
+    return _added(context, equation, x, starts, -updates)
+
+
+def _has_doubles(equation: JaxprEqn) -> str:
+    is_one = all(extent == 1 for extent in equation.invars[1].aval.shape[:-1])
+    return "" if is_one or equation.params["unique_indices"] else "without unique_indices"
+
+
+@rule("scatter-mul", check=_has_doubles, note="for one window, or with `unique_indices`")
+def _scatter_mul(
+    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+) -> at.Variable:
+    """The updates put into ones, times x."""
+    return x * _scatter(context, equation, at.ones_like(x), starts, updates)
+
+
+def _bounded(bound: Callable[..., at.Variable], is_upper: bool) -> Callable[..., at.Variable]:
+    """The bound of each element and its updates: sorted, of several updates the last one stays, which is the bound."""
+
+    def convert(
+        context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+    ) -> at.Variable:
+        found = _windows(context, equation, starts)
+        neutral = _extreme(x.dtype, is_upper)
+        values = _unless_outside(found, _in_order(found, equation, updates), neutral)
+        order = [*found.indexed, *found.slices]
+        position: Any = 0
+        for axis, places in zip(order, found.everywhere(), strict=True):
+            position = position * found.wholes[axis] + places
+        positions = at.reshape(
+            at.broadcast_to(position, [values.shape[d] if n is None else n for d, n in enumerate(values.static_shape)]),
+            [-1],
+        )
+        flat = at.reshape(values, [-1])
+        ranks = _ascending(flat, is_upper)
+        target = found.turned(x)
+        blank = at.reshape(at.full(context.extents([]), neutral, dtype=x.dtype) + at.zeros_like(target), [-1])
+        best = at.set_subtensor(blank[positions[ranks]], flat[ranks])
+        return found.turned_back(bound(target, at.reshape(best, [found.wholes[d] for d in order])))
+
+    return convert
+
+
+def _extreme(dtype: str, is_upper: bool) -> Any:
+    """What no update goes beyond: the least value for maxima, the largest for minima."""
+    if dtype == "bool":
+        return not is_upper
+    if dtypes.is_float(dtype):
+        return -np.inf if is_upper else np.inf
+    return np.iinfo(dtype).min if is_upper else np.iinfo(dtype).max
+
+
+def _ascending(x: at.Variable, is_upper: bool) -> at.Variable:
+    """The order in which the largest comes last, or the smallest; nan behind all."""
+    if is_upper:
+        return at.argsort(x)
+    return at.argsort(-x) if dtypes.is_float(x.dtype) else at.flip(at.argsort(x))
+
+
+enter("scatter-max", _bounded(at.maximum, is_upper=True), note=_NOTE)
+enter("scatter-min", _bounded(at.minimum, is_upper=False), note=_NOTE)

@@ -1,0 +1,155 @@
+"""What moves, repeats and joins elements, and what makes arrays of nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax.extend.core import JaxprEqn
+
+import aotensor.tensor as at
+from aotensor.importers.jax.table import Context, Extent, rule
+
+
+@rule("broadcast_in_dim")
+def _broadcast(context: Context, equation: JaxprEqn, x: at.Variable, *extents: at.Variable) -> at.Variable:
+    shape, axes = equation.params["shape"], list(equation.params["broadcast_dimensions"])
+    placed = at.dimshuffle(x, [axes.index(d) if d in axes else None for d in range(len(shape))])
+    old = [equation.invars[0].aval.shape[axes.index(d)] if d in axes else 1 for d in range(len(shape))]
+    return placed if old == list(shape) else at.broadcast_to(placed, context.extents(shape))
+
+
+@rule("reshape")
+def _reshape(context: Context, equation: JaxprEqn, x: at.Variable, *extents: at.Variable) -> at.Variable:
+    return at.reshape(x, context.extents(equation.params["new_sizes"]), ndim=len(equation.params["new_sizes"]))
+
+
+@rule("squeeze")
+def _squeeze(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    dropped = equation.params["dimensions"]
+    return at.dimshuffle(x, [d for d in range(x.ndim) if d not in dropped])
+
+
+@rule("transpose")
+def _transpose(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    return at.dimshuffle(x, [int(axis) for axis in equation.params["permutation"]])
+
+
+@rule("rev")
+def _reverse(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    axes = tuple(int(axis) for axis in equation.params["dimensions"])
+    return at.flip(x, axes) if axes else x
+
+
+@rule("concatenate")
+def _concatenate(context: Context, equation: JaxprEqn, *xs: at.Variable) -> at.Variable:
+    return at.concatenate(list(xs), axis=int(equation.params["dimension"]))
+
+
+@rule("stack")
+def _stack(context: Context, equation: JaxprEqn, *xs: at.Variable) -> at.Variable:
+    return at.stack(list(xs), axis=int(equation.params["axis"]))
+
+
+@rule("unstack")
+def _unstack(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+    rows = at.moveaxis(x, int(equation.params["axis"]), 0)
+    return [rows[k] for k in range(len(equation.outvars))]
+
+
+@rule("tile")
+def _tile(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    return at.tile(x, tuple(context.extents(equation.params["reps"])))
+
+
+@rule("split")
+def _split(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+    axis, found = int(equation.params["axis"]), []
+    start: Extent = 0
+    for size in context.extents(equation.params["sizes"]):
+        found.append(x[(*[slice(None)] * axis, slice(start, start + size))])
+        start = start + size
+    return found
+
+
+@rule("slice")
+def _slice(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    starts, stops = equation.params["start_indices"], equation.params["limit_indices"]
+    steps = equation.params["strides"] or (1,) * x.ndim
+    entries = [
+        slice(None)
+        if (start, stop, step) == (0, whole, 1)
+        else slice(context.extent(start), context.extent(stop), int(step))
+        for start, stop, step, whole in zip(starts, stops, steps, equation.invars[0].aval.shape, strict=True)
+    ]
+    return x[tuple(entries)]
+
+
+def _is_spread_unknown(equation: JaxprEqn) -> str:
+    spread = any(int(inner) for *_, inner in equation.params["padding_config"])
+    is_known = all(isinstance(width, int) for width in _widths(equation))
+    return "" if is_known or not spread else "between elements, by symbolic widths"
+
+
+def _widths(equation: JaxprEqn) -> list[Any]:
+    return [width for low, high, _ in equation.params["padding_config"] for width in (low, high)]
+
+
+@rule("pad", check=_is_spread_unknown)
+def _pad(context: Context, equation: JaxprEqn, x: at.Variable, value: at.Variable) -> at.Variable:
+    if not all(isinstance(width, int) for width in _widths(equation)):
+        return _bordered(context, equation, x, value)
+    shape, entries = context.extents(equation.outvars[0].aval.shape), []
+    for axis, (low, high, inner) in enumerate(equation.params["padding_config"]):
+        step = int(inner) + 1
+        x, first = _cut(x, axis, int(low), int(high), step)
+        count = extent(x, axis)
+        stop = first + (count - 1) * step + 1 if isinstance(count, at.Variable) or count else first
+        entries.append(slice(first, stop, step))
+    if all(entry.start == 0 and entry.step == 1 for entry in entries) and shape == list(x.static_shape):
+        return x
+    return at.set_subtensor(at.broadcast_to(value, shape)[tuple(entries)], x)
+
+
+def extent(x: at.Variable, axis: int) -> Extent:
+    """The extent of x along an axis, a number where it is known."""
+    known = x.static_shape[axis]
+    return at.shape_i(x, axis) if known is None else known
+
+
+def _cut(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.Variable, int]:
+    """x without what negative widths cut off, and the position of its first element; elements are `step` apart."""
+    before, after = (-(width // step) if width < 0 else 0 for width in (low, high))
+    if before or after:
+        x = x[(*[slice(None)] * axis, slice(before, extent(x, axis) - after))]
+    return x, low + before * step
+
+
+def _bordered(context: Context, equation: JaxprEqn, x: at.Variable, value: at.Variable) -> at.Variable:
+    """x between blocks of `value`: a width that turns out to be negative is an error at run time."""
+    for axis, (low, high, _) in enumerate(equation.params["padding_config"]):
+        blocks = []
+        for width in (low, high):
+            shape = [context.extent(width) if d == axis else extent(x, d) for d in range(x.ndim)]
+            blocks.append(at.broadcast_to(value, shape))
+        x = at.concatenate([blocks[0], x, blocks[1]], axis=axis)
+    return x
+
+
+@rule("iota")
+def _iota(context: Context, equation: JaxprEqn, *extents: at.Variable) -> at.Variable:
+    shape, axis = context.extents(equation.params["shape"]), equation.params["dimension"]
+    line = at.arange(shape[axis], dtype=np.dtype(equation.params["dtype"]).name)
+    placed = at.dimshuffle(line, [0 if d == axis else None for d in range(len(shape))])
+    return at.broadcast_to(placed, shape) if len(shape) > 1 else placed
+
+
+@rule("empty", "empty2")
+def _empty(context: Context, equation: JaxprEqn) -> at.Variable:
+    aval = equation.outvars[0].aval
+    return at.zeros(context.extents(aval.shape), dtype=str(aval.dtype))
+
+
+@rule("dim_as_value")
+def _extent_as_value(context: Context, equation: JaxprEqn) -> at.Variable:
+    return at.as_tensor(context.extent(equation.params["dim"]))

@@ -1,0 +1,86 @@
+"""The table of primitives: what each rule is given, and how it gets into the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
+
+from aotensor.tensor import Variable
+
+Extent: TypeAlias = int | Variable
+"""A number, or an int64 scalar of the graph."""
+
+
+class Context(Protocol):
+    """What a rule may ask of the import that it is a part of."""
+
+    def extent(self, dim: Any) -> Extent:
+        """An extent of JAX, which may be an expression of symbolic dims."""
+        ...
+
+    def extents(self, dims: Sequence[Any]) -> list[Extent]: ...
+
+    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[Variable]) -> list[Variable]:
+        """The outputs of a program for these inputs."""
+        ...
+
+
+Results: TypeAlias = Variable | Sequence[Variable]
+Convert: TypeAlias = Callable[..., Results]
+"""(context, equation, *inputs) → the outputs; dtypes and static extents are settled by who calls it."""
+
+Inner: TypeAlias = Callable[[JaxprEqn], Iterable[Jaxpr | ClosedJaxpr]]
+"""The programs of an equation that may run."""
+
+F = TypeVar("F", bound=Convert)
+
+Check: TypeAlias = Callable[[JaxprEqn], str]
+"""What of an equation has no counterpart, in words; "" where all has."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a primitive is imported.
+
+    note: what the documentation says about it. takes_keys: it hands on keys of random numbers as they are.
+    inner: the programs that it runs, all that the equation has by default.
+    """
+
+    convert: Convert
+    check: Check | None = None
+    note: str = ""
+    takes_keys: bool = False
+    inner: Inner = lambda equation: jaxprs_in_params(equation.params)
+
+
+RULES: Final[dict[str, Rule]] = {}
+"""Primitive → rule; `rules.py` fills it."""
+
+
+def enter(name: str, convert: Convert, **options: Any) -> None:
+    """Import a primitive by a function.   options: those of `Rule`"""
+    RULES[name] = Rule(convert, **options)
+
+
+def rule(*names: str, **options: Any) -> Callable[[F], F]:
+    """A decorator: the function imports these primitives.   options: those of `Rule`"""
+
+    def entered(convert: F) -> F:
+        for name in names:
+            enter(name, convert, **options)
+        return convert
+
+    return entered
+
+
+def enter_functions(table: dict[str, Callable[..., Variable]]) -> None:
+    """Primitives that are functions of their operands alone."""
+    for name, function in table.items():
+        RULES[name] = Rule(_ignoring_equation(function))
+
+
+def _ignoring_equation(function: Callable[..., Variable]) -> Convert:
+    return lambda context, equation, *inputs: function(*inputs)
