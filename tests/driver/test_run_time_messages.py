@@ -139,3 +139,9 @@ def test_no_internal_names_in_any_message(tmp_path: Path) -> None:
     for spec in aot.compile(functions, tmp_path, name="all").load().manifest.functions:
         for check in spec.checks:
             assert not re.search(r"\b[a-z_]+\.\d", check.message), check.message
+
+
+def test_bounds_of_a_slice_may_be_written_with_a_question_mark() -> None:
+    """As those are that depend on an input without name."""
+    first, unnamed = at.cast(U.sum(), "int64"), at.cast(U.max(), "int64")
+    assert str(V[first:unnamed]) == f"v[{first}:{unnamed}]" and "?" in str(first)

@@ -36,13 +36,6 @@ def exported(source: Source) -> list[str]:
     return []
 
 
-def loaded(source: Source) -> ModuleType:
-    """The module; a test that asks for one whose framework is not installed is skipped."""
-    if source.module in FRAMEWORKS:
-        pytest.importorskip(FRAMEWORKS[source.module])
-    return import_module(source.module)
-
-
 def imported(source: Source) -> set[str]:
     """Public names that the module imports from ours, or defines."""
     found: set[str] = set()

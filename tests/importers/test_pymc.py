@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def radon() -> Any:
         intercept = pm.Normal("intercept", mu[0], spread[0], dims="county")
         slope = pm.Normal("slope", mu[1], spread[1], dims="county")
         share = pm.Dirichlet("share", np.ones(3))
-        noise = pm.StudentT("noise", 4, share[0], 1.0)
+        noise = pm.StudentT("noise", nu=4, mu=share[0], sigma=1.0)
         width = pm.Uniform("width", 0.1, 5.0)
         observed = 1.5 - 0.7 * floor + rng.normal(size=90) * 0.7
         pm.Normal("y", intercept[place] + slope[place] * ground + 0.01 * noise, width, observed=observed)
@@ -105,3 +106,16 @@ def test_what_is_refused(tmp_path: Path) -> None:
         compile_logp("model", tmp_path)
     with pytest.raises(GraphValueError, match="data is"):
         compile_logp(eight_schools(), tmp_path, data="somewhere")
+
+
+@pytest.mark.again
+def test_the_example_finds_the_posterior(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Means of a long run of PyMC's own sampler: 4.4 and 3.6."""
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "eight_schools.py"), run_name="__main__")
+    means = {
+        name: float(mean) for name, mean in re.findall(r"^(\w+): ([\d.]+)$", capsys.readouterr().out, re.MULTILINE)
+    }
+    assert means["mu"] == pytest.approx(4.4, abs=0.5) and means["tau"] == pytest.approx(3.6, abs=0.5)

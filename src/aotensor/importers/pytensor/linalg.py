@@ -100,8 +100,7 @@ def blockwise(walk: Walk, node: Any, *inputs: Any) -> Any:
     op = node.op
     rank = op.batch_ndim(node)
     core_node = op.core_op.make_node(*(_core(x, rank) for x in node.inputs))
-    found = rule_of(op.core_op)
-    if found is None:
+    if rule_of(op.core_op) is None:
         raise unsupported(node, "")
     single = [all(extent == 1 for extent in x.static_shape[:rank]) for x in inputs]
     whole = [at.squeeze(x, tuple(range(rank))) if one else x for x, one in zip(inputs, single, strict=True)]
@@ -111,9 +110,7 @@ def blockwise(walk: Walk, node: Any, *inputs: Any) -> Any:
         x if one else at.tensor(dtype=x.dtype, shape=x.static_shape[rank:])
         for x, one in zip(whole, single, strict=True)
     ]
-    results = found(walk, core_node, *symbols)
-    outputs = list(results) if isinstance(results, list | tuple) else [results]
-    outputs = [at.cast(y, old.type.dtype) for y, old in zip(outputs, node.outputs, strict=True)]
+    outputs = walk.inner(core_node.inputs, core_node.outputs, symbols)
     if all(single):
         return [at.expand_dims(y, tuple(range(rank))) if rank else y for y in outputs]
     batched = at.vectorize_graph(outputs, {s: x for s, x, one in zip(symbols, whole, single, strict=True) if not one})

@@ -32,7 +32,7 @@ class AotensorLinker(JITLinker):  # type: ignore[misc]
     required_rewrites = ("minimum_compile",)
     incompatible_rewrites = EXCLUDED
 
-    def fgraph_convert(self, fgraph: Any, **kwargs: Any) -> Callable[..., list[Any]]:
+    def fgraph_convert(self, fgraph: Any, **kwargs: Any) -> Callable[..., list[Any] | None]:
         """The function of NumPy values.   Raises: NoCounterpart"""
         symbols = {x: symbol(x) for x in fgraph.inputs}
         for x in symbols.values():
@@ -44,16 +44,16 @@ class AotensorLinker(JITLinker):  # type: ignore[misc]
     def create_thunk_inputs(self, storage_map: Mapping[Any, Any]) -> list[Any]:
         return [storage_map[x] for x in self.fgraph.inputs]
 
-    def jit_compile(self, fn: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    def jit_compile(self, fn: Callable[..., list[Any] | None]) -> Callable[..., list[Any] | None]:
         return fn
 
 
-def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Callable[..., list[Any]]:
+def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Callable[..., list[Any] | None]:
     """The function on PyTensor's values: generators are states within."""
     generators = [k for k, kind in enumerate(kinds) if kind == "generator"]
     states = [k for k, x in enumerate(outputs) if kind_of(x) == "generator"]
 
-    def call(*values: Any) -> list[Any]:
+    def call(*values: Any) -> list[Any] | None:
         given = list(values)
         for k in generators:
             given[k] = state_of(given[k])
@@ -63,7 +63,7 @@ def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Call
             raise _as_asked(error) from error
         for k in states:
             results[k] = generator_of(results[k])
-        return list(results)
+        return list(results) if outputs else None
 
     call.function = compiled  # type: ignore[attr-defined]
     return call

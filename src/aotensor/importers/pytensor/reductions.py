@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
-from aotensor.importers.pytensor.values import number_of
+from aotensor.importers.pytensor.rules import Walk, known_integer, rows, rule, unsupported
 
 rows({
-    "SortOp": lambda op, x, axis: at.sort(x, axis=number_of(axis)),
-    "ArgSortOp": lambda op, x, axis: at.argsort(x, axis=number_of(axis)),  # equal elements stay in their order
     "Unique": lambda op, x: at.unique(x, op.return_index, op.return_inverse, op.return_counts, op.axis),
     "Softmax": lambda op, x: at.softmax(x, axis=op.axis),
     "LogSoftmax": lambda op, x: at.log_softmax(x, axis=op.axis),
@@ -53,6 +50,13 @@ def _accumulated(x: Any, dtype: str) -> Any:
         return x
     is_float = dtype in ("float32", "float64")
     return at.cast(x, "float64" if is_float and x.dtype != "float32" else dtype)
+
+
+@rule("SortOp", "ArgSortOp")
+def sort(walk: Walk, node: Any, x: Any, axis: Any) -> Any:
+    """Along one axis, or of all elements. Equal ones stay in their order."""
+    fn = at.sort if type(node.op).__name__ == "SortOp" else at.argsort
+    return fn(x, axis=None if axis is None else known_integer(node, axis, "axis"))
 
 
 @rule("Argmax")

@@ -123,7 +123,12 @@ class Walk:
             return [int(n) for n in x.data]
         if node is not None and type(node.op).__name__ == "MakeVector":
             return [number_of(self.value(n)) for n in node.inputs]
-        return self.value(x)
+        if node is not None and type(node.op).__name__ == "Join":
+            parts = [self.extents(part) for part in node.inputs[1:]]
+            if all(isinstance(part, list) for part in parts):
+                return [n for part in parts for n in part]
+        length = x.type.shape[0]
+        return self.value(x) if length is None else [self.value(x)[k] for k in range(length)]
 
     def _translated(self, node: Any) -> list[Any]:
         found = rule_of(node.op)
@@ -138,6 +143,14 @@ class Walk:
 def unsupported(node: Any, reason: str) -> NoCounterpart:
     """The error for an op that has a rule, but not for this use of it."""
     return NoCounterpart("PyTensor", [untranslated(node, reason)])
+
+
+def known_integer(node: Any, n: Any, what: str) -> int:
+    """A constant as a number.   Raises: NoCounterpart for one that is computed"""
+    number = number_of(n)
+    if not isinstance(number, int):
+        raise unsupported(node, f"the {what} is computed")
+    return number
 
 
 def untranslated(node: Any, reason: str = "") -> Untranslated:
@@ -189,4 +202,4 @@ def as_bool(x: Any) -> Any:
     return x if x.dtype == "bool" else at.neq(x, 0)
 
 
-__all__ = ["NoCounterpart", "Walk", "as_bool", "rows", "rule", "rule_of", "unsupported"]
+__all__ = ["NoCounterpart", "Walk", "as_bool", "known_integer", "rows", "rule", "rule_of", "unsupported"]

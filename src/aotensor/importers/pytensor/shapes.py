@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, as_bool, rows, rule, unsupported
+from aotensor.importers.pytensor.rules import Walk, as_bool, known_integer, rows, rule, unsupported
 from aotensor.importers.pytensor.values import number_of
 
 rows({
@@ -53,13 +53,13 @@ def make_vector(walk: Walk, node: Any, *elements: Any) -> Any:
 def join(walk: Walk, node: Any, axis: Any, *tensors: Any) -> Any:
     """Tensors one after the other along an axis that is known."""
     dtype = node.outputs[0].type.dtype
-    return at.join(_constant(node, axis, "axis"), *(at.cast(x, dtype) for x in tensors))
+    return at.join(known_integer(node, axis, "axis"), *(at.cast(x, dtype) for x in tensors))
 
 
 @rule("Split")
 def split(walk: Walk, node: Any, x: Any, axis: Any, sizes: Any) -> Any:
     """Parts along an axis that is known."""
-    return at.split(x, walk.extents(node.inputs[2]), node.op.len_splits, _constant(node, axis, "axis"))
+    return at.split(x, walk.extents(node.inputs[2]), node.op.len_splits, known_integer(node, axis, "axis"))
 
 
 @rule("FillDiagonal")
@@ -73,7 +73,7 @@ def fill_diagonal(walk: Walk, node: Any, x: Any, value: Any) -> Any:
 @rule("FillDiagonalOffset")
 def fill_diagonal_offset(walk: Walk, node: Any, x: Any, value: Any, offset: Any) -> Any:
     """The same beside the main diagonal."""
-    return at.fill_diagonal(x, at.cast(value, x.dtype), _constant(node, offset, "offset"))
+    return at.fill_diagonal(x, at.cast(value, x.dtype), known_integer(node, offset, "offset"))
 
 
 @rule("Bartlett")
@@ -82,10 +82,3 @@ def bartlett(walk: Walk, node: Any, n: Any) -> Any:
     k = at.cast(at.arange(n), "float64")
     last = at.cast(at.maximum(n - 1, 1), "float64")
     return at.switch(at.le(n, 1), at.ones_like(k), 1.0 - at.abs(2.0 * k / last - 1.0))
-
-
-def _constant(node: Any, n: Any, what: str) -> int:
-    number = number_of(n)
-    if not isinstance(number, int):
-        raise unsupported(node, f"the {what} is computed")
-    return number

@@ -111,8 +111,12 @@ def settled(old: Any, new: Any) -> Any:
 
 
 def number_of(n: Any) -> Any:
-    """A constant scalar as a number, of which more is known when the graph is built; else the variable."""
+    """A constant scalar, or an element of a constant, as a number, of which more is known when the graph is built; else
+    the variable."""
     data = getattr(n, "data", None)
+    owner = getattr(n, "owner", None)
+    if owner is not None and n.ndim == 0 and all(isinstance(x, at.Constant) for x in owner.inputs):
+        data = n.eval()
     return n if data is None or isinstance(n, slice) or n.ndim != 0 else data.item()
 
 
