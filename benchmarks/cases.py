@@ -22,8 +22,8 @@ from sparse_cases.bundle import BundleAdjustment
 from sparse_cases.equations import Solution, TriangularSolution
 from sparse_cases.graph import GraphConvolution
 from sparse_cases.logistic import SparseLogistic
-from sparse_cases.matrices import Csr, banded, poisson, power_law, random, random_rows
-from sparse_cases.products import DenseProduct, SparseProduct
+from sparse_cases.matrices import Bsr, Csr, banded, blocks, poisson, power_law, random, random_rows
+from sparse_cases.products import BlockProduct, DenseProduct, SparseProduct
 from sparse_cases.sampled import Sampled, SampledGradient
 
 
@@ -99,6 +99,19 @@ def _product(kind: str, matrix: Callable[[float], Csr], columns: int, transposed
     return Case(lambda s: DenseProduct(kind, matrix(s), columns, transposed))
 
 
+def _blocks(size: int, scale: float) -> Bsr:
+    return blocks(_extent(180_000 // size**2, scale), size)
+
+
+def _of_blocks(size: int, columns: int = 1, transposed: bool = False) -> dict[str, Case]:
+    """A product of a matrix of blocks, in blocks and in single rows."""
+    name = f"{'spmv' if columns == 1 else 'spmm'}-blocks-{size}{'-transposed' if transposed else ''}"
+    return {
+        name: Case(lambda s: BlockProduct(_blocks(size, s), columns, transposed)),
+        f"{name}-csr": Case(lambda s: DenseProduct("blocks", _blocks(size, s).tocsr(), columns, transposed)),
+    }
+
+
 SPARSE_CASES: dict[str, Case] = {
     "spmv-random": _product("random", _random, 1),
     "spmv-poisson": _product("Poisson", _poisson, 1),
@@ -112,6 +125,10 @@ SPARSE_CASES: dict[str, Case] = {
     "spmm-poisson": _product("Poisson", _poisson, 16),
     "spmm-random-transposed": _product("random", _random, 16, transposed=True),
     "spmm-poisson-transposed": _product("Poisson", _poisson, 16, transposed=True),
+    **_of_blocks(3),
+    **_of_blocks(8),
+    **_of_blocks(3, transposed=True),
+    **_of_blocks(3, columns=16),
     "sparse-logistic": Case(lambda s: SparseLogistic(False, _extent(50_000, s))),
     "sparse-logistic-data": Case(lambda s: SparseLogistic(True, _extent(50_000, s))),
     "sparse-sparse-random": Case(lambda s: SparseProduct("random", _random(s / 5))),

@@ -60,7 +60,7 @@ def _extents(spec: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
         x = inputs[value.name]
         if isinstance(value, SparseValue):
             pattern, entries = spec.inputs[value.first : value.first + 2]
-            found |= dict(zip((*pattern.shape, *entries.shape), (*x.shape, x.nnz), strict=True))
+            found |= dict(zip((*pattern.shape, entries.shape[0]), (*x.shape, len(x.indices)), strict=True))
         else:
             found |= dict(zip(value.shape, np.shape(x), strict=True))
     return {name: n for name, n in found.items() if isinstance(name, str)}

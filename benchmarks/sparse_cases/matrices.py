@@ -9,6 +9,7 @@ import scipy.sparse as ss
 from numpy.typing import NDArray
 
 Csr: TypeAlias = "ss.csr_matrix[Any]"
+Bsr: TypeAlias = "ss.bsr_matrix[Any]"
 
 
 def random(n: int, m: int, stored: int, seed: int = 0) -> Csr:
@@ -52,6 +53,17 @@ def power_law(n: int, per_row: int = 10, exponent: float = 2.2) -> Csr:
     rows, columns = (rng.permutation(n)[rng.choice(n, per_row * n, p=degrees / degrees.sum())] for _ in range(2))
     places = np.unique(rows * np.int64(n) + columns)
     return _csr(rng.normal(size=len(places)), places // n, places % n, (n, n))
+
+
+def blocks(n: int, size: int, per_row: int = 9) -> Bsr:
+    """n rows of blocks of one size, so many in each, in a band, as the nodes of a mesh have them; normal values."""
+    rng = np.random.default_rng(0)
+    width = min(n, 50 * per_row)
+    starts = np.clip(np.arange(n) - width // 2, 0, n - width)
+    places = np.stack([np.sort(rng.choice(width, min(per_row, n), replace=False)) for _ in range(n)]) + starts[:, None]
+    indptr = np.arange(0, places.size + 1, places.shape[1], dtype="int32")
+    data = rng.normal(size=(places.size, size, size))
+    return ss.bsr_matrix((data, places.ravel().astype("int32"), indptr), (n * size, n * size))
 
 
 def _csr(data: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> Csr:

@@ -11,7 +11,7 @@ import scipy.sparse as ss
 from contenders import Contender
 from native import prepared_call
 
-from sparse_cases.matrices import Csr
+from sparse_cases.matrices import Bsr, Csr
 from sparse_cases.model import SparseModel, aligned, csr_arrays, normal, workspace
 
 
@@ -70,6 +70,28 @@ class DenseProduct(SparseModel):
     def _by_scipy(self) -> list[Any]:
         A, x = self.values.values()
         return [(A.T if self.transposed else A) @ x]
+
+
+class BlockProduct(DenseProduct):
+    """The same of a BSR matrix."""
+
+    without: ClassVar = dict.fromkeys(("JAX", "PyTensor Numba", "PyTensor C", "torch"), "it is compared on csr")
+
+    def __init__(self, A: Bsr, k: int, transposed: bool) -> None:
+        super().__init__("blocks of {}x{},".format(*A.blocksize), A, k, transposed)
+        assert self.gathered is not None
+        rows, places = self.gathered
+        self.gathered = rows.reshape(-1, A.blocksize[int(not transposed)] * k), places
+
+    def aotensor(self, aot: Any) -> Any:
+        size = self.values["A"].blocksize
+        A = aot.sparse.bsr_matrix("A", dtype="float64", shape=("n", "m"), blocksize=size)
+        x = self._dense(aot.tensor)
+        product = aot.sparse.dot(A.T if self.transposed else A, x)
+        return aot.function([A, x], {"y": product}, name="product")
+
+    def c(self, kernels: ctypes.CDLL) -> None:
+        return None
 
 
 class SparseProduct(SparseModel):

@@ -73,11 +73,13 @@ def from_tree(tree: Mapping[str, Any]) -> Any:
 
 def _from_parts(parts: Mapping[str, AnyArray]) -> Any:
     form, data, shape = str(parts["format"]), parts["data"], parts["shape"]
-    if form not in ("csr", "csc"):
+    if form not in ("csr", "csc", "bsr"):
         raise ValueError(f"the format {form!r} is unknown")
     whole = {key: parts[key] for key in ("shape", "indices", "indptr")}
     if shape.shape != (2,) or any(x.dtype.kind not in "iu" and x.size for x in whole.values()):
         raise ValueError("shape, indices and indptr are integers")
+    if data.ndim != (3 if form == "bsr" else 1):
+        raise ValueError("data of bsr are blocks, of other formats numbers")
     indices, indptr = (whole[key].astype("int64") for key in ("indices", "indptr"))
     return getattr(_sparse(), f"{form}_matrix")((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
 

@@ -28,13 +28,14 @@ from aotensor_runtime.signature import (
     OutputSpec,
     SparseSpec,
     SparseValue,
+    form_of,
     signature_text,
 )
 
 __all__ = [
     "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest",
-    "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "read_versions",
-    "signature_text", "validate",
+    "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "form_of",
+    "read_versions", "signature_text", "validate",
 ]  # fmt: skip
 
 SCHEMA: Final = 3
@@ -218,7 +219,7 @@ def _validate_groups(where: str, groups: Sequence[SparseSpec], values: Sequence[
     """Sparse matrices: four arrays each, in order, with the names, dtypes and ranks that these must have."""
     end = 0
     for group in groups:
-        require(group.format in ("csr", "csc"), where, f"{group.name} has the unknown format {group.format!r}")
+        require(group.format in ("csr", "csc", "bsr"), where, f"{group.name} has the unknown format {group.format!r}")
         require(end <= group.first <= len(values) - 4, where, f"{group.name} is no four arrays of its own")
         end = group.first + 4
         pattern, data, indices, indptr = values[group.first : end]
@@ -226,11 +227,14 @@ def _validate_groups(where: str, groups: Sequence[SparseSpec], values: Sequence[
         found = (pattern.name, data.name, indices.name, indptr.name)
         require(found == names, where, f"the arrays of {group.name} have the names {', '.join(found)}")
         ranks = [len(value.shape) for value in (pattern, data, indices, indptr)]
-        require(ranks == [2, 1, 1, 1] and pattern.dtype == "bool", where, f"{group.name} has arrays of other ranks")
+        rank = 3 if group.format == "bsr" else 1
+        require(ranks == [2, rank, 1, 1] and pattern.dtype == "bool", where, f"{group.name} has arrays of other ranks")
+        is_known = all(isinstance(n, int) and n > 0 for n in data.shape[1:])
+        require(is_known, where, f"{group.name} has blocks whose size is no number")
         is_index = indices.dtype == indptr.dtype and indices.dtype in ("int32", "int64")
         require(is_index, where, f"{group.name} has indices of dtypes {indices.dtype} and {indptr.dtype}")
         if isinstance(pattern, ArgumentSpec):
-            require(data.shape == indices.shape, where, f"data and indices of {group.name} have different dims")
+            require(data.shape[:1] == indices.shape, where, f"data and indices of {group.name} have different dims")
             require(isinstance(data.shape[0], str), where, f"{group.name} has a fixed number of stored entries")
 
 
@@ -258,7 +262,7 @@ def _validate_results(where: str, spec: FunctionSpec) -> None:
 
 def _kind_of(value: ArgumentSpec | OutputSpec | SparseValue) -> tuple[str, ...]:
     """What an update leaves as it is."""
-    return (value.dtype, value.format, value.index_dtype) if isinstance(value, SparseValue) else (value.dtype,)
+    return (value.dtype, form_of(value), value.index_dtype) if isinstance(value, SparseValue) else (value.dtype,)
 
 
 def _distinct(where: str, what: str, names: Sequence[str]) -> None:

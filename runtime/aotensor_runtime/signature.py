@@ -79,7 +79,9 @@ class SparseSpec:
     """Which four arrays, in a row among the inputs or the outputs, are one sparse matrix.
 
     They are the pattern `<name>`, of dtype bool, which has extents and no memory, then `<name>.data`, `<name>.indices`
-    and `<name>.indptr`.   format: csr or csc. first: number of the pattern among the inputs, or the outputs.
+    and `<name>.indptr`.   format: csr, csc or bsr. first: number of the pattern among the inputs, or the outputs.
+
+    Data of bsr have three dims: entries, which are blocks, and the rows and columns of one, which are numbers.
     """
 
     name: str
@@ -89,12 +91,15 @@ class SparseSpec:
     @property
     def major(self) -> int:
         """The axis that indptr counts along."""
-        return 0 if self.format == "csr" else 1
+        return 1 if self.format == "csc" else 0
 
 
 @dataclass(frozen=True, slots=True)
 class SparseValue:
-    """A sparse input or output as its user sees it.   shape: extents of the matrix. default: that of its pattern"""
+    """A sparse input or output as its user sees it.
+
+    shape: extents of the matrix. default: that of its pattern. blocksize: rows and columns of a block of bsr, else None
+    """
 
     name: str
     format: str
@@ -103,11 +108,12 @@ class SparseValue:
     shape: tuple[int | str | None, ...]
     first: int
     default: Default | None = None
+    blocksize: tuple[int, int] | None = None
 
     @property
     def major(self) -> int:
         """The axis that indptr counts along."""
-        return 0 if self.format == "csr" else 1
+        return 1 if self.format == "csc" else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +217,18 @@ def _grouped(values: Sequence[_Spec], groups: Sequence[SparseSpec]) -> tuple[_Sp
     for group in reversed(groups):
         pattern, data, indices, _ = values[group.first : group.first + 4]
         default = pattern.default if isinstance(pattern, ArgumentSpec) else None
-        whole = SparseValue(group.name, group.format, data.dtype, indices.dtype, pattern.shape, group.first, default)
+        _, *block = data.shape
+        blocks = (block[0], block[1]) if len(block) == 2 else None
+        whole = SparseValue(
+            group.name,
+            group.format,
+            data.dtype,
+            indices.dtype,
+            pattern.shape,
+            group.first,
+            default,
+            blocks,  # type: ignore[arg-type]
+        )
         found[group.first : group.first + 4] = [whole]
     return tuple(found)
 
@@ -221,9 +238,14 @@ def _grouped(values: Sequence[_Spec], groups: Sequence[SparseSpec]) -> tuple[_Sp
 
 def kind_of(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
     """`float64[n, p]`, `csr float32[n, 5]`, `int64`"""
-    name = f"{value.format} {value.dtype}" if isinstance(value, SparseValue) else value.dtype
+    name = f"{form_of(value)} {value.dtype}" if isinstance(value, SparseValue) else value.dtype
     extents = ", ".join("?" if n is None else str(n) for n in value.shape)
     return f"{name}[{extents}]" if value.shape else name
+
+
+def form_of(value: SparseValue) -> str:
+    """`csr`, `bsr 3x3`"""
+    return value.format if value.blocksize is None else "{} {}x{}".format(value.format, *value.blocksize)
 
 
 def describe(spec: FunctionSpec) -> str:

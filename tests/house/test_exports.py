@@ -11,9 +11,6 @@ import pytest
 from sources import Source, sources
 
 USERS = ("aotensor", "aotensor.tensor", "aotensor.sparse", "aotensor.gradient", "aotensor_runtime")
-FRAMEWORKS = {"aotensor.importers.jax": "jax"}
-"""Module → the framework that it loads, which may not be there."""
-
 WITH_ALL = [source for source in sources().values() if source.path.name == "__init__.py" and "__all__" in source.text]
 
 

@@ -203,7 +203,7 @@ def _input(place: int, **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"sparse_inputs": (m.SparseSpec("A", "bsr", 0),)}, "A has the unknown format 'bsr'"),
+        ({"sparse_inputs": (m.SparseSpec("A", "coo", 0),)}, "A has the unknown format 'coo'"),
         ({"sparse_inputs": (m.SparseSpec("A", "csr", 1),)}, "A is no four arrays of its own"),
         ({"sparse_inputs": (m.SparseSpec("A", "csr", 0), m.SparseSpec("A", "csr", 0))}, "A is no four arrays"),
         ({"sparse_inputs": (m.SparseSpec("B", "csr", 0),)}, "the arrays of B have the names A, A.data"),

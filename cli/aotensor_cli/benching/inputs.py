@@ -46,15 +46,17 @@ def dims_of(spec: FunctionSpec, sizes: Mapping[str, int]) -> dict[str, int]:
         if not isinstance(value, SparseValue):
             continue
         pattern, entries, *rest = spec.inputs[value.first : value.first + 4]
-        for n in pattern.shape:
+        blocks = value.blocksize or (1, 1)
+        for n, block in zip(pattern.shape, blocks, strict=True):
             if isinstance(n, str):
-                dims.setdefault(n, sizes.get(n, DEFAULT_EXTENT))
-        rows, columns = _extents(pattern.shape, dims)
+                dims.setdefault(n, sizes.get(n, -(-DEFAULT_EXTENT // block) * block))
+        rows, columns = (n // block for n, block in zip(_extents(pattern.shape, dims), blocks, strict=True))
         name = entries.shape[0]
         if isinstance(name, str):
             dims.setdefault(name, sizes.get(name, min(ENTRIES_PER_ROW * rows, rows * columns)))
             if dims[name] > rows * columns:
-                raise Refusal(f"{name}={dims[name]}, but {value.name} has {rows}x{columns} elements")
+                what = "elements" if value.blocksize is None else "blocks"
+                raise Refusal(f"{name}={dims[name]}, but {value.name} has {rows}x{columns} {what}")
         internal.update(n for part in rest for n in part.shape)
     for value in spec.inputs:
         for n in value.shape:
@@ -105,10 +107,16 @@ def _matrix(rng: np.random.Generator, spec: FunctionSpec, value: SparseValue, di
     """Entries spread evenly over rows, or columns, each at random places."""
     pattern, entries, indices = spec.inputs[value.first : value.first + 3]
     shape = _extents(pattern.shape, dims)
-    major, minor = shape if value.format == "csr" else shape[::-1]
-    (wanted,) = _extents(entries.shape, dims)
+    blocks = value.blocksize or ()
+    if any(n % block for n, block in zip(shape, blocks, strict=False)):
+        raise Refusal(
+            f"{value.name}: {shape[0]}x{shape[1]} is no multiple of its blocks", "write other extents in --sizes"
+        )
+    grid = tuple(n // block for n, block in zip(shape, blocks or (1, 1), strict=True))
+    major, minor = grid[::-1] if value.format == "csc" else grid
+    wanted = _extents(entries.shape, dims)[0]
     indptr = np.linspace(0, wanted, major + 1).astype(indices.dtype)
     places = [np.sort(rng.choice(minor, int(n), replace=False)) for n in np.diff(indptr)]
     positions = np.concatenate([np.zeros(0), *places]).astype(indices.dtype)
-    data = _values(rng, value.dtype, (wanted,))
+    data = _values(rng, value.dtype, (wanted, *blocks))
     return shown(Compressed(value.format, (shape[0], shape[1]), data, positions, indptr))

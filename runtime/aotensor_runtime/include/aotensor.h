@@ -83,15 +83,16 @@ enum {
                              before the call, so what is not true of them ends in memory that is not theirs */
 };
 
-/* A sparse matrix in compressed rows (CSR) or columns (CSC). As an input it is checked before anything is computed.
- * Entries of one row (column) may stand in any order, and those with equal coordinates mean their sum: the call then
- * works on a sorted copy. An entry that is stored is part of the pattern, also if it is 0.
+/* A sparse matrix in compressed rows (CSR) or columns (CSC), or in rows of dense blocks of one size (BSR): there entries
+ * are blocks, slices are rows of blocks, and shape counts elements all the same. As an input it is checked before
+ * anything is computed. Entries of one row (column) may stand in any order, and those with equal coordinates mean their
+ * sum: the call then works on a sorted copy. An entry that is stored is part of the pattern, also if it is 0.
  *
  * As an output with indptr == NULL, the library fills in everything: memory comes from aotensor_context.allocate, with
  * exactly the sizes that are needed. Without allocate, nnz and shape are filled in and the status is
  * AOTENSOR_OUTPUTS_NEEDED; call again with the three arrays and that nnz. */
 typedef struct aotensor_sparse {
-  void    *data;         /* stored entries, `nnz` of them                                       */
+  void    *data;         /* stored entries, `nnz` of them; blocks are in row-major order         */
   void    *indices;      /* minor coordinate of each stored entry, `nnz` of them                */
   void    *indptr;       /* first position of each major slice, number of major slices plus one */
   int64_t  nnz;          /* number of stored entries                                            */

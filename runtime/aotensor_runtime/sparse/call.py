@@ -76,7 +76,7 @@ def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
 
 def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...] | None]:
     """Arguments as the arrays of a library; None where one is no matrix of the right format."""
-    formats = [value.format if isinstance(value, SparseValue) else None for value in spec.arguments]
+    formats = [(value.format, value.blocksize) if isinstance(value, SparseValue) else None for value in spec.arguments]
     count = len(formats)
 
     def flatten(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -87,7 +87,7 @@ def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...
             for x, expected in zip(args, formats, strict=True):
                 if expected is None:
                     arrays.append(x)
-                elif x.format != expected:
+                elif x.format != expected[0] or (expected[1] is not None and x.blocksize != expected[1]):
                     return None
                 else:
                     arrays += (pattern(x.shape), x.data, x.indices, x.indptr)

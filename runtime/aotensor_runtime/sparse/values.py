@@ -1,4 +1,4 @@
-"""Sparse values: what a caller passes as CSR or CSC arrays of the right dtypes, and results as SciPy's classes.
+"""Sparse values: what a caller passes as CSR, CSC or BSR arrays of the right dtypes, and results as SciPy's classes.
 
 SciPy's objects are never changed: what has to be converted becomes a new object first. SciPy is not loaded for what
 comes in, since who has a sparse matrix has loaded it; results load it.
@@ -27,7 +27,10 @@ Value: TypeAlias = "AnyArray | Compressed"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compressed:
-    """A sparse matrix as its arrays.   is_array: does it belong to SciPy's sparse arrays, or to its matrices"""
+    """A sparse matrix as its arrays; data of bsr are (blocks, rows of a block, columns of a block).
+
+    is_array: does it belong to SciPy's sparse arrays, or to its matrices
+    """
 
     format: str
     shape: tuple[int, int]
@@ -45,6 +48,11 @@ class Compressed:
         """The same with memory of its own."""
         data, indices, indptr = (np.array(x, order="C") for x in (self.data, self.indices, self.indptr))
         return Compressed(self.format, self.shape, data, indices, indptr, self.is_array)
+
+    @property
+    def blocksize(self) -> tuple[int, int] | None:
+        """Rows and columns of a block of bsr, else None."""
+        return (self.data.shape[1], self.data.shape[2]) if self.format == "bsr" else None
 
     @property
     def is_canonical(self) -> bool:
@@ -108,7 +116,7 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
     if len(given.shape) != 2:
         raise ArgumentTypeError(f"{spec.name}: {target.name} has rank {len(given.shape)}, expected 2")
     is_array = is_sparse_array(given)
-    if given.format != target.format:
+    if given.format != target.format or getattr(given, "blocksize", None) != target.blocksize:
         given = _in_format(spec, given, target)
     _, data, indices, indptr = (value for value in spec.inputs[target.first : target.first + 4])
     pointers = _indices(spec, given.indptr, target, indptr.dtype)
@@ -120,10 +128,16 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
         target.format,
         tuple(map(int, given.shape)),  # type: ignore[arg-type]
         to_array(spec, entries, data),
-        _indices(spec, minor, target, indices.dtype, int(given.shape[1 - target.major])),
+        _indices(spec, minor, target, indices.dtype, _minor(given.shape, target)),
         pointers,
         is_array,
     )
+
+
+def _minor(shape: Sequence[int], target: SparseValue) -> int:
+    """What bounds the indices of a matrix."""
+    extent = int(shape[1 - target.major])
+    return extent if target.blocksize is None else extent // target.blocksize[1]
 
 
 def _from_dense(spec: FunctionSpec, value: object, target: SparseValue) -> Compressed:
@@ -139,12 +153,31 @@ def _from_dense(spec: FunctionSpec, value: object, target: SparseValue) -> Compr
             f"{spec.name}: {target.name} is {found}, expected a sparse matrix in format {target.format}",
             hint=hint,
         )
+    if target.blocksize is not None:
+        _check_blocks(spec, dense.shape, target)
+        height, width = target.blocksize
+        grid = dense.reshape(dense.shape[0] // height, height, dense.shape[1] // width, width).transpose(0, 2, 1, 3)
+        stored = (grid != 0).any(axis=(2, 3))
+        return Compressed("bsr", dense.shape, grid[stored], np.nonzero(stored)[1], _starts(stored.sum(axis=1)))
     major = dense if target.major == 0 else dense.T
     slices, minor = np.nonzero(major)
-    starts = np.zeros(len(major) + 1, dtype="int64")
-    np.cumsum(np.bincount(slices, minlength=len(major)), out=starts[1:])
+    starts = _starts(np.bincount(slices, minlength=len(major)))
     rows, columns = dense.shape
     return Compressed(target.format, (rows, columns), major[slices, minor], minor, starts)
+
+
+def _starts(counts: AnyArray) -> AnyArray:
+    """indptr of slices with so many entries."""
+    return np.concatenate([np.zeros(1, "int64"), np.cumsum(counts, dtype="int64")])
+
+
+def _check_blocks(spec: FunctionSpec, shape: Sequence[int], target: SparseValue) -> None:
+    """Raises: ArgumentValueError for extents that the blocks do not divide"""
+    for extent, block, words in zip(shape, target.blocksize or (1, 1), ("rows", "columns"), strict=True):
+        if extent % block:
+            raise ArgumentValueError(
+                f"{spec.name}: {target.name} has {extent} {words}, expected a multiple of {block}, as its blocks have"
+            )
 
 
 def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:
@@ -190,7 +223,10 @@ def _in_format(spec: FunctionSpec, value: Any, target: SparseValue) -> Any:
             value = twin
         elif value.format == "coo":
             value = type(value)((value.data, (value.row, value.col)), shape=value.shape, copy=False)
-        return value.asformat(target.format)
+        if target.blocksize is None:
+            return value.asformat(target.format)
+        _check_blocks(spec, value.shape, target)
+        return value.tocsr(copy=True).tobsr(blocksize=target.blocksize)
     except (ValueError, IndexError) as error:
         kind = ArgumentIndexError if "ind" in str(error) and "indptr" not in str(error) else ArgumentValueError
         raise kind(f"{spec.name}: {target.name} is malformed ({error})") from error
@@ -212,5 +248,6 @@ def _class_of(form: str, is_array: bool) -> tuple[Any, dict[str, Any] | None]:
             "a sparse result has a class of SciPy, which is not installed", hint="pip install scipy"
         ) from error
     kind = getattr(module, f"{form}_{'array' if is_array else 'matrix'}")
-    sample = kind((np.ones(1), np.zeros(1, "int32"), np.array([0, 1], "int32")), shape=(1, 1))
+    data = np.ones((1, 1, 1) if form == "bsr" else 1)
+    sample = kind((data, np.zeros(1, "int32"), np.array([0, 1], "int32")), shape=(1, 1))
     return kind, vars(sample) if vars(sample).keys() == _MEMBERS else None

@@ -9,7 +9,7 @@ from typing import Final
 
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue, form_of
 from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
 
 _WIDTH: Final = 116
@@ -85,7 +85,7 @@ def _kind(value: Value) -> str:
     """Format and dtype."""
     if not isinstance(value, SparseValue):
         return value.dtype
-    return f"{value.format} {value.dtype}"
+    return f"{form_of(value)} {value.dtype}"
 
 
 def _shape(value: Value) -> str:

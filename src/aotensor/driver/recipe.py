@@ -308,7 +308,7 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
     slices = {}
     for group in spec.sparse_inputs:
         pattern, entries = spec.inputs[group.first : group.first + 2]
-        found = entries.shape[0], pattern.shape[group.major]
+        found = entries.shape[0], pattern.shape[group.major] if len(entries.shape) == 1 else None
         if found[0] is not None and found[1] is not None:
             slices[group.first + 3] = (found[0], found[1])
     return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices)

@@ -139,7 +139,7 @@ def _choice(
 
 def _like(term: Variable, model: Variable, dtype: str) -> Variable:
     """A cotangent in the form of another one: dense, or sparse in its format."""
-    term = in_format(term, model.format) if model.is_sparse else as_dense(term)  # type: ignore[attr-defined,arg-type]
+    term = in_format(term, model.format, model.blocksize) if model.is_sparse else as_dense(term)  # type: ignore[attr-defined,arg-type]
     return cast(term, dtype)
 
 

@@ -22,13 +22,14 @@ PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
 TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
     "ascending", "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere", "shared_entries",
+    "counted", "divided",
 })  # fmt: skip
 """What hands on its first operand."""
 
 CALLS: Final = {
     "Lapack": "linalg",
     "adjugate": "grad(det({0}))", "adjugate_tangent": "grad(det({0}))", "alloc_diagonal": "diag({0})",
-    "branch": "ifelse", "cholesky_factors": "cholesky({0})", "cholesky_pullback": "grad({0})",
+    "block_product": "dot", "branch": "ifelse", "cholesky_factors": "cholesky({0})", "cholesky_pullback": "grad({0})",
     "cholesky_solve": "solve({0}, {2})", "conv1d": "conv1d({0}, {1})", "conv1d_filters": "grad(conv1d({0}, ...))",
     "conv1d_input": "convolve({1}, {0})", "conv2d": "conv2d({0}, {1})", "conv2d_filters": "grad(conv2d({0}, ...))",
     "conv2d_input": "convolve2d({1}, {0})", "conv3d": "conv3d({0}, {1})", "conv3d_filters": "grad(conv3d({0}, ...))",

@@ -1,4 +1,4 @@
-"""SparseTensorType: matrices in compressed rows (CSR) or columns (CSC), and the variables that stand for them."""
+"""SparseTensorType: matrices in compressed rows (CSR), columns (CSC) or rows of dense blocks (BSR), and variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
-SPARSE_FORMATS: Final = ("csc", "csr")
+SPARSE_FORMATS: Final = ("csc", "csr", "bsr")
+BLOCKED: Final = "bsr"
+"""The format that stores dense blocks, all of the blocksize that its type says."""
 INDEX_DTYPES: Final = ("int32", "int64")
 UNCOMPRESSED_DTYPES: Final = ("bool", "float16", "bfloat16")
 """Dtypes that a dense tensor may have and a sparse matrix may not."""
@@ -34,17 +36,19 @@ def scipy_sparse() -> Any:
 class SparseTensorType(TensorType):
     """Format, dtype, dims and index dtype of a sparse matrix.
 
-    format: "csr" or "csc". shape: two dims, as for a dense tensor; None for two unknown ones. index_dtype: of `indices`
-    and `indptr`, int32 unless a dim is known to need more, or as asked. is_canonical: indices are sorted in every slice
-    and none comes twice, as in all matrices but those that CSM makes of vectors; it does not tell types apart.
+    format: "csr", "csc" or "bsr". shape: two dims, as for a dense tensor; None for two unknown ones. index_dtype: of
+    `indices` and `indptr`, int32 unless a dim is known to need more, or as asked. is_canonical: indices are sorted in
+    every slice and none comes twice, as in all matrices but those that CSM makes of vectors; it does not tell types
+    apart. blocksize: rows and columns of a block of bsr, else None; entries of bsr are blocks, slices rows of blocks.
 
-    Raises: GraphValueError for another format, or a number of dims other than 2; GraphTypeError for a dtype that
-    sparse matrices do not have (bool, float16).
+    Raises: GraphValueError for another format, a number of dims other than 2, or a blocksize that is missing, does not
+    divide the dims, or belongs to no bsr; GraphTypeError for a dtype that sparse matrices do not have (bool, float16).
     """
 
     format: str = "csr"
     index_dtype: str = "int32"
     is_canonical: bool = field(default=True, compare=False)
+    blocksize: tuple[int, int] | None = None
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class SparseTensorType(TensorType):
         broadcastable: object = None,
         index_dtype: str | None = None,
         is_canonical: bool = True,
+        blocksize: Sequence[int] | None = None,
     ) -> None:
         one_of("a sparse format", format, SPARSE_FORMATS)
         dims = (None, None) if shape is None else tuple(shape)
@@ -74,6 +79,7 @@ class SparseTensorType(TensorType):
         object.__setattr__(self, "format", format)
         object.__setattr__(self, "index_dtype", chosen)
         object.__setattr__(self, "is_canonical", is_canonical)
+        object.__setattr__(self, "blocksize", checked_blocksize(format, blocksize, dims))
 
     @property
     def variable_class(self) -> type[Variable]:
@@ -82,21 +88,29 @@ class SparseTensorType(TensorType):
     @property
     def major(self) -> int:
         """The axis that is compressed: 0 for rows, 1 for columns."""
-        return 0 if self.format == "csr" else 1
+        return 1 if self.format == "csc" else 0
 
     def with_dtype(self, dtype: str) -> SparseTensorType:
-        return SparseTensorType(
-            self.format, dtype, self.shape, index_dtype=self.index_dtype, is_canonical=self.is_canonical
-        )
+        return self._with(dtype=dtype)
 
     def with_shape(self, shape: Sequence[Dim]) -> SparseTensorType:
-        return SparseTensorType(
-            self.format, self.dtype, shape, index_dtype=self.index_dtype, is_canonical=self.is_canonical
-        )
+        return self._with(shape=shape)
 
     def unsorted(self) -> SparseTensorType:
         """The type of matrices whose entries may come in any order, with duplicates."""
-        return SparseTensorType(self.format, self.dtype, self.shape, index_dtype=self.index_dtype, is_canonical=False)
+        return self._with(is_canonical=False)
+
+    def sorted(self) -> SparseTensorType:
+        """The type of the same matrices in canonical form."""
+        return self._with(is_canonical=True)
+
+    def in_format(self, format: str, blocksize: Sequence[int] | None = None) -> SparseTensorType:
+        """The type of the same matrices, canonical, in a format."""
+        return self._with(format=format, is_canonical=True, blocksize=blocksize)
+
+    def _with(self, **changes: Any) -> SparseTensorType:
+        names = ("format", "dtype", "shape", "index_dtype", "is_canonical", "blocksize")
+        return SparseTensorType(**({name: getattr(self, name) for name in names} | changes))
 
     def __call__(self, name: str | None = None) -> SparseVariable:
         """A variable of this type."""
@@ -105,7 +119,12 @@ class SparseTensorType(TensorType):
     def __str__(self) -> str:
         dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
         wide = ", int64 indices" if self.index_dtype == "int64" else ""
-        return f"{self.format} {self.dtype}[{dims}]{wide}"
+        return f"{self.kind} {self.dtype}[{dims}]{wide}"
+
+    @property
+    def kind(self) -> str:
+        """The format as messages say it, of bsr with the size of its blocks: `bsr 3x3`."""
+        return self.format if self.blocksize is None else "{} {}x{}".format(self.format, *self.blocksize)
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """`value` as a canonical SciPy matrix of this type: sorted indices, no duplicates. It is never changed.
@@ -126,7 +145,7 @@ class SparseTensorType(TensorType):
             dense = as_array(value)
             if dense.ndim != 2 or dense.dtype.kind not in "biuf":
                 raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
-            value = self._container(sparse)(dense)
+            value = sparse.csr_matrix(dense)
         found = self._converted(value, allow_downcast)
         for axis, (dim, extent) in enumerate(zip(self.shape, found.shape, strict=True)):
             if isinstance(dim, int) and dim != extent:
@@ -142,9 +161,6 @@ class SparseTensorType(TensorType):
         found.indices, found.indptr = (x.astype(self.index_dtype) for x in (value.indices, value.indptr))
         return found
 
-    def _container(self, sparse: Any) -> Any:
-        return sparse.csr_matrix if self.format == "csr" else sparse.csc_matrix
-
     def _converted(self, value: Any, allow_downcast: bool | None) -> Any:
         if value.ndim != 2:
             raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
@@ -153,8 +169,23 @@ class SparseTensorType(TensorType):
             if value.dtype.kind not in "biuf" or not fits:
                 hint = "pass allow_input_downcast=True or convert it" if value.dtype.kind == "f" else "convert it first"
                 raise GraphTypeError(f"{describe_value(value)} does not fit {self} without loss", hint=hint)
-        kind = self._container(scipy_sparse())
+        if self.blocksize is not None:
+            return self._in_blocks(value)
+        kind = container(self.format)
         return value if type(value) is kind and value.dtype == self.dtype else kind(value, dtype=self.dtype)
+
+    def _in_blocks(self, value: Any) -> Any:
+        """A SciPy matrix in blocks of this type's size; itself if it has them.   Raises: GraphTypeError"""
+        assert self.blocksize is not None
+        for axis, (extent, block) in enumerate(zip(value.shape, self.blocksize, strict=True)):
+            if extent % block:
+                raise GraphTypeError(f"extent {extent} along axis {axis} is no multiple of the blocks of {self}")
+        kind = container(self.format)
+        if value.format == self.format and value.blocksize == self.blocksize:
+            return value if type(value) is kind and value.dtype == self.dtype else kind(value, dtype=self.dtype)
+        if value.format in ("csr", "csc", "bsr"):
+            value = canonical_matrix(value)
+        return kind(value.tocsr(), dtype=self.dtype, blocksize=self.blocksize)
 
     def values_eq_approx(self, a: Any, b: Any, eps: float = 1e-6) -> bool:
         """True if two matrices agree to `eps` relative to the larger one, nan equal to nan."""
@@ -166,6 +197,32 @@ class SparseTensorType(TensorType):
     def values_eq(self, a: Any, b: Any) -> bool:
         """True if two matrices have the same elements, nan equal to nan."""
         return bool(a.shape == b.shape and np.array_equal(a.toarray(), b.toarray(), equal_nan=True))
+
+
+def checked_blocksize(format: str, blocksize: Sequence[int] | None, dims: Sequence[Dim]) -> tuple[int, int] | None:
+    """The size of the blocks of a format.   Raises: GraphValueError, see SparseTensorType"""
+    if (format == BLOCKED) != (blocksize is not None):
+        hint = "bsr_matrix(name, blocksize=(2, 2))" if format == BLOCKED else None
+        raise GraphValueError(f"{format} has {'a' if format == BLOCKED else 'no'} blocksize", hint=hint)
+    if blocksize is None:
+        return None
+    found = tuple(blocksize) if isinstance(blocksize, Sequence) else ()
+    if len(found) != 2 or not all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 for n in found):
+        raise GraphValueError(f"a blocksize is two positive numbers, not {blocksize!r:.40}")
+    for axis, (dim, block) in enumerate(zip(dims, found, strict=True)):
+        if isinstance(dim, int) and dim % block:
+            raise GraphValueError(f"extent {dim} along axis {axis} is no multiple of the {block} of a block")
+    return int(found[0]), int(found[1])
+
+
+def container(format: str) -> Any:
+    """SciPy's class of matrices in a format."""
+    return getattr(scipy_sparse(), f"{format}_matrix")
+
+
+def block_extents(data: Array) -> tuple[int, int]:
+    """Rows and columns of a stored entry: those of a block, or 1 and 1."""
+    return (data.shape[1], data.shape[2]) if data.ndim == 3 else (1, 1)
 
 
 def canonical_matrix(value: Any) -> Any:
@@ -183,7 +240,13 @@ def canonical_matrix(value: Any) -> Any:
 
 def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str) -> None:
     """Raises: GraphValueError unless the arrays are a compressed matrix of this shape."""
-    rows, columns = (shape[0], shape[1]) if format == "csr" else (shape[1], shape[0])
+    rows, columns = (shape[1], shape[0]) if format == "csc" else (shape[0], shape[1])
+    if format == BLOCKED:
+        height, width = block_extents(data)
+        for extent, block, words in ((rows, height, "rows"), (columns, width, "columns")):
+            if extent % block:
+                raise GraphValueError(f"{extent} {words} are no multiple of the {block} of a block")
+        rows, columns = rows // height, columns // width
     if len(data) != len(indices):
         raise GraphValueError(f"{len(data)} values, but {len(indices)} indices")
     if len(indptr) != rows + 1:
@@ -195,10 +258,12 @@ def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[
         raise GraphValueError(f"index {worst} is outside of 0 … {columns - 1}")
 
 
-def is_canonical_structure(indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str) -> bool:
+def is_canonical_structure(
+    data: Array, indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str
+) -> bool:
     """True for a valid structure with sorted indices and no duplicates."""
     try:
-        check_structure(indices, indices, indptr, shape, format)
+        check_structure(data, indices, indptr, shape, format)
     except GraphValueError:
         return False
     return _is_strictly_sorted(indices, indptr)
@@ -234,8 +299,13 @@ class SparseVariable(SparseOperators, Variable):  # type: ignore[misc]  # sums a
 
     @property
     def format(self) -> str:
-        """ "csr" or "csc"."""
+        """ "csr", "csc" or "bsr"."""
         return self.sparse_type.format
+
+    @property
+    def blocksize(self) -> tuple[int, int] | None:
+        """Rows and columns of a block of bsr, else None."""
+        return self.sparse_type.blocksize
 
 
 class SparseConstantSignature(NamedTuple):
@@ -296,12 +366,13 @@ def _frozen(x: Any) -> Any:
 
 
 def type_of_matrix(value: Any) -> SparseTensorType:
-    """The type of a SciPy matrix, with its extents; formats but csc become csr.
+    """The type of a SciPy matrix, with its extents; formats but csc and bsr become csr.
 
     Raises: GraphTypeError for a dtype that cannot be compiled.
     """
-    format = "csc" if value.format == "csc" else "csr"
-    return SparseTensorType(format, dtypes.canonical(value.dtype), value.shape)
+    format = value.format if value.format in SPARSE_FORMATS else "csr"
+    blocksize = value.blocksize if format == BLOCKED else None
+    return SparseTensorType(format, dtypes.canonical(value.dtype), value.shape, blocksize=blocksize)
 
 
 def is_sparse(x: object) -> bool:

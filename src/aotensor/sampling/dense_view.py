@@ -139,5 +139,6 @@ def _matrix(kind: SparseTensorType, leaves: Sequence[Variable]) -> SparseVariabl
             extent_of(pattern, 1),
             (rows, columns),
             is_canonical=True,
+            blocksize=kind.blocksize,
         )
     )

@@ -20,12 +20,14 @@ def random_matrix(
 ) -> Any:
     """A canonical SciPy matrix of a type, some of whose slices are empty.   draw: values of a shape"""
     rows, columns = shape
-    major, minor = (rows, columns) if kind.format == "csr" else (columns, rows)
+    blocks = kind.blocksize or ()
+    grid = tuple(n // block for n, block in zip(shape, blocks or (1, 1), strict=True))
+    major, minor = grid[::-1] if kind.format == "csc" else grid
     is_stored = rng.random((major, minor)) < rng.choice(_DENSITIES[:2] if major * minor < 40 else _DENSITIES)
     is_stored &= rng.random((major, 1)) < 0.85
     indices = np.nonzero(is_stored)[1].astype(kind.index_dtype)
     indptr = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))]).astype(kind.index_dtype)
-    return matrix_value(kind.format, draw(indices.shape), indices, indptr, (rows, columns))
+    return matrix_value(kind.format, draw((*indices.shape, *blocks)), indices, indptr, (rows, columns))
 
 
 def disordered(rng: np.random.Generator, x: Any) -> Any:

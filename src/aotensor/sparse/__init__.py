@@ -46,9 +46,10 @@ from aotensor.sparse.construct.create import (
 from aotensor.sparse.construct.diagonal import Diag, SquareDiagonal, diag, square_diagonal
 from aotensor.sparse.construct.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
 from aotensor.sparse.convert import (
-    DenseFromSparse, SparseFromDense, Transpose, csc_from_dense, csr_from_dense, dense_from_sparse, transpose,
+    DenseFromSparse, SparseFromDense, Transpose, bsr_from_dense, csc_from_dense, csr_from_dense, dense_from_sparse,
+    transpose,
 )
-from aotensor.sparse.csm import CSC, CSM, CSMProperties, CSR
+from aotensor.sparse.csm import BSR, CSC, CSM, CSMProperties, CSR
 from aotensor.sparse.index.elements import GetItem2Lists, ScatterElements as GetItem2ListsGrad, GetItemScalar
 from aotensor.sparse.index.getitem import (
     get_item_2d, get_item_2lists, get_item_2lists_grad, get_item_list, get_item_list_grad, get_item_scalar,
@@ -83,7 +84,7 @@ from aotensor.sparse.symbols import (
 from typing import Any
 
 __all__ = [
-    "AddSD", "AddSS", "AddSSData", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast",
+    "AddSD", "AddSS", "AddSSData", "BSR", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast",
     "ColScaleCSC", "ConstructSparseFromList", "DenseFromSparse", "Diag", "DirectSolve", "DivSD", "Dot",
     "EliminateZeros",
     "EnsureSortedIndices", "EqualSD", "EqualSS", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList",
@@ -98,8 +99,9 @@ __all__ = [
     "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d", "add_s_s", "add_s_s_data",
     "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse", "as_sparse_or_tensor",
     "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag", "bsr_dmatrix",
-    "bsr_fmatrix", "bsr_matrix", "cast", "ccast", "ceil", "cg", "clean", "col_scale", "complex_dtypes", "conj",
-    "conjugate", "constant", "construct_sparse_from_list", "continuous_dtypes", "csc_dbinomial", "csc_dmatrix",
+    "bsr_fmatrix", "bsr_from_dense", "bsr_matrix", "cast", "ccast", "ceil", "cg", "clean", "col_scale",
+    "complex_dtypes", "conj", "conjugate", "constant", "construct_sparse_from_list",
+    "continuous_dtypes", "csc_dbinomial", "csc_dmatrix",
     "csc_fbinomial", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad", "csm_indices",
     "csm_indptr", "csm_properties", "csm_shape", "csr_dbinomial", "csr_dmatrix", "csr_fbinomial", "csr_fmatrix",
     "csr_from_dense", "csr_matrix", "dcast", "deg2rad", "dense_from_sparse", "diag", "discrete_dtypes", "dot",

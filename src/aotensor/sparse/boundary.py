@@ -1,7 +1,8 @@
 """Functions of sparse matrices and complex values as functions of dense real arrays, which is what gets compiled.
 
 An input A becomes four arguments: the pattern A of bool (m, n), which only carries the extents and has no memory;
-A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order.
+A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order. Of a bsr matrix
+A_data is (nnz, r, c), and A_indptr counts rows of blocks.
 A complex z of shape (n,) becomes its own memory: reals of shape (n, 2), the last axis of which has both parts.
 """
 
@@ -144,10 +145,11 @@ def _leaf_names(name: str, taken: set[str]) -> list[str]:
 def _leaves_of(x: SparseVariable, names: Sequence[str]) -> list[Variable]:
     type = x.sparse_type
     major = type.shape[type.major]
-    slices = major + 1 if isinstance(major, int) else None
+    blocks = type.blocksize or ()
+    slices = major // (blocks[0] if blocks else 1) + 1 if isinstance(major, int) else None
     types = [
         TensorType("bool", type.shape),
-        TensorType(type.dtype, (f"{names[0]}_nnz",)),
+        TensorType(type.dtype, (f"{names[0]}_nnz", *blocks)),
         TensorType(type.index_dtype, (f"{names[0]}_nnz",)),
         TensorType(type.index_dtype, (slices,)),
     ]

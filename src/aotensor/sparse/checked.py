@@ -13,7 +13,7 @@ from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
-from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.extents import extents_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CheckedStructure(Op):
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_steering(self, is_batched)
         data = inputs[0]
-        single = alloc(constant(0, dtype=data.dtype), extent_of(data, 1)) if is_batched[0] else data
+        single = alloc(constant(0, dtype=data.dtype), *extents_of(data)[1:]) if is_batched[0] else data
         return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
 
     def lower(
@@ -65,7 +65,13 @@ class CheckedStructure(Op):
             return data, indices, indptr
         b.same_extent([shape.extents[0], v.index(2)], "numbers in the shape of a matrix, and its two extents,")
         extents = [v.cast(v.load(shape, k), "index") for k in range(2)]
-        major, minor = extents if self.format == "csr" else extents[::-1]
+        major, minor = extents[::-1] if self.format == "csc" else extents
+        if len(data.extents) == 3:
+            for extent, block, words in zip(extents, data.extents[1:], ("rows", "columns"), strict=True):
+                left = v.rem(v.index(extent), v.index(block))
+                message = f"{{found}} {words} are no multiple of the {{expected}} of a block"
+                b.check(v.compare("eq", left, v.index(0)), message, extent, block)
+            major, minor = (v.index(v.ifloordiv(n, k)) for n, k in zip(extents, data.extents[1:], strict=True))
         b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
         first, last = (v.cast(v.load(indptr, at), "index") for at in (0, major))
         b.check(v.compare("eq", first, v.index(0)), "indptr begins with {found} instead of 0", first)

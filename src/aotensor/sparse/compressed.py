@@ -23,10 +23,13 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
+from aotensor.ops.create import alloc
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.ranges import arange
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
+from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.op import Parts
 
 
@@ -200,23 +203,58 @@ def at_minor(p: Parts, x: Variable) -> Variable:
 
 
 def sum_rows(p: Parts, x: Variable) -> Variable:
-    """y[r, …] = Σ x[p, …] over the entries of row r."""
-    return sum_major(p, x) if p.format == "csr" else sum_minor(p, x)
+    """y[r, …] = Σ x[p, …] over the entries of row r.   Of bsr x is (nnz, rows of a block, columns of a block, …)."""
+    return _sum(p, x, 0)
 
 
 def sum_columns(p: Parts, x: Variable) -> Variable:
     """y[c, …] = Σ x[p, …] over the entries of column c."""
-    return sum_minor(p, x) if p.format == "csr" else sum_major(p, x)
+    return _sum(p, x, 1)
+
+
+def _sum(p: Parts, x: Variable, axis: int) -> Variable:
+    is_major = p.by_rows == (axis == 0)
+    if p.blocksize is None:
+        return sum_major(p, x) if is_major else sum_minor(p, x)
+    terms = sum_over(x, axis=2 - axis, dtype=x.dtype, acc_dtype=x.dtype)
+    return whole(p.blocksize[axis], sum_major(p, terms) if is_major else sum_minor(p, terms))
 
 
 def at_rows(p: Parts, x: Variable) -> Variable:
-    """y[p, …] = x[r, …] for every stored entry in row r."""
-    return at_major(p, x) if p.format == "csr" else at_minor(p, x)
+    """y[p, …] = x[r, …] for every stored entry in row r.   Of bsr: (nnz, rows of a block, 1, …)"""
+    return _at(p, x, 0)
 
 
 def at_columns(p: Parts, x: Variable) -> Variable:
-    """y[p, …] = x[c, …] for every stored entry in column c."""
-    return at_minor(p, x) if p.format == "csr" else at_major(p, x)
+    """y[p, …] = x[c, …] for every stored entry in column c.   Of bsr: (nnz, 1, columns of a block, …)"""
+    return _at(p, x, 1)
+
+
+def _at(p: Parts, x: Variable, axis: int) -> Variable:
+    is_major = p.by_rows == (axis == 0)
+    if p.blocksize is None:
+        return at_major(p, x) if is_major else at_minor(p, x)
+    rows = in_blocks(p.blocksize[axis], x)
+    found = at_major(p, rows) if is_major else at_minor(p, rows)
+    return dimshuffle(found, [0, *([1, None] if axis == 0 else [None, 1]), *range(2, found.ndim)])
+
+
+def at_all(p: Parts, x: Variable) -> Variable:
+    """A value for every stored element, from one for all, for entries, or for rows or columns of blocks."""
+    extents: list[SymbolicExtent] = [extent_of(p.indices, 0), *(p.blocksize or ())]
+    return x if x.ndim == len(extents) == 1 else alloc(x, *extents)
+
+
+def in_blocks(block: int, x: Variable) -> Variable:
+    """x: (n, …) → (n / block, block, …); block divides n"""
+    first, *rest = extents_of(x)
+    return reshape(x, (first // block, block, *rest), ndim=x.ndim + 1)
+
+
+def whole(block: int, x: Variable) -> Variable:
+    """x: (n, block, …) → (n · block, …)"""
+    first, _, *rest = extents_of(x)
+    return reshape(x, (first * block, *rest), ndim=x.ndim - 1)
 
 
 def major_of_entries(p: Parts) -> Variable:

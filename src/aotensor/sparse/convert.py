@@ -9,10 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.types import Array, TensorType
+from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import disconnected, is_disconnected, is_null
-from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
+from aotensor.graph.sparse_type import (
+    BLOCKED,
+    SparseTensorType,
+    SparseVariable,
+    canonical_matrix,
+    container,
+    is_matrix,
+)
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import neq
@@ -21,11 +28,11 @@ from aotensor.ops.mask import Nonzero
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
-from aotensor.ops.shape.axes import atleast_2d, matrix_transpose
-from aotensor.ops.shape.extents import extent_of
+from aotensor.ops.shape.axes import atleast_2d, dimshuffle, matrix_transpose
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import tile
-from aotensor.ops.shape.reshape import ravel
+from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import (
@@ -38,7 +45,8 @@ from aotensor.sparse.op import (
     scipy_matrix,
     type_error,
 )
-from aotensor.sparse.reformat import in_format
+from aotensor.sparse.patterns import other_format
+from aotensor.sparse.reformat import in_format, to_bsr
 from aotensor.sparse.sample import at_pattern, densified
 
 
@@ -50,6 +58,7 @@ class DenseFromSparse(SparseOp):
     """
 
     name: ClassVar[str] = "dense_from_sparse"
+    takes_blocks: ClassVar[bool] = True
     structured: bool = True
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -121,8 +130,7 @@ class SparseFromDense(SparseOp):
         return SparseTensorType(self.format, x.dtype, x.shape)
 
     def reference(self, x: Array) -> Any:
-        sparse = scipy_sparse()
-        return sparse.csr_matrix(x) if self.format == "csr" else sparse.csc_matrix(x)
+        return container(self.format)(x)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
@@ -174,6 +182,16 @@ def csc_from_dense(x: Any, structured: bool = False) -> SparseVariable:
     return from_dense(x, "csc", structured)
 
 
+@coerced
+def bsr_from_dense(x: Any, blocksize: Sequence[int], structured: bool = False) -> SparseVariable:
+    """The blocks that have an element other than 0; see SparseFromDense. A sparse matrix changes its format.
+
+    Raises: as csr_from_dense, and GraphValueError for a blocksize that does not divide the extents (at the call where
+    they are not known).
+    """
+    return to_bsr(csr_from_dense(x, structured), blocksize)
+
+
 def from_dense(x: Any, format: str, structured: bool = False) -> SparseVariable:
     """The same with the format as an argument."""
     if isinstance(x, SparseVariable) or is_matrix(x):
@@ -187,18 +205,25 @@ class StoredEverywhere(SparseOp):
 
     Gradient: regular, and dense.
 
+    blocksize: of bsr; the extents are known to be multiples of it.
+
     Raises: GraphTypeError for what is no dense matrix.
     """
 
     name: ClassVar[str] = "stored_everywhere"
+    takes_blocks: ClassVar[bool] = True
     format: str
+    blocksize: tuple[int, int] | None = None
 
     def infer_type(self, x: TensorType) -> TensorType:
         if isinstance(x, SparseTensorType) or x.rank != 2:
             raise type_error(self, "a dense matrix", x)
-        return SparseTensorType(self.format, x.dtype, x.shape)
+        return SparseTensorType(self.format, x.dtype, x.shape, blocksize=self.blocksize)
 
     def reference(self, x: Array) -> Any:
+        if self.blocksize is not None:
+            full = StoredEverywhere("csr").reference(x)
+            return canonical_matrix(full.tobsr(self.blocksize))
         (rows, columns), is_csr = x.shape, self.format == "csr"
         major, minor = (rows, columns) if is_csr else (columns, rows)
         data = np.ravel(x, order="C" if is_csr else "F")
@@ -210,6 +235,8 @@ class StoredEverywhere(SparseOp):
         (x,), format = inputs, self.format
         rows, columns = extent_of(x, 0), extent_of(x, 1)
         dims = x.tensor_type.shape[0], x.tensor_type.shape[1]
+        if self.blocksize is not None:
+            return [matrix_of(_full_blocks(x, (rows, columns), dims, self.blocksize))]
         slices = x if format == "csr" else matrix_transpose(x)
         major, minor = (rows, columns) if format == "csr" else (columns, rows)
         wide = SparseTensorType(format, x.dtype, dims).index_dtype
@@ -232,9 +259,23 @@ class StoredEverywhere(SparseOp):
         return [zero_gradient(outputs[0]) if is_discrete else self(as_dense(tangents[0]))]
 
 
-def stored_everywhere(x: Variable, format: str) -> SparseVariable:
+def _full_blocks(
+    x: Variable, extents: tuple[SymbolicExtent, SymbolicExtent], dims: tuple[Dim, Dim], blocksize: tuple[int, int]
+) -> Parts:
+    """A dense matrix in blocks, all of them stored."""
+    height, width = blocksize
+    major, minor = extents[0] // height, extents[1] // width
+    apart = dimshuffle(reshape(x, (major, height, minor, width)), [0, 2, 1, 3])
+    wide = SparseTensorType("csr", x.dtype, dims).index_dtype
+    indices = tile(arange(minor, dtype=wide), major)
+    indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
+    data = reshape(apart, (extent_of(indices, 0), height, width))
+    return Parts("bsr", data, indices, indptr, *extents, dims, is_canonical=True, blocksize=blocksize)
+
+
+def stored_everywhere(x: Variable, format: str, blocksize: tuple[int, int] | None = None) -> SparseVariable:
     """A dense matrix as a sparse one that stores all of its elements."""
-    return StoredEverywhere(format)(x)  # type: ignore[no-any-return]
+    return StoredEverywhere(format, blocksize)(x)  # type: ignore[no-any-return]
 
 
 def dense_origin(x: Variable) -> Variable:
@@ -249,27 +290,35 @@ def dense_origin(x: Variable) -> Variable:
 def everywhere_as(x: Variable, term: Variable) -> Variable:
     """A dense derivative as a matrix in the format of the sparse x that it belongs to; any other as it is."""
     is_dense = not term.is_sparse and not is_disconnected(term) and not is_null(term)
-    return stored_everywhere(term, x.format) if isinstance(x, SparseVariable) and is_dense else term
+    if not isinstance(x, SparseVariable) or not is_dense:
+        return term
+    return stored_everywhere(term, x.format, x.blocksize)
 
 
 @dataclass(frozen=True)
 class Transpose(SparseOp):
     """xᵀ in the other format, on the same vectors.   (m, n) csr → (n, m) csc, and the other way
 
+    That of bsr is bsr, in new vectors: blocks in another order, each transposed.
+
     Gradient: regular.
     """
 
     name: ClassVar[str] = "sparse_transpose"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
         x = need_sparse(self, x)
-        return SparseTensorType(OTHER[x.format], x.dtype, x.shape[::-1], index_dtype=x.index_dtype)
+        if x.blocksize is None:
+            return x.with_shape(x.shape[::-1]).in_format(OTHER[x.format])
+        return x.with_shape((None, None)).in_format(BLOCKED, x.blocksize[::-1]).with_shape(x.shape[::-1])
 
     def reference(self, x: Any) -> Any:
-        return x.T
+        return canonical_matrix(x.T) if x.format == BLOCKED else x.T
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        return [matrix_of(parts_of(inputs[0]).turned)]
+        p = parts_of(inputs[0])
+        return [matrix_of(p.turned if p.blocksize is None else other_format(p.turned))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -16,6 +16,7 @@ from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import (
+    BLOCKED,
     SPARSE_FORMATS,
     SparseConstant,
     SparseTensorType,
@@ -51,12 +52,12 @@ class MatrixShape(ConstantOp):
 
 @dataclass(frozen=True)
 class CSM(SparseOp):
-    """A matrix of the given format from its vectors; `CSC` and `CSR` are this op in the two formats.
+    """A matrix of the given format from its vectors; `CSC`, `CSR` and `BSR` are this op in the formats.
 
     (data, indices, indptr, shape) → sparse; data: (nnz,), indices: (nnz,), indptr: (major + 1,), integers; shape: 2
-    integers. Entries may come in any order, with duplicates (they add up), and may be 0. `dims` are the
-    extents where they are known. is_trusted: the vectors are known to be a matrix, and are not checked. is_canonical:
-    they are known to be in order, no duplicates.
+    integers. Data of bsr are (nnz, r, c) for blocks of r rows and c columns, which their type says. Entries may come in
+    any order, with duplicates (they add up), and may be 0. `dims` are the extents where they are known. is_trusted: the
+    vectors are known to be a matrix, and are not checked. is_canonical: they are known to be in order, no duplicates.
 
     Gradient: with respect to data only, the cotangent at each stored position in the order of data, regular.
 
@@ -65,6 +66,7 @@ class CSM(SparseOp):
     """
 
     name: ClassVar[str] = "CSM"
+    takes_blocks: ClassVar[bool] = True
     format: str
     dims: tuple[Dim, Dim] = (None, None)
     is_trusted: bool = False
@@ -77,7 +79,7 @@ class CSM(SparseOp):
         if len(inputs) == 4:
             vectors = self.convert_inputs(inputs)
             dims = self.dims if self.dims != (None, None) else _dims_of(vectors[3])
-            is_canonical = self.is_canonical or _is_known_canonical(self.format, *vectors[1:])
+            is_canonical = self.is_canonical or _is_known_canonical(self.format, *vectors)
             known = replace(self, dims=dims, is_canonical=is_canonical)
             if known != self:
                 return known.apply(*vectors)
@@ -88,7 +90,12 @@ class CSM(SparseOp):
         return [_fitting_literal(x) if position else x for position, x in enumerate(found)]
 
     def infer_type(self, data: TensorType, indices: TensorType, indptr: TensorType, shape: TensorType) -> TensorType:
-        if data.rank != 1:
+        blocks = None
+        if self.format == BLOCKED:
+            if data.rank != 3 or None in data.static_shape[1:]:
+                raise type_error(self, "data of shape (nnz, r, c) with numbers r and c", data)
+            blocks = tuple(n for n in data.static_shape[1:] if n is not None)
+        elif data.rank != 1:
             raise type_error(self, "a vector of data", data)
         for what, found in (("indices", indices), ("indptr", indptr), ("shape", shape)):
             if found.rank != 1 or found.dtype not in dtypes.INTEGERS:
@@ -96,7 +103,9 @@ class CSM(SparseOp):
         if shape.shape[0] not in (2, None):
             raise GraphValueError(f"the shape has {shape.shape[0]} numbers instead of 2")
         wide = "int64" if "int64" in (indices.dtype, indptr.dtype) else "int32"
-        return SparseTensorType(self.format, data.dtype, self.dims, index_dtype=wide, is_canonical=self.is_canonical)
+        return SparseTensorType(
+            self.format, data.dtype, self.dims, None, None, wide, is_canonical=self.is_canonical, blocksize=blocks
+        )
 
     def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
         if shape.shape != (2,) or shape.min() < 0:
@@ -149,23 +158,27 @@ def _dims_of(shape: Variable) -> tuple[Dim, Dim]:
 
 CSC: Final = CSM("csc")
 CSR: Final = CSM("csr")
+BSR: Final = CSM("bsr")
 
 
 @dataclass(frozen=True)
 class CSMProperties(SparseOp):
-    """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements.
+    """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements; data of bsr are (nnz, r, c).
 
     indices, indptr and shape are of the matrix's index dtype. Gradient: that of data, at the pattern of x; as a matrix
     has one derivative for an element, duplicate entries share it: x gets the mean of theirs (each its own of a CSM).
     """
 
     name: ClassVar[str] = "csm_properties"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
         x = need_sparse(self, x)
         major = x.shape[x.major]
-        entries = TensorType(x.dtype, (None,)), TensorType(x.index_dtype, (None,))
-        slices = TensorType(x.index_dtype, (major + 1 if isinstance(major, int) else None,))
+        blocks = x.blocksize or ()
+        entries = TensorType(x.dtype, (None, *blocks)), TensorType(x.index_dtype, (None,))
+        height = blocks[0] if blocks else 1
+        slices = TensorType(x.index_dtype, (major // height + 1 if isinstance(major, int) else None,))
         return (*entries, slices, TensorType(x.index_dtype, (2,)))
 
     def reference(self, x: Any) -> tuple[Array, ...]:
@@ -213,16 +226,21 @@ class CSMProperties(SparseOp):
 
 def _checked(format: str, *vectors: Variable) -> list[Variable]:
     """Vectors that are known to be a matrix: constants are checked at once, the rest at the call."""
-    _, indices, indptr, shape = vectors
+    data, indices, indptr, shape = vectors
     structure = [x.data for x in (indices, indptr, shape) if isinstance(x, Constant)]
     if len(structure) == 3:
-        check_structure(structure[0], structure[0], structure[1], structure[2], format)
+        check_structure(_stand_in(data, structure[0]), structure[0], structure[1], structure[2], format)
     is_known = len(structure) == 3 or _is_of_one_matrix(format, indices, indptr, shape)
     found: list[Variable] = CheckedStructure(format, is_known=is_known)(*vectors)
     return [found[0], indices, indptr] if is_known else found
 
 
-def _is_known_canonical(format: str, *structure: Variable) -> bool:
+def _stand_in(data: Variable, indices: Array) -> Array:
+    """Something of the shape that data must have beside these indices."""
+    return np.zeros((len(indices), *(int(n or 1) for n in data.static_shape[1:])), bool)
+
+
+def _is_known_canonical(format: str, data: Variable, *structure: Variable) -> bool:
     """Are these the vectors of a canonical matrix: of one that is there, or as constants?"""
     indices = structure[0]
     if _is_of_one_matrix(format, *structure):
@@ -231,7 +249,7 @@ def _is_known_canonical(format: str, *structure: Variable) -> bool:
     if not all(isinstance(x, Constant) and x.ndim == 1 for x in structure):
         return False
     vectors = [x.data for x in structure if isinstance(x, Constant)]
-    return is_canonical_structure(vectors[0], vectors[1], vectors[2], format)
+    return is_canonical_structure(_stand_in(data, vectors[0]), vectors[0], vectors[1], vectors[2], format)
 
 
 def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
@@ -248,6 +266,7 @@ class MatrixExtent(SparseOp):
     """int64 extent of a sparse matrix along an axis."""
 
     name: ClassVar[str] = "matrix_extent"
+    takes_blocks: ClassVar[bool] = True
     gives_extent: ClassVar[bool] = True
     axis: int
 
@@ -307,7 +326,8 @@ def parts_of(x: Variable) -> Parts:
     data, indices, indptr, _ = node.expand([x]) or node(x)
     rows, columns = x.sparse_type.shape
     extents = matrix_extent(x, 0), matrix_extent(x, 1)
-    return Parts(x.format, data, indices, indptr, *extents, (rows, columns), x.sparse_type.is_canonical)
+    is_canonical, blocks = x.sparse_type.is_canonical, x.blocksize
+    return Parts(x.format, data, indices, indptr, *extents, (rows, columns), is_canonical, blocks)
 
 
 def matrix_of(parts: Parts) -> SparseVariable:
@@ -341,4 +361,5 @@ def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> Sp
     data, indices, indptr, *sides = vectors
     rows, columns = (dim if isinstance(dim, int) else extent_of(x, 0) for x, dim in zip(sides, type.shape, strict=True))
     dims: Any = type.shape
-    return matrix_of(Parts(type.format, data, indices, indptr, rows, columns, dims, type.is_canonical))
+    is_canonical, blocks = type.is_canonical, type.blocksize
+    return matrix_of(Parts(type.format, data, indices, indptr, rows, columns, dims, is_canonical, blocks))

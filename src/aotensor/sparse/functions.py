@@ -28,14 +28,14 @@ from aotensor.sparse.csm import sparse_vectors as vectors
 from aotensor.sparse.index.getitem import sparse_getitem as getitem
 from aotensor.sparse.op import as_sparse_or_tensor
 from aotensor.sparse.product.dots import dot, structured_dot
-from aotensor.sparse.reformat import cast
+from aotensor.sparse.reformat import cast, in_format, to_bsr, to_csc, to_csr
 from aotensor.sparse.sample import sample_at
 from aotensor.sparse.shares import from_entries, to_entries
 from aotensor.sparse.symbols import shared
 
 __all__ = [
     "abs", "add", "as_sparse_or_tensor", "cast", "conj", "copy", "counterpart", "dense_from_sparse", "diag", "div",
-    "dot", "from_entries", "ge", "getitem", "gt", "le", "lt", "max", "mean", "min", "mul", "neg", "of_vectors",
-    "ones_like", "power", "sample_at", "shape", "shared", "size", "structured_dot", "sub", "sum", "to_entries",
-    "trace", "transpose", "vectors", "zeros_like",
+    "dot", "from_entries", "ge", "getitem", "gt", "in_format", "le", "lt", "max", "mean", "min", "mul", "neg",
+    "of_vectors", "ones_like", "power", "sample_at", "shape", "shared", "size", "structured_dot", "sub", "sum",
+    "to_bsr", "to_csc", "to_csr", "to_entries", "trace", "transpose", "vectors", "zeros_like",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
@@ -22,6 +22,7 @@ class SparseView(SparseOp):
     A cotangent is clipped where it is stored: what is not stored is 0, and stays so.
     """
 
+    takes_blocks: ClassVar[bool] = True
     view: ViewOp
 
     @property

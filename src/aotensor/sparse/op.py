@@ -12,19 +12,23 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op
+from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import (
     SparseConstant,
     SparseTensorType,
     SparseVariable,
+    container,
     describe_value,
     is_matrix,
-    scipy_sparse,
 )
 from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent
 
 OTHER: Final = {"csr": "csc", "csc": "csr"}
 """The format that compresses the other axis."""
+_TURNED: Final = {**OTHER, "bsr": "bsc", "bsc": "bsr"}
+"""The same of parts: those of a bsr matrix may go by columns of blocks on the way, which no type does."""
 
 
 class SparseOp(Op):
@@ -33,14 +37,19 @@ class SparseOp(Op):
     `reference` gets and gives SciPy matrices, `expand` says the op in parts: `parts_of` takes a matrix apart, and
     `matrix_of` puts one together. What is put together and taken apart again costs nothing when it is compiled.
 
-    gives_canonical: its results are canonical even where its inputs are not.
+    gives_canonical: its results are canonical even where its inputs are not. takes_blocks: it works on bsr matrices
+    block by block; other ops get them as csr, converted in front of them.
     """
 
     takes_sparse: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = False
+    takes_blocks: ClassVar[bool] = False
 
     def apply(self, *inputs: Any) -> Apply:
-        node = super().apply(*inputs)
+        variables = self.convert_inputs(inputs)
+        if not self.keeps_blocks(variables):
+            variables = [sparse().in_format(x, "csr") if is_blocked(x) else x for x in variables]
+        node = super().apply(*variables)
         if self.gives_canonical or all(is_canonical(x) for x in node.inputs):
             return node
         types = [x.type.unsorted() if isinstance(x.type, SparseTensorType) else x.type for x in node.outputs]
@@ -48,6 +57,11 @@ class SparseOp(Op):
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         return [as_sparse_or_tensor(x) for x in inputs]
+
+    def keeps_blocks(self, inputs: Sequence[Variable]) -> bool:
+        """Whether it works on these inputs block by block: it can, and its sparse inputs all have the same blocks."""
+        sizes = {x.type.blocksize for x in inputs if isinstance(x.type, SparseTensorType)}
+        return self.takes_blocks and len(sizes) == 1
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         if not any(x.is_sparse for x in node.outputs):
@@ -102,6 +116,9 @@ class Parts:
 
     data: (nnz,). indices: (nnz,) minor coordinates. indptr: (major + 1,). rows, columns: the extents. is_canonical: the
     indices of every slice are known to be sorted, each there once.
+
+    Of a bsr matrix entries are blocks, and data are (nnz, r, c); blocksize: (r, c). Its major and minor count blocks:
+    what is known of patterns holds of it as of csr.
     """
 
     format: str
@@ -112,32 +129,62 @@ class Parts:
     columns: SymbolicExtent
     dims: tuple[Dim, Dim]
     is_canonical: bool
+    blocksize: tuple[int, int] | None = None
+
+    @property
+    def by_rows(self) -> bool:
+        """Are rows compressed, one by one or in blocks, or columns?"""
+        return self.format in ("csr", "bsr")
+
+    @property
+    def other(self) -> str:
+        """The format that compresses the other axis."""
+        return _TURNED[self.format]
 
     @property
     def turned(self) -> Parts:
-        """The transpose, in the other format on the same vectors."""
-        format, dims = "csc" if self.format == "csr" else "csr", (self.dims[1], self.dims[0])
-        return replace(self, format=format, rows=self.columns, columns=self.rows, dims=dims)
+        """The transpose, in the other format on the same vectors; every block of bsr is transposed."""
+        dims, data, blocks = (self.dims[1], self.dims[0]), self.data, self.blocksize
+        if blocks is not None:
+            data, blocks = dimshuffle(data, [0, 2, 1]), (blocks[1], blocks[0])
+        found = replace(self, format=self.other, data=data, rows=self.columns, columns=self.rows, dims=dims)
+        return replace(found, blocksize=blocks)
 
     @property
     def major(self) -> SymbolicExtent:
-        """How many slices are compressed: rows of csr, columns of csc."""
-        return self.rows if self.format == "csr" else self.columns
+        """How many slices are compressed: rows of csr, columns of csc, rows of blocks of bsr."""
+        return self._grid(0 if self.by_rows else 1)
 
     @property
     def minor(self) -> SymbolicExtent:
         """The bound of `indices`."""
-        return self.columns if self.format == "csr" else self.rows
+        return self._grid(1 if self.by_rows else 0)
 
     @property
     def major_dim(self) -> Dim:
         """What the type says of `major`."""
-        return self.dims[0 if self.format == "csr" else 1]
+        return self._grid_dim(0 if self.by_rows else 1)
 
     @property
     def minor_dim(self) -> Dim:
         """What the type says of `minor`."""
-        return self.dims[1 if self.format == "csr" else 0]
+        return self._grid_dim(1 if self.by_rows else 0)
+
+    def _grid(self, axis: int) -> SymbolicExtent:
+        """How many entries a full matrix has along an axis."""
+        extent = (self.rows, self.columns)[axis]
+        return extent if self.blocksize is None else extent // self.blocksize[axis]
+
+    def _grid_dim(self, axis: int) -> Dim:
+        dim = self.dims[axis]
+        if self.blocksize is None:
+            return dim
+        return dim // self.blocksize[axis] if isinstance(dim, int) else None
+
+
+def is_blocked(x: Variable) -> bool:
+    """Is x a bsr matrix?"""
+    return isinstance(x.type, SparseTensorType) and x.type.blocksize is not None
 
 
 def is_canonical(x: Variable) -> bool:
@@ -147,7 +194,9 @@ def is_canonical(x: Variable) -> bool:
 
 def have_same_pattern(p: Parts, q: Parts) -> bool:
     """True if two matrices are known to store the same positions in the same order."""
-    return p.format == q.format and is_same(p.indices, q.indices) and is_same(p.indptr, q.indptr)
+    if (p.format, p.blocksize) != (q.format, q.blocksize):
+        return False
+    return is_same(p.indices, q.indices) and is_same(p.indptr, q.indptr)
 
 
 def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
@@ -186,6 +235,4 @@ def need_sparse(op: Op, type: TensorType) -> SparseTensorType:
 
 def scipy_matrix(format: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
     """A SciPy matrix of these arrays as they are: nothing is sorted, merged or copied."""
-    sparse = scipy_sparse()
-    kind = sparse.csr_matrix if format == "csr" else sparse.csc_matrix
-    return kind((data, indices, indptr), shape=shape, copy=False)
+    return container(format)((data, indices, indptr), shape=shape, copy=False)

@@ -103,8 +103,7 @@ def other_format(p: Parts) -> Parts:
     """The same matrix compressed along the other axis, sorted; duplicate entries stay apart.   O(nnz + m + n)"""
     found = OtherFormat(p.minor_dim if isinstance(p.minor, int) else None)
     permutation, indices, indptr = found(p.indices, p.indptr, as_tensor(p.minor))
-    other = "csc" if p.format == "csr" else "csr"
-    return replace(p, format=other, data=TakeAt()(p.data, permutation), indices=indices, indptr=indptr)
+    return replace(p, format=p.other, data=TakeAt()(p.data, permutation), indices=indices, indptr=indptr)
 
 
 # --- comparing two patterns ------------------------------------------------------------------------------------------
@@ -289,19 +288,21 @@ def canonical(p: Parts) -> Parts:
     if (made := _made_in_order(p)) is not None:
         return made
     q = other_format(other_format(p))
+    merged, slots = distinct(q)
+    return replace(merged, data=sum_at(q.data, slots, extent_of(merged.indices, 0)))
+
+
+def distinct(q: Parts) -> tuple[Parts, Variable]:
+    """The pattern of a sorted matrix without its duplicates, data still those of q; and for each entry which it is."""
     entries = arange(extent_of(q.indices, 0), dtype=q.indices.dtype)
     before = maximum(entries - 1, 0)
     changes = [neq(x, TakeAt()(x, before)) for x in (major_of_entries(q), q.indices)]
     is_new = eq(entries, 0) | changes[0] | changes[1]
     positions = cast(flatnonzero(is_new), q.indices.dtype)
     ranks = _ranks(is_new, q.indptr.dtype)
-    return replace(
-        q,
-        data=sum_at(q.data, subtensor(ranks, slice(1, None)) - 1, extent_of(positions, 0)),
-        indices=TakeAt()(q.indices, positions),
-        indptr=TakeAt()(ranks, q.indptr),
-        is_canonical=True,
-    )
+    indices, indptr = TakeAt()(q.indices, positions), TakeAt()(ranks, q.indptr)
+    found = replace(q, indices=indices, indptr=indptr, is_canonical=True)
+    return found, subtensor(ranks, slice(1, None)) - 1
 
 
 def _made_in_order(p: Parts) -> Parts | None:

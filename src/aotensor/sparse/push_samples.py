@@ -18,7 +18,7 @@ from typing import Final
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import Contract
-from aotensor.ops.create import Alloc, FullLike, full_like
+from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.elementwise.arithmetic import add, mul, neg
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
@@ -26,9 +26,9 @@ from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.arithmetic.operands import as_canonical
-from aotensor.sparse.compressed import at_columns, at_rows
-from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose
-from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.compressed import at_all, at_columns, at_rows
+from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose, transposed
+from aotensor.sparse.csm import parts_of
 from aotensor.sparse.fitting import as_column, as_row
 from aotensor.sparse.op import Parts
 from aotensor.sparse.product.dots import sum_of_products
@@ -56,6 +56,16 @@ class Target:
 
     x: Variable
     parts: Parts
+    is_turned: bool = False
+
+    def sample(self, g: Variable) -> Variable:
+        """A matrix at the entries, as it is there."""
+        return _crossed(Sample()(transposed(g), self.x), True) if self.is_turned else Sample()(g, self.x)
+
+
+def _crossed(values: Variable, is_crossed: bool) -> Variable:
+    """Values at the entries of the transpose: blocks are transposed, single entries are the same."""
+    return dimshuffle(values, [0, 2, 1]) if is_crossed and values.ndim == 3 else values
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variab
     Walks without recursion. Extents that the steps over a matrix leave unread are checked on what it is made of.
     """
     p = parts_of(x)
-    targets = {False: Target(x, p), True: Target(matrix_of(p.turned), p.turned)}
+    targets = {False: Target(x, p), True: Target(x, p.turned, is_turned=True)}
     steps: dict[Operand, Step] = {}
     found: dict[Operand, Variable] = {}
     pending = [Operand(g)]
@@ -84,9 +94,10 @@ def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variab
         else:
             pending.pop()
             if operand not in found:
-                found[operand] = steps[operand].value(*(found[source] for source in steps[operand].sources))
-    result = found[Operand(g)]
-    return result if result.ndim else full_like(p.data, result, result.dtype)
+                sources = steps[operand].sources
+                values = (_crossed(found[one], one.is_turned != operand.is_turned) for one in sources)
+                found[operand] = steps[operand].value(*values)
+    return at_all(p, found[Operand(g)])
 
 
 def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
@@ -113,7 +124,7 @@ def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
                     return Step([operand.of(x, isinstance(op, Transpose)) for x in xs], value)
                 if isinstance(op, Cast):
                     return Step([operand.of(xs[0])], lambda x: cast(x, g.dtype))
-    return Step([], lambda: Sample()(g, target.x))
+    return Step([], lambda: target.sample(g))
 
 
 _OF_MATRICES: Final[dict[type, Callable[..., Variable]]] = {
@@ -174,6 +185,6 @@ def _by_product(operand: Operand, xs: Sequence[Variable], p: Parts, op: Contract
     def value(*values: Variable) -> Variable:
         pending = iter(values)
         first, second = (next(pending) if set(side) == set(out) else at_entries(x, side) for x, side in sides)
-        return sum_of_products(first, second) if inner else mul(first, second)
+        return sum_of_products(first, second, p.data.ndim) if inner else mul(first, second)
 
     return Step([operand.of(x, side != out) for x, side in sides if set(side) == set(out)], value)

@@ -1,4 +1,4 @@
-"""The same matrix in the other format, and with another dtype."""
+"""The same matrix in another format, and with another dtype."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from typing import Any, ClassVar, Final
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
+from aotensor.graph.sparse_type import (
+    BLOCKED,
+    SPARSE_FORMATS,
+    SparseTensorType,
+    SparseVariable,
+    canonical_matrix,
+    checked_blocksize,
+)
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import saturated
 from aotensor.ops.linear import zero_gradient
-from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import OTHER, SparseOp, as_sparse, need_sparse, scipy_matrix
+from aotensor.sparse.blocks.patterns import blocked, elements_of, unblocked
+from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.csm import CSM, CSMProperties, matrix_of, parts_of
+from aotensor.sparse.op import SparseOp, as_sparse, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import canonical, other_format
 
 
@@ -52,24 +61,114 @@ class PassingOp(SparseOp):
 
 @dataclass(frozen=True)
 class Reformat(PassingOp):
-    """The same matrix in the other format, sorted: csr as csc, csc as csr. Gradient: regular."""
+    """The same matrix in another format, sorted: csr as csc, csc as csr, bsr as csr, csr as bsr of a blocksize.
+
+    Of bsr as csr all elements of blocks are stored, and all of a block of which csr stores an element.
+
+    Gradient: regular; a sparse cotangent comes in the blocks of x, if it has such.
+
+    Raises: GraphValueError for a blocksize that does not divide the extents (at the call where they are not known).
+    """
 
     name: ClassVar[str] = "reformat"
+    takes_blocks: ClassVar[bool] = True
+    format: str
+    blocksize: tuple[int, int] | None = None
 
     def infer_type(self, x: TensorType) -> TensorType:
-        x = need_sparse(self, x)
-        return SparseTensorType(OTHER[x.format], x.dtype, x.shape, index_dtype=x.index_dtype)
+        return need_sparse(self, x).in_format(self.format, self.blocksize)
 
     def reference(self, x: Any) -> Any:
-        return x.asformat(OTHER[x.format])
+        if self.blocksize is None:
+            x = canonical_matrix(x) if x.format == BLOCKED else x
+            return x.asformat(self.format)
+        SparseTensorType(self.format, x.dtype.name, x.shape, blocksize=self.blocksize)
+        return canonical_matrix(canonical_matrix(x).tobsr(self.blocksize))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        return [matrix_of(other_format(parts_of(inputs[0])))]
+        p = parts_of(inputs[0])
+        if self.blocksize is not None:
+            return [matrix_of(blocked(p, self.blocksize))]
+        return [matrix_of(other_format(p) if p.blocksize is None else unblocked(canonical(p)))]
+
+    def pulled(self, ct: Variable, x: Variable) -> Variable:
+        return self._in_blocks_of(x, ct)
+
+    def pushed(self, tangent: Variable, y: Variable) -> Variable:
+        return self._in_blocks_of(y, tangent)
+
+    def _in_blocks_of(self, x: Variable, term: Variable) -> Variable:
+        if not isinstance(x, SparseVariable) or not isinstance(term, SparseVariable) or x.blocksize == term.blocksize:
+            return term
+        return in_format(term, x.format, x.blocksize)
 
 
-def in_format(x: SparseVariable, format: str) -> SparseVariable:
-    """A sparse matrix in a format: x itself, or its entries in the other order.   Raises: GraphValueError"""
-    return x if x.format == one_of("a sparse format", format, OTHER) else Reformat()(x)
+def in_format(x: SparseVariable, format: str, blocksize: tuple[int, int] | None = None) -> SparseVariable:
+    """A sparse matrix in a format: x itself, or its entries in another order, or in blocks.
+
+    What was taken out of blocks of this size is put back into these.
+
+    Raises: GraphValueError for an unknown format, and as Reformat.
+    """
+    one_of("a sparse format", format, SPARSE_FORMATS)
+    if (x.format, x.blocksize) == (format, blocksize):
+        return x
+    if blocksize is not None:
+        found = from_blocks(x, blocksize)
+        rows = found if found is not None else in_format(x, "csr")
+        return rows if rows.blocksize == blocksize else Reformat(format, blocksize)(rows)
+    if x.blocksize is not None:
+        x = Reformat("csr")(x)
+    return x if x.format == format else Reformat(format)(x)
+
+
+def from_blocks(x: SparseVariable, blocksize: tuple[int, int]) -> SparseVariable | None:
+    """The bsr matrix of the elements of x, if x was made of one of this blocksize, maybe with other data since."""
+    source = _source(x)
+    if source is not None and source.blocksize == blocksize:
+        return source
+    if x.owner is None or not isinstance(x.owner.op, CSM):
+        return None
+    data, indices, indptr, _ = x.owner.inputs
+    node = indices.owner
+    if node is None or not isinstance(node.op, CSMProperties) or node is not indptr.owner:
+        return None
+    made = node.inputs[0]
+    source = _source(made) if isinstance(made, SparseVariable) else None
+    if source is None or source.blocksize != blocksize or data is node.outputs[0]:
+        return source if source is not None and source.blocksize == blocksize else None
+    p = canonical(parts_of(source))
+    return matrix_of(replace(p, data=TakeAt()(data, elements_of(p)).reshape((-1, *blocksize))))
+
+
+def _source(x: SparseVariable) -> SparseVariable | None:
+    """The bsr matrix that x is, as csr."""
+    if x.owner is None or not isinstance(x.owner.op, Reformat) or x.blocksize is not None:
+        return None
+    (source,) = x.owner.inputs
+    return source if isinstance(source, SparseVariable) and source.blocksize is not None else None
+
+
+def to_csr(x: Any) -> SparseVariable:
+    """x in compressed rows; itself if it is.   Raises: GraphTypeError unless x is a sparse matrix."""
+    return in_format(as_sparse(x), "csr")
+
+
+def to_csc(x: Any) -> SparseVariable:
+    """x in compressed columns; itself if it is.   Raises: GraphTypeError unless x is a sparse matrix."""
+    return in_format(as_sparse(x), "csc")
+
+
+@coerced
+def to_bsr(x: Any, blocksize: Sequence[int]) -> SparseVariable:
+    """x in blocks of a size, all elements of which are stored; itself if it is.
+
+    Raises: GraphTypeError unless x is a sparse matrix; GraphValueError for a blocksize that does not divide its extents
+    (at the call where they are not known).
+    """
+    x = as_sparse(x)
+    known = checked_blocksize(BLOCKED, blocksize, x.sparse_type.shape)
+    return in_format(x, BLOCKED, known)
 
 
 @dataclass(frozen=True)
@@ -82,6 +181,7 @@ class Cast(PassingOp):
     """
 
     name: ClassVar[str] = "sparse_cast"
+    takes_blocks: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = True
     dtype: str
 

@@ -3,6 +3,7 @@
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
 dense(sparse(d))          →    d                       dense_again
+Bᵀ @ d                    →    (dᵀ @ B)ᵀ               of_transposed: B bsr, whose blocks stay where they are
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, StoredEverywhere, Transpose, transpose
 from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.product.dots import any_product, turned
+from aotensor.sparse.op import is_blocked
+from aotensor.sparse.product.dots import Dot, StructuredDot, any_product, turned
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
@@ -140,6 +142,17 @@ def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection
     return turned(found) if is_turned else found
 
 
+def of_transposed(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+    """A product with the transpose of a bsr matrix, from the other side of the matrix itself."""
+    x, y = inputs
+    for one, other, is_left in ((x, y, True), (y, x, False)):
+        made = _made_by(one, Transpose, stop)
+        if made is not None and is_blocked(one) and not other.is_sparse:
+            (source,) = made.inputs
+            return turned(node.op(turned(other), source) if is_left else node.op(source, turned(other)))
+    return None
+
+
 def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
     """The sparse matrix that x is the dense form of, up to transposes, if it is one."""
     is_turned = False
@@ -159,6 +172,8 @@ def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
 RULES: Final[dict[type, tuple[Rule, ...]]] = {
     Sample: (samples,),
     Contract: (products_of_sparse,),
+    Dot: (of_transposed,),
+    StructuredDot: (of_transposed,),
     MulSD: (scaled_once, scaled_entries),
     DenseFromSparse: (dense_again,),
     SpSum: (sum_of_sum,),
@@ -175,6 +190,7 @@ WORDS: Final[dict[Rule, str]] = {
     scaled_entries: "{} reads the dense factor at the stored entries only",
     dense_again: "{} is the dense matrix that it was made of",
     sum_of_sum: "{} adds two sums: the patterns are not joined",
+    of_transposed: "{} reads the matrix of blocks as it is: it is not transposed",
     undone: "{} takes back what was done before: neither is computed",
 }
 """What is said where a rule holds."""

@@ -16,12 +16,14 @@ from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.shape.extents import product
-from aotensor.ops.shape.reshape import reshape
+from aotensor.ops.ranges import arange
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import extent_of, product
+from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
 from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.fitting import as_matrix
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
+from aotensor.sparse.op import Parts, SparseOp, is_blocked, need_sparse, type_error
 from aotensor.sparse.patterns import canonical, positions_in, take_present
 from aotensor.sparse.shares import entries_of, own_entries
 
@@ -30,13 +32,18 @@ from aotensor.sparse.shares import entries_of, own_entries
 class Sample(SparseOp):
     """(g, x) → g at the stored positions of the sparse matrix x, in the order of its data.
 
-    g: dense or sparse, (m, n) as x → (nnz,), dtype of g. Where g is sparse and stores nothing, the value is 0;
-    duplicate entries each have the whole element of g.
+    g: dense or sparse, (m, n) as x → (nnz,), of bsr (nnz, r, c), dtype of g. Where g is sparse and stores
+    nothing, the value is 0; duplicate entries each have the whole element of g.
 
     Gradient with respect to g: regular, the cotangent at the pattern of x; x itself is disconnected.
     """
 
     name: ClassVar[str] = "sample"
+    takes_blocks: ClassVar[bool] = True
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
+        g, x = super().convert_inputs(inputs)
+        return [like_blocks(g, x) if x.is_sparse else g, x]
 
     def infer_type(self, g: TensorType, x: TensorType) -> TensorType:
         need_sparse(self, x)
@@ -44,7 +51,7 @@ class Sample(SparseOp):
             raise type_error(self, "a matrix", g)
         if any(None not in (a, b) and a != b for a, b in zip(g.static_shape, x.static_shape, strict=True)):
             raise GraphValueError(f"{self.name}: shapes of {g} and {x} differ")
-        return TensorType(g.dtype, (None,))
+        return TensorType(g.dtype, (None, *(need_sparse(self, x).blocksize or ())))
 
     def reference(self, g: Any, x: Any) -> Array:
         if g.shape != x.shape:
@@ -52,7 +59,7 @@ class Sample(SparseOp):
         coordinates = x.tocoo(copy=False)
         dense = g if isinstance(g, np.ndarray) else g.toarray()
         found: Array = dense[coordinates.row, coordinates.col]
-        return found
+        return found.reshape(x.data.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         g, x = inputs
@@ -85,8 +92,16 @@ class Sample(SparseOp):
 @coerced
 def sample_at(g: Variable, x: Variable) -> Variable:
     """The values of a dense or sparse matrix at the stored positions of the sparse matrix x; see Sample."""
+    g = like_blocks(g, x)
     own = entries_of(g, x)
     return Sample()(g, x) if own is None else own
+
+
+def like_blocks(g: Variable, x: Variable) -> Variable:
+    """A sparse matrix in blocks as those of x, or as csr if x has none; a dense one as it is."""
+    if not g.is_sparse or g.type.blocksize == x.type.blocksize:
+        return g
+    return sparse().in_format(g, "bsr" if is_blocked(x) else "csr", x.type.blocksize)
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:
@@ -103,18 +118,24 @@ def at_pattern(g: Variable, x: Variable) -> Variable:
 
 
 def flat_positions(p: Parts) -> Variable:
-    """int64 number of every stored entry among the elements of the dense matrix, in C order."""
+    """int64 number of every stored element among those of the dense matrix, in C order; of bsr block by block."""
     major, minor = cast(major_of_entries(p), "int64"), cast(p.indices, "int64")
-    rows, columns = (major, minor) if p.format == "csr" else (minor, major)
-    return rows * as_tensor(p.columns) + columns
+    rows, columns = (major, minor) if p.by_rows else (minor, major)
+    if p.blocksize is not None:
+        height, width = p.blocksize
+        inside = (arange(n, dtype="int64") for n in p.blocksize)
+        rows, columns = dimshuffle(rows * height, [0, None, None]), dimshuffle(columns * width, [0, None, None])
+        rows, columns = rows + dimshuffle(next(inside), [0, None]), columns + next(inside)
+    return ravel(rows * as_tensor(p.columns) + columns)
 
 
 def take_entries(g: Variable, p: Parts) -> Variable:
-    """(nnz,) elements of a dense matrix at the stored positions."""
-    return TakeAt()(reshape(g, (product([p.rows, p.columns]),)), flat_positions(p))  # type: ignore[no-any-return]
+    """(nnz,) elements of a dense matrix at the stored positions; of bsr (nnz, r, c)."""
+    found = TakeAt()(reshape(g, (product([p.rows, p.columns]),)), flat_positions(p))
+    return found if p.blocksize is None else reshape(found, (extent_of(p.indices, 0), *p.blocksize))
 
 
 def densified(p: Parts) -> Variable:
     """The dense matrix; duplicate entries add up."""
     total = product([p.rows, p.columns])
-    return reshape(sum_at(p.data, flat_positions(p), total), (p.rows, p.columns))
+    return reshape(sum_at(ravel(p.data), flat_positions(p), total), (p.rows, p.columns))

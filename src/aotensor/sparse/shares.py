@@ -40,6 +40,7 @@ class Shared(SparseOp):
     """
 
     name: ClassVar[str] = "shared_entries"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, c: TensorType, x: TensorType) -> TensorType:
         need_sparse(self, x)
@@ -48,10 +49,10 @@ class Shared(SparseOp):
     def reference(self, c: Array, x: Any) -> Array:
         if len(c) != len(x.data):
             raise GraphValueError(f"{self.name}: {len(c)} values for {len(x.data)} entries")
-        minor = x.shape[1 if x.format == "csr" else 0]
+        minor = int(x.indices.max(initial=0)) + 1
         coordinates = slices_of(x.indptr).astype(np.int64) * minor + x.indices
         _, at, counts = np.unique(coordinates, return_inverse=True, return_counts=True)
-        return np.asarray(c / counts[at].astype(c.dtype))
+        return np.asarray(c / counts[at].astype(c.dtype).reshape(-1, *(1,) * (c.ndim - 1)))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         c, x = inputs

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from aotensor.config import config
 from aotensor.core.types import Dim
-from aotensor.errors import GraphTypeError, UnsupportedError
+from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import (
     SPARSE_FORMATS,
@@ -44,12 +44,16 @@ def matrix(
     dtype: str | None = None,
     shape: Sequence[Dim] | None = None,
     index_dtype: str | None = None,
+    blocksize: Sequence[int] | None = None,
 ) -> SparseVariable:
-    """A sparse matrix variable of a format ("csr" or "csc"); dtype is floatX by default, the dims are unknown.
+    """A sparse matrix variable of a format ("csr", "csc" or "bsr"); dtype is floatX by default, the dims are unknown.
 
-    Raises: GraphValueError for another format, GraphTypeError for a dtype that sparse matrices do not have.
+    blocksize: rows and columns of a block, for bsr alone.
+
+    Raises: GraphValueError for another format, or a blocksize that does not go with it or divide the dims;
+    GraphTypeError for a dtype that sparse matrices do not have.
     """
-    return SparseTensorType(format, dtype or config.floatX, shape, index_dtype=index_dtype)(name)
+    return SparseTensorType(format, dtype or config.floatX, shape, index_dtype=index_dtype, blocksize=blocksize)(name)
 
 
 @coerced
@@ -75,13 +79,34 @@ def csc_matrix(
 
 
 @coerced
-def bsr_matrix(name: str | None = None, dtype: str | None = None) -> NoReturn:
-    """Matrices of dense blocks are not there.   Raises: UnsupportedError"""
-    raise UnsupportedError("the sparse format bsr is not supported", hint="csr_matrix or csc_matrix")
+def bsr_matrix(
+    name: str | None = None,
+    dtype: str | None = None,
+    shape: Sequence[Dim] | None = None,
+    blocksize: Sequence[int] | None = None,
+    index_dtype: str | None = None,
+) -> SparseVariable:
+    """A matrix in rows of dense blocks of one size: good where entries come in blocks, as unknowns of a node do.
+
+    Its data are (blocks, rows of a block, columns of a block). Raises: as `matrix`.
+    """
+    return matrix("bsr", name, dtype, shape, index_dtype, blocksize)
 
 
-bsr_dmatrix: Final = bsr_matrix
-bsr_fmatrix: Final = bsr_matrix
+@coerced
+def bsr_dmatrix(
+    name: str | None = None, shape: Sequence[Dim] | None = None, blocksize: Sequence[int] | None = None
+) -> SparseVariable:
+    """`bsr_matrix` of float64.   Raises: as `matrix`."""
+    return matrix("bsr", name, "float64", shape, None, blocksize)
+
+
+@coerced
+def bsr_fmatrix(
+    name: str | None = None, shape: Sequence[Dim] | None = None, blocksize: Sequence[int] | None = None
+) -> SparseVariable:
+    """`bsr_matrix` of float32.   Raises: as `matrix`."""
+    return matrix("bsr", name, "float32", shape, None, blocksize)
 
 
 @coerced
@@ -104,8 +129,11 @@ def shared(
     borrow: bool = False,
     format: str | None = None,
     shape: Sequence[Dim] | None = None,
+    blocksize: Sequence[int] | None = None,
 ) -> SparseTensorSharedVariable:
     """A shared sparse matrix of the dtype of `value`, of its format unless `format` says another, of unknown extents.
+
+    blocksize: of a bsr matrix; that of `value` unless given.
 
     The value is copied unless `borrow`. `strict`: refuse a value of another format.
 
@@ -114,7 +142,9 @@ def shared(
     if isinstance(value, Variable) or not is_matrix(value):
         raise GraphTypeError(f"shared needs a SciPy sparse matrix, found {describe_value(value)}")
     known = type_of_matrix(value)
-    type = SparseTensorType(format or known.format, known.dtype, shape, index_dtype=known.index_dtype)
+    chosen = format or known.format
+    blocks = blocksize or (known.blocksize if chosen == known.format else None)
+    type = SparseTensorType(chosen, known.dtype, shape, index_dtype=known.index_dtype, blocksize=blocks)
     found = type.filter(value, strict, allow_downcast)
     return SparseTensorSharedVariable(found if borrow else found.copy(), type, name)
 

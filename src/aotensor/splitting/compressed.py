@@ -8,6 +8,7 @@ from aotensor.splitting.merges import extent, pointwise, wide_sum
 from aotensor.splitting.places import Crossing, Merge, Rows, Seen
 
 _STORED = "it is stored along its other axis, so a chunk of rows is not a part of its vectors"
+_BLOCKS = "it has rows of blocks, which a chunk of rows may cut"
 _HINT = "csr for chunks of rows, csc for chunks of columns"
 
 
@@ -17,6 +18,8 @@ def _major(format: str) -> int:
 
 def _check_stored(seen: Seen) -> None:
     matrix: Any = seen.node.inputs[0]
+    if matrix.blocksize is not None:
+        raise Crossing(_BLOCKS, "a csr argument, which has single rows")
     if seen.axis_of(0) != _major(matrix.format):
         raise Crossing(_STORED, _HINT)
 

@@ -167,27 +167,30 @@ def _merge(
 
 
 def define_gather(module: Module) -> Function:
-    """void entry.gather(data, order, target, count, dtype, result): result[target[k]] = Σ data[order[k]].
+    """void entry.gather(data, order, target, count, size, dtype, result): result[target[k]] = Σ data[order[k]].
 
-    Those of one target follow each other. Integers wrap, truth values are joined by or.
+    size: numbers of an entry, neighbours in memory: more than one in blocks. Those of one target follow each other.
+    Integers wrap, truth values are joined by or.
     """
-    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, pointer], attributes=FAST)
-    data, order, target, count, dtype, result = c.arguments
+    c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, i64, pointer], attributes=FAST)
+    data, order, target, count, width, dtype, result = c.arguments
     b = c.builder
     for names, kind, size in _KINDS:
         with c.when(c.any(*(c.same(dtype, number(DTYPE_CODES[name])) for name in names))):
             with c.loop(count) as k:
                 position = c.item(target, k)
                 before = c.item(target, c.larger(b.sub(k, number(1)), number(0)))
-                value = b.load(c.at(data, c.item(order, k), size), typ=kind)
-                to = c.at(result, position, size)
                 is_more = c.all(c.less(number(0), k), c.same(before, position))
-                with b.if_else(is_more) as (more, first):
-                    with more:
-                        old = b.load(to, typ=kind)
-                        b.store(_sum(c, names[0], old, value), to)
-                    with first:
-                        b.store(value, to)
+                source, goal = b.mul(c.item(order, k), width), b.mul(position, width)
+                with c.loop(width) as e:
+                    value = b.load(c.at(data, b.add(source, e), size), typ=kind)
+                    to = c.at(result, b.add(goal, e), size)
+                    with b.if_else(is_more) as (more, first):
+                        with more:
+                            old = b.load(to, typ=kind)
+                            b.store(_sum(c, names[0], old, value), to)
+                        with first:
+                            b.store(value, to)
             b.ret_void()
     b.ret_void()
     return c.function

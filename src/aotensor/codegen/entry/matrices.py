@@ -48,8 +48,9 @@ class _MatrixStep(Step):
         super().__init__(shared, name, arguments)
         constants = shared.constants
         self._words = {
-            plural: constants.pointers([constants.text(word + plural) for word in ("row", "column")])
+            kind + plural: constants.pointers([constants.text(kind + word + plural) for word in ("row", "column")])
             for plural in ("", "s")
+            for kind in ("", "block ")
         }
 
     def matrix(self, index: Value) -> Value:
@@ -59,6 +60,32 @@ class _MatrixStep(Step):
     def word(self, axis: Value, plural: str = "s") -> Value:
         """row or column"""
         return self.item(self._words[plural], axis, pointer)
+
+    def entry_word(self, matrix: Value, axis: Value, plural: str = "s") -> Value:
+        """row or column of entries: of blocks, where entries are such"""
+        blocks = self.builder.mul(self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width"))
+        table = self.builder.select(self.less(number(1), blocks), self._words["block " + plural], self._words[plural])
+        return self.item(table, axis, pointer)
+
+    def shape_of(self, matrix: Value) -> Value:
+        """Where the extents of the arrays of a sparse input are."""
+        return self.at(self.of_frame("shapes"), self.field(matrix, Matrix, "offset"), 8)
+
+    def slices(self, matrix: Value, shape: Value, axis: Value) -> Value:
+        """How many entries a full matrix of a shape has along an axis."""
+        block = self.builder.select(
+            self.same(axis, number(0)), self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width")
+        )
+        return self.builder.sdiv(self.item(shape, axis), block)
+
+    def check_blocks(self, matrix: Value, shape: Value) -> None:
+        """Refuse extents that are no multiples of those of a block."""
+        name = self.of_argument(self.field(matrix, Matrix, "first"), "name")
+        for axis, side in enumerate(("height", "width")):
+            extent, block = self.item(shape, axis), self.field(matrix, Matrix, side)
+            left = self.builder.srem(extent, block)
+            values = (name, extent, self.word(number(axis)), block)
+            self.fail_when(self.differs(left, number(0)), Status.WRONG_EXTENT, say.WRONG_BLOCKS, *values)
 
     def of_argument(self, k: Value, name: str) -> Value:
         return self.field(self.argument(k), Argument, name)
@@ -84,7 +111,8 @@ def _define_take(shared: Shared) -> Function:
             _meet_shape(s, first, axis, s.item(shape, axis))
         is_too_large = s.less(s.bytes_of(shape, number(2), number(1)), number(0))
         s.fail_when(is_too_large, Status.TOO_LARGE, say.TOO_LARGE, name)
-        pointers = s.builder.add(s.item(shape, major), number(1))
+        s.check_blocks(matrix, shape)
+        pointers = s.builder.add(s.slices(matrix, shape, major), number(1))
         for part, extent in zip(_PARTS, (nnz, nnz, pointers), strict=True):
             k = s.builder.add(first, number(part))
             wanted = s.item(s.of_argument(k, "dims"), 0)
@@ -124,10 +152,12 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
     with s.loop(s.of_table("matrix_count")) as m:
         matrix = s.matrix(m)
         first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
-        shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "offset"), 8)
-        slices = s.item(shape, major)
-        expected, found = s.builder.add(slices, number(1)), s.item(shape, 4)
-        values = (s.of_argument(first, "name"), found, expected, slices, s.word(major))
+        shape = s.shape_of(matrix)
+        s.check_blocks(matrix, shape)
+        slices = s.slices(matrix, shape, major)
+        place = s.builder.add(s.field(matrix, Matrix, "indices"), number(1))
+        expected, found = s.builder.add(slices, number(1)), s.item(shape, place)
+        values = (s.of_argument(first, "name"), found, expected, slices, s.entry_word(matrix, major))
         s.fail_when(s.differs(expected, found), Status.WRONG_EXTENT, say.WRONG_POINTERS, *values)
         state = _scanned(s, matrix, both)
         with s.when(s.same(state, number(INVALID))):
@@ -148,10 +178,10 @@ def _scanned(s: _MatrixStep, matrix: Value, both: Sequence[Compressed]) -> Value
 def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
     """indptr, indices, major, minor, nnz of a sparse input."""
     first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
-    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "offset"), 8)
+    shape = s.shape_of(matrix)
     indices, indptr = (s.item(s.of_frame("data"), s.builder.add(first, number(part)), pointer) for part in (2, 3))
-    minor = s.item(shape, s.builder.sub(number(1), major))
-    return [indptr, indices, s.item(shape, major), minor, s.item(shape, 2)]
+    minor = s.slices(matrix, shape, s.builder.sub(number(1), major))
+    return [indptr, indices, s.slices(matrix, shape, major), minor, s.item(shape, 2)]
 
 
 def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Callable[[Compressed], None]) -> None:
@@ -186,13 +216,14 @@ def _define_locate(shared: Shared) -> Function:
     s.fail_when(s.differs(start, number(0)), Status.BAD_STRUCTURE, say.BAD_START, name, start)
     with s.loop(slices) as i:
         low, high = index(indptr, i), index(indptr, s.builder.add(i, number(1)))
-        values = [name, s.word(major, ""), i, low, high]
+        values = [name, s.entry_word(matrix, major, ""), i, low, high]
         s.fail_when(s.less(high, low), Status.BAD_STRUCTURE, say.BAD_ORDER, *values)
     s.fail_when(s.differs(end, nnz), Status.BAD_STRUCTURE, say.BAD_END, name, end, nnz)
     other = s.builder.sub(number(1), major)
     with s.loop(slices) as i, s.loop(index(indptr, s.builder.add(i, number(1))), index(indptr, i)) as k:
         found = index(indices, k)
-        values = [name, s.word(major, ""), i, s.word(other, ""), found, minor, s.word(other)]
+        words = [s.entry_word(matrix, axis, plural) for axis, plural in ((major, ""), (other, ""), (other, "s"))]
+        values = [name, words[0], i, words[1], found, minor, words[2]]
         s.fail_when(s.builder.not_(s.below(found, minor)), Status.BAD_INDEX, say.BAD_INDEX, *values)
     return s.done()
 
@@ -202,11 +233,12 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
     s = _MatrixStep(shared, "entry.arrange_matrix", [pointer])
     b, matrix = s.builder, s.arguments[1]
     first = s.field(matrix, Matrix, "first")
-    shape = s.at(s.of_frame("shapes"), s.field(matrix, Matrix, "offset"), 8)
+    shape = s.shape_of(matrix)
     indptr, indices, slices, _, nnz = _arrays(s, matrix)
+    elements = b.mul(s.field(matrix, Matrix, "height"), s.field(matrix, Matrix, "width"))
     leaves = [b.add(first, number(part)) for part in _PARTS]
     sizes = [s.of_argument(k, "itemsize") for k in leaves]
-    counts, word = (nnz, nnz, b.add(slices, number(1)), nnz, nnz), number(8)
+    counts, word = (b.mul(nnz, elements), nnz, b.add(slices, number(1)), nnz, nnz), number(8)
     blocks = [
         b.call(shared.malloc, [b.mul(count, size)]) for count, size in zip(counts, (*sizes, word, word), strict=True)
     ]
@@ -221,14 +253,14 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
     arguments = [indptr, indices, slices, new_indptr, new_indices, order, target]
     _by_width(s, first, both, lambda functions: count.set(b.call(functions.arrange, arguments)))
     old = s.item(s.of_frame("data"), leaves[0], pointer)
-    b.call(gather, [old, order, target, nnz, s.of_argument(leaves[0], "dtype"), data])
+    b.call(gather, [old, order, target, nnz, elements, s.of_argument(leaves[0], "dtype"), data])
     for block in (order, target):
         b.call(shared.free, [block])
     for k, copy in zip(leaves, copies, strict=True):
         b.call(shared.free, [s.item(s.of_frame("temporaries"), k, pointer)])
         s.put(s.of_frame("temporaries"), k, copy)
         s.put(s.of_frame("data"), k, copy)
-    for position in (2, 3):
+    for position in (number(2), s.field(matrix, Matrix, "indices")):
         s.put(shape, position, count.get())
     return s.done()
 
@@ -236,7 +268,7 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
 def _define_give(shared: Shared) -> Function:
     """entry.give_matrix(frame, k, number, shape): the struct of a sparse output, whose pattern is argument k.
 
-    number: of that output. shape: extents of pattern, data, indices, indptr.
+    number: of that output. shape: extents of pattern, data, indices, indptr; those of data are three for bsr.
     """
     s = _MatrixStep(shared, GIVE_MATRIX, [i64, i64, pointer])
     _, k, index, shape = s.arguments
@@ -253,10 +285,12 @@ def _define_give(shared: Shared) -> Function:
     for part, field in ((1, "dtype"), (2, "index_dtype")):
         s.put_field(given, Sparse, field, s.of_argument(s.builder.add(k, number(part)), "dtype"))
     needed = s.slot(i32, status(0))
+    place = s.slot(i64, number(2))
     for part, field in zip(_PARTS, ("data", "indices", "indptr"), strict=True):
         leaf = s.builder.add(k, number(part))
-        extent = s.at(shape, part + 1, 8)
-        size = s.bytes_of(extent, number(1), s.of_argument(leaf, "itemsize"))
+        extent, rank = s.at(shape, place.get(), 8), s.of_argument(leaf, "rank")
+        place.add(rank)
+        size = s.bytes_of(extent, rank, s.of_argument(leaf, "itemsize"))
         s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, s.of_argument(leaf, "name"))
         with s.when(is_blank):
             s.put_field(given, Sparse, field, NULL)

@@ -49,13 +49,19 @@ class Argument(ctypes.Structure):
 
 
 class Matrix(ctypes.Structure):
-    """One sparse input. first: number of its pattern. offset: of the pattern's extents among all. major: axis."""
+    """One sparse input. first: number of its pattern. offset: of the pattern's extents among all. major: axis.
+
+    height, width: rows and columns of a stored entry: 1 and 1, but for blocks of bsr. indices: where the extent of its
+    indices is behind those of the pattern; that of indptr follows.
+    """
 
     _fields_ = (
         ("first", ctypes.c_int32),
         ("offset", ctypes.c_int32),
         ("major", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("indices", ctypes.c_int32),
+        ("height", ctypes.c_int64),
+        ("width", ctypes.c_int64),
     )
 
 
@@ -233,7 +239,19 @@ def _argument(constants: Constants, spec: FunctionSpec, value: ArgumentSpec | Ou
 
 def _matrix(spec: FunctionSpec, group: SparseSpec) -> Value:
     offset = sum(len(value.shape) for value in spec.inputs[: group.first])
-    return constant_struct(Matrix, {"first": group.first, "offset": offset, "major": group.major, "reserved": 0})
+    _, *blocks = spec.inputs[group.first + 1].shape
+    height, width = blocks or (1, 1)
+    return constant_struct(
+        Matrix,
+        {
+            "first": group.first,
+            "offset": offset,
+            "major": group.major,
+            "indices": 3 + len(blocks),
+            "height": height,
+            "width": width,
+        },
+    )
 
 
 def _array(values: Sequence[Value]) -> Value:

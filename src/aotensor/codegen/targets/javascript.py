@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from aotensor.errors import UnsupportedError
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue, form_of
 
 _LOADER: Final = Path(__file__).parent / "web" / "loader.mjs"
 _ARRAYS: Final = {
@@ -27,7 +27,7 @@ export interface Dense<T> {
   shape: number[];
 }
 
-/** A matrix in compressed rows (CSR) or columns (CSC). */
+/** A matrix in compressed rows (CSR) or columns (CSC), or in rows of blocks (BSR), whose data follow each other. */
 export interface Sparse<T, I> {
   data: T;
   indices: I;
@@ -90,9 +90,9 @@ def _documentation(spec: FunctionSpec) -> list[str]:
     rows = [*((f"@param {_name(x.name)}", x) for x in spec.arguments), *(("@returns", x) for x in spec.produced)]
     head = _plain(spec.doc) if spec.doc else spec.name
     told = [
-        f"   * {role} {_plain(x.name)}: {x.format + ' ' if isinstance(x, SparseValue) else ''}{x.dtype}{_shape(x)}"
+        f"   * {role} {_plain(x.name)}: {form_of(x) + ' ' if isinstance(x, SparseValue) else ''}{x.dtype}{_shape(x)}"
         if role == "@returns"
-        else f"   * {role} {x.format + ' ' if isinstance(x, SparseValue) else ''}{x.dtype}{_shape(x)}"
+        else f"   * {role} {form_of(x) + ' ' if isinstance(x, SparseValue) else ''}{x.dtype}{_shape(x)}"
         for role, x in rows
     ]
     return ["  /**", f"   * {head}", *told, "   */"]

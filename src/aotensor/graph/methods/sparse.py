@@ -91,7 +91,7 @@ class SparseOperators:
         return sparse().transpose(self)
 
     def transpose(self) -> Variable:
-        """The transpose, in the other format on the same buffers."""
+        """The transpose, in the other format on the same buffers; that of bsr is bsr."""
         return sparse().transpose(self)
 
     def astype(self, dtype: Any) -> Variable:
@@ -104,6 +104,18 @@ class SparseOperators:
     def todense(self) -> Variable:
         """The dense matrix."""
         return sparse().dense_from_sparse(self)
+
+    def tobsr(self, blocksize: Any) -> Variable:
+        """The same matrix in blocks of r rows and c columns, (r, c)."""
+        return sparse().to_bsr(self, blocksize)
+
+    def tocsc(self) -> Variable:
+        """The same matrix in compressed columns."""
+        return sparse().to_csc(self)
+
+    def tocsr(self) -> Variable:
+        """The same matrix in compressed rows."""
+        return sparse().to_csr(self)
 
     def sum(self, axis: Any = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
         return sparse().sum(self, axis=axis, sparse_grad=sparse_grad, keepdims=keepdims)

@@ -14,6 +14,9 @@
     product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the entries of c; also product_left at
                                                             those of p, product_right at those of q
 
+    block_product    (pattern p of blocks, blocks, x in rows of blocks) over (rows of blocks of the result) → p·x;
+                                                            block_product_turned → the transpose of p, times x
+
 A pattern is (indices, indptr). Elements of a vector with room to spare, behind what indptr ends with, have no meaning.
 """
 
@@ -30,6 +33,7 @@ from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype, unset
+from aotensor.sparse.blocks.product import BlockProduct
 from aotensor.sparse.patterns import OtherFormat, PositionsIn, Union, slices_of
 from aotensor.sparse.patterns_product import ProductPattern, ProductValues
 from aotensor.sparse.sparse_product import SparseProduct
@@ -69,6 +73,10 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
             inner, minor = _bound(np.asarray(len(pq) - 1), ip), _bound(extents[0], iq)
             data, indices, _ = SparseProduct().reference(ip, pp, inner, iq, pq, minor, x, y)
             return indices, data
+        case "block_product" | "block_product_turned", indices, indptr, data, x:
+            is_turned = kind == "block_product_turned"
+            _bound(extents[0] if is_turned else np.asarray(len(x)), indices)
+            return (BlockProduct(is_turned).reference(indices, indptr, extents[0], data, x),)
         case _, ip, pp, iq, pq, ic, pc, x, y:
             inner, minor = _bound(np.asarray(len(pq) - 1), ip), _bound(extents[0], iq, ic)
             return (ProductValues(kind).reference(ip, pp, iq, pq, ic, pc, inner, minor, x, y),)

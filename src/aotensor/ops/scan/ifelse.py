@@ -58,8 +58,12 @@ def _check_pair(one: Variable, other: Variable) -> None:
         raise GraphTypeError("ifelse: one branch is sparse, the other dense", lines=lines, hint=hint)
     if (one.dtype, one.ndim) != (other.dtype, other.ndim):
         raise GraphTypeError("ifelse: the branches differ in dtype or rank", lines=lines, hint="cast one of them")
-    if isinstance(one, SparseVariable) and isinstance(other, SparseVariable) and one.format != other.format:
+    if isinstance(one, SparseVariable) and isinstance(other, SparseVariable) and _form(one) != _form(other):
         raise GraphTypeError("ifelse: the branches differ in format", lines=lines, hint="convert one of them")
+
+
+def _form(x: SparseVariable) -> tuple[str, tuple[int, int] | None]:
+    return x.format, x.blocksize
 
 
 def _chosen(condition: Variable, then: Sequence[Variable], otherwise: Sequence[Variable]) -> list[Variable]:
@@ -80,7 +84,9 @@ def _common_type(one: Variable, other: Variable) -> TensorType:
     index = dtypes.promote(a.index_dtype, b.index_dtype)
     dims = common_dims(a.shape, b.shape)
     is_canonical = a.is_canonical and b.is_canonical
-    return SparseTensorType(a.format, a.dtype, dims, index_dtype=index, is_canonical=is_canonical)
+    return SparseTensorType(
+        a.format, a.dtype, dims, index_dtype=index, is_canonical=is_canonical, blocksize=a.blocksize
+    )
 
 
 def _fitted(x: Variable, type: TensorType) -> list[Variable]:

@@ -48,6 +48,7 @@ class Neg(PassingOp):
     """−x on the pattern of x; unsigned integers wrap.   Gradient: regular, −z̄."""
 
     name: ClassVar[str] = "sparse_neg"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
         return need_sparse(self, x)
@@ -75,6 +76,7 @@ class AddSS(CanonicalOp):
     """
 
     name: ClassVar[str] = "add_s_s"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
         return sparse_result(self, x, y)
@@ -84,7 +86,7 @@ class AddSS(CanonicalOp):
         x, y = canonical_pair(x, y)
         at_x, at_y = coordinates_of(x), coordinates_of(y)
         found = np.union1d(at_x, at_y)
-        data = np.zeros(len(found), np.result_type(x.dtype, y.dtype))
+        data = np.zeros((len(found), *x.data.shape[1:]), np.result_type(x.dtype, y.dtype))
         data[np.searchsorted(found, at_x)] = x.data
         data[np.searchsorted(found, at_y)] += y.data.astype(data.dtype)
         return matrix_at(found, data, x)
@@ -119,6 +121,7 @@ class AddSD(CanonicalOp):
     """
 
     name: ClassVar[str] = "add_s_d"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
         need_operand(self, x, d)
@@ -181,6 +184,7 @@ class AddSSData(CanonicalOp):
     """
 
     name: ClassVar[str] = "add_s_s_data"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
         found = sparse_result(self, x, y)
@@ -209,13 +213,15 @@ class StructuredAddSV(CanonicalOp):
     """
 
     name: ClassVar[str] = "structured_add_s_v"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, v: TensorType) -> TensorType:
         return vector_result(self, x, v, 1)
 
     def reference(self, x: Any, v: Array) -> Any:
         check_fits(self.name, x, v)
-        return scipy_matrix(x.format, x.data + v[x.tocoo(copy=False).col], x.indices, x.indptr, x.shape)
+        added = v[x.tocoo(copy=False).col].reshape(x.data.shape)
+        return scipy_matrix(x.format, x.data + added, x.indices, x.indptr, x.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         x, v = inputs

@@ -83,6 +83,7 @@ class MulSS(ProductOp):
     """
 
     name: ClassVar[str] = "mul_s_s"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
         return sparse_result(self, x, y)
@@ -115,6 +116,7 @@ class MulSD(ProductOp):
     """
 
     name: ClassVar[str] = "mul_s_d"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
         return scaled_type(self, x, d, dtypes.promote(x.dtype, d.dtype))
@@ -153,6 +155,7 @@ class DivSD(CanonicalOp):
     """
 
     name: ClassVar[str] = "div_s_d"
+    takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
         return scaled_type(self, x, d, dtypes.mean_of(dtypes.promote(x.dtype, d.dtype)))
@@ -206,7 +209,7 @@ def entries_of(name: str, d: Variable, p: Parts) -> Variable:
 def _with_entries(name: str, x: Any, d: Array, combine: np.ufunc) -> Any:
     check_fits(name, x, d)
     coordinates = x.tocoo(copy=False)
-    entries = np.broadcast_to(d, x.shape)[coordinates.row, coordinates.col]
+    entries = np.broadcast_to(d, x.shape)[coordinates.row, coordinates.col].reshape(x.data.shape)
     return scipy_matrix(x.format, combine(x.data, entries), x.indices, x.indptr, x.shape)
 
 
@@ -223,6 +226,7 @@ class ColScaleCSC(CanonicalOp):
     """
 
     name: ClassVar[str] = "col_scale"
+    takes_blocks: ClassVar[bool] = True
     axis: ClassVar[int] = 1
 
     def infer_type(self, x: TensorType, s: TensorType) -> TensorType:
@@ -232,7 +236,7 @@ class ColScaleCSC(CanonicalOp):
         if s.shape[0] != x.shape[self.axis]:
             raise GraphValueError(f"{self.name}: {s.shape[0]} factors for extent {x.shape[self.axis]}")
         at = x.tocoo(copy=False).coords[self.axis]
-        return scipy_matrix(x.format, x.data * s[at], x.indices, x.indptr, x.shape)
+        return scipy_matrix(x.format, x.data * s[at].reshape(x.data.shape), x.indices, x.indptr, x.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])

@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op, disconnected, is_disconnected
-from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, block_extents, canonical_matrix
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_of, parts_of
@@ -47,7 +47,8 @@ def sparse_result(op: Op, x: TensorType, y: TensorType, dtype: str | None = None
     x, y = need_sparse(op, x), need_sparse(op, y)
     wide = "int64" if "int64" in (x.index_dtype, y.index_dtype) else "int32"
     dims = common_dims(op, x, y)
-    return SparseTensorType(x.format, dtype or dtypes.promote(x.dtype, y.dtype), dims, index_dtype=wide)
+    common = dtype or dtypes.promote(x.dtype, y.dtype)
+    return SparseTensorType(x.format, common, dims, index_dtype=wide, blocksize=x.blocksize)
 
 
 def common_dims(op: Op, x: TensorType, y: TensorType) -> tuple[Dim, Dim]:
@@ -93,11 +94,11 @@ class Canonical(PassingOp):
     """x with the entries of every slice in order and no duplicates.   Gradient: regular, z̄."""
 
     name: ClassVar[str] = "canonical"
+    takes_blocks: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
-        x = need_sparse(self, x)
-        return SparseTensorType(x.format, x.dtype, x.shape, index_dtype=x.index_dtype)
+        return need_sparse(self, x).sorted()
 
     def reference(self, x: Any) -> Any:
         return canonical_matrix(x)
@@ -123,7 +124,7 @@ def as_canonical(x: Variable) -> Variable:
 def term_for(x: Variable, term: Variable) -> Variable:
     """A derivative in the format of the matrix x that it belongs to, if it is sparse."""
     both = isinstance(x, SparseVariable) and isinstance(term, SparseVariable)
-    return in_format(term, x.format) if both else term  # type: ignore[arg-type,attr-defined]
+    return in_format(term, x.format, x.blocksize) if both else term  # type: ignore[arg-type,attr-defined]
 
 
 def parts_in(x: Variable, format: str) -> Parts:
@@ -148,14 +149,19 @@ def all_disconnected(xs: Sequence[Variable]) -> list[Variable] | None:
 
 
 def coordinates_of(x: Any) -> Array:
-    """int64 number of every stored entry among the elements of a SciPy matrix, in the order of its format."""
+    """int64 number of every stored entry among those of a full SciPy matrix, in the order of its format."""
     major = np.repeat(np.arange(len(x.indptr) - 1, dtype=np.int64), np.diff(x.indptr))
-    return np.asarray(major * x.shape[1 if x.format == "csr" else 0] + x.indices)
+    return np.asarray(major * minor_of(x) + x.indices)
+
+
+def minor_of(x: Any) -> int:
+    """What bounds the indices of a SciPy matrix."""
+    return int(x.shape[0] if x.format == "csc" else x.shape[1] // block_extents(x.data)[1])
 
 
 def matrix_at(found: Array, data: Array, x: Any) -> Any:
     """The SciPy matrix of the format and shape of x with `data` at sorted coordinates."""
-    minor = max(x.shape[1 if x.format == "csr" else 0], 1)
+    minor = max(minor_of(x), 1)
     bounds = np.arange(len(x.indptr), dtype=np.int64) * minor
     wide = x.indices.dtype
     indptr = np.searchsorted(found, bounds).astype(wide)
@@ -164,4 +170,5 @@ def matrix_at(found: Array, data: Array, x: Any) -> Any:
 
 def canonical_pair(x: Any, y: Any) -> tuple[Any, Any]:
     """Two SciPy matrices in canonical form and in the format of the first."""
-    return canonical_matrix(x), canonical_matrix(canonical_matrix(y).asformat(x.format))
+    y = canonical_matrix(y)
+    return canonical_matrix(x), y if y.format == x.format else canonical_matrix(y.asformat(x.format))

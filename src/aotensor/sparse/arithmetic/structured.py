@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
@@ -29,6 +29,7 @@ class StructuredElemwise(CanonicalOp):
     Gradient: structured, z̄∘f′ at stored entries, and Σ z̄∘∂f/∂s over them. Types as `function`.
     """
 
+    takes_blocks: ClassVar[bool] = True
     function: Function = field(repr=False)
     label: str
     literals: tuple[float | None, ...] = ()
@@ -54,7 +55,7 @@ class StructuredElemwise(CanonicalOp):
         return x.with_dtype(found.dtype)
 
     def reference(self, x: Any, *scalars: Array) -> Any:
-        data = Variable(TensorType(x.dtype.name, (None,)))
+        data = Variable(TensorType(x.dtype.name, (None,) * x.data.ndim))
         slots = [Variable(TensorType(s.dtype.name)) for s in scalars]
         values = dict(zip([data, *slots], [x.data, *scalars], strict=True))
         (found,) = evaluate_all([self.on(data, slots)], values)

@@ -14,7 +14,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.create import alloc, full_like
+from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
@@ -22,8 +22,8 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
 from aotensor.ops.shape.extents import product
 from aotensor.sparse.arithmetic.operands import CanonicalOp
-from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
-from aotensor.sparse.convert import as_dense, stored_everywhere
+from aotensor.sparse.compressed import at_all, at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.convert import as_dense, everywhere_as
 from aotensor.sparse.csm import parts_of
 from aotensor.sparse.op import Parts, as_sparse, need_sparse
 from aotensor.sparse.shares import from_entries
@@ -51,6 +51,7 @@ class SpSum(CanonicalOp):
     """
 
     name: ClassVar[str] = "sp_sum"
+    takes_blocks: ClassVar[bool] = True
     axis: int | None = None
     sparse_grad: bool = True
 
@@ -69,7 +70,7 @@ class SpSum(CanonicalOp):
             return np.asarray(data.sum())
         result = np.zeros(x.shape[1 - self.axis], data.dtype)
         with np.errstate(all="ignore"):
-            np.add.at(result, x.tocoo(copy=False).coords[1 - self.axis], data)
+            np.add.at(result, x.tocoo(copy=False).coords[1 - self.axis], data.ravel())
         return result
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
@@ -90,7 +91,7 @@ class SpSum(CanonicalOp):
             return [from_entries(as_sparse(x), at_entries(self.axis, p, ct))]
         axes = (0, 1) if self.axis is None else (self.axis,)
         everywhere = alloc(reexpand(ct, axes, 2), [p.rows, p.columns])
-        return [stored_everywhere(everywhere, as_sparse(x).format)]
+        return [everywhere_as(x, everywhere)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -108,7 +109,7 @@ def along(axis: int) -> Any:
 
 def at_entries(axis: int | None, p: Parts, v: Variable) -> Variable:
     """What a reduction over an axis gave, at every stored entry."""
-    return full_like(p.data, v, v.dtype) if axis is None else (at_columns, at_rows)[axis](p, v)
+    return at_all(p, v if axis is None else (at_columns, at_rows)[axis](p, v))
 
 
 def kept(x: Variable, found: Variable, axis: int | None, keepdims: bool) -> Variable:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core.types import TensorType
-from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, canonical_matrix
+from aotensor.graph.sparse_type import SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.elementwise.compare import neq
 from aotensor.sparse.csm import matrix_of, parts_of
@@ -33,6 +33,7 @@ class EnsureSortedIndices(SameElements):
     """
 
     name: ClassVar[str] = "ensure_sorted_indices"
+    takes_blocks: ClassVar[bool] = True
     inplace: bool = False
 
     def reference(self, x: Any) -> Any:
@@ -70,6 +71,7 @@ class Copy(SameElements):
     """x as another variable."""
 
     name: ClassVar[str] = "sparse_copy"
+    takes_blocks: ClassVar[bool] = True
 
     def reference(self, x: Any) -> Any:
         return x.copy()
@@ -86,11 +88,11 @@ class Canonical(SameElements):
     """x with the entries of each slice in order, and duplicates added up."""
 
     name: ClassVar[str] = "canonical"
+    takes_blocks: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
-        type = need_sparse(self, x)
-        return SparseTensorType(type.format, type.dtype, type.shape, index_dtype=type.index_dtype)
+        return need_sparse(self, x).sorted()
 
     def reference(self, x: Any) -> Any:
         return canonical_matrix(x)

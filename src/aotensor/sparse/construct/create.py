@@ -76,7 +76,7 @@ def empty_like(p: Parts, dtype: DTypeLike) -> Parts:
     wide = p.indices.dtype
     slices = extent_of(p.indptr, 0)
     indices, indptr = zeros((0,), wide), zeros((slices,), wide)
-    return replace(p, data=zeros((0,), dtype), indices=indices, indptr=indptr, is_canonical=True)
+    return replace(p, data=zeros((0, *(p.blocksize or ())), dtype), indices=indices, indptr=indptr, is_canonical=True)
 
 
 def sparse_shape(x: Any) -> Variable:

@@ -25,6 +25,7 @@ from aotensor.ops.linear import bilinear_tangent, zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.fitting import fitting
+from aotensor.sparse.blocks.product import block_times
 from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import transposed
 from aotensor.sparse.csm import matrix_of, parts_of
@@ -41,12 +42,16 @@ def times(p: Parts, y: Variable, name: str = "dot") -> Variable:
     name: of the op, for the error where the inner dimensions differ.
     """
     y = fitting(y, 0, p.columns, p.dims[1], f"{name}: inner dimensions")
+    if p.blocksize is not None:
+        return block_times(p, y)
     return sum_rows(p, scaled(p.data, at_columns(p, y)))
 
 
 def times_from_left(x: Variable, p: Parts, name: str = "dot") -> Variable:
     """x @ A for the matrix A of parts.   x: (k,) or (m, k) → (n,) or (m, n)"""
     x = fitting(x, x.ndim - 1, p.rows, p.dims[0], f"{name}: inner dimensions")
+    if p.blocksize is not None:
+        return turned(block_times(p, turned(x), is_turned=True))
     return turned(sum_columns(p, scaled(p.data, at_rows(p, turned(x)))))
 
 
@@ -55,10 +60,13 @@ def scaled(data: Variable, entries: Variable) -> Variable:
     return mul(data if entries.ndim == 1 else dimshuffle(data, [0, None]), entries)
 
 
-def sum_of_products(x: Variable, y: Variable) -> Variable:
-    """Σ x[p, …]·y[p, …] over all axes but the first, accumulated in the dtype of the products, as matrices are."""
+def sum_of_products(x: Variable, y: Variable, rank: int = 1) -> Variable:
+    """Σ x[p, …]·y[p, …] over all axes but the first, accumulated in the dtype of the products, as matrices are.
+
+    rank: of the data: 3 for blocks, whose axes stay too
+    """
     terms = mul(x, y)
-    return sum_over(terms, axis=tuple(range(1, terms.ndim)), dtype=terms.dtype, acc_dtype=terms.dtype)
+    return sum_over(terms, axis=tuple(range(rank, terms.ndim)), dtype=terms.dtype, acc_dtype=terms.dtype)
 
 
 def turned(x: Variable) -> Variable:
@@ -67,7 +75,12 @@ def turned(x: Variable) -> Variable:
 
 
 class ProductOp(SparseOp):
-    """x @ y of which one or both are sparse."""
+    """x @ y of which one or both are sparse. Two sparse ones come in single entries, not in blocks."""
+
+    takes_blocks: ClassVar[bool] = True
+
+    def keeps_blocks(self, inputs: Sequence[Variable]) -> bool:
+        return super().keeps_blocks(inputs) and sum(x.is_sparse for x in inputs) == 1
 
     def common_type(self, x: TensorType, y: TensorType) -> TensorType:
         """The type of the product as a dense tensor.

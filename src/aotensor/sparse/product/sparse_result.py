@@ -43,6 +43,7 @@ class TrueDot(ProductOp):
     """
 
     name: ClassVar[str] = "true_dot"
+    takes_blocks: ClassVar[bool] = False
     gives_canonical: ClassVar[bool] = True
     grad_preserves_dense: bool = True
 

@@ -1,7 +1,7 @@
 // Calls the functions of a library of aotensor for WebAssembly: arrays in, arrays out. Runs in browsers and in Node.
 //
 // A dense value is a number, a typed array of its dtype (rank 1), {data, shape} with row-major data, or nested arrays.
-// A sparse one is {data, indices, indptr, shape}. Results are numbers, {data, shape}, or sparse values of that form.
+// A sparse one is {data, indices, indptr, shape}; data of a bsr matrix are its blocks, one after the other. Results are numbers, {data, shape}, or sparse values of that form.
 
 const LIBRARY = "@LIBRARY@";
 const PREFIX = "@PREFIX@";
@@ -179,7 +179,7 @@ function inputs(spec, given) {
       const where = `${spec.name}: ${names[i]}`;
       if (!Array.isArray(shape)) throw new TypeError(`${where}: expected {data, indices, indptr, shape}`);
       result.push({ data: null, shape });
-      [data, indices, indptr].forEach((part, j) => result.push(dense(where, spec.inputs[k + 1 + j], part)));
+      [data, indices, indptr].forEach((part, j) => result.push(dense(where, spec.inputs[k + 1 + j], blocks(spec.inputs[k + 1 + j], part))));
       k += 4;
     } else {
       result.push(dense(`${spec.name}: ${names[i]}`, spec.inputs[k], values[i]));
@@ -187,6 +187,13 @@ function inputs(spec, given) {
     }
   }
   return result;
+}
+
+/** The data of a matrix of blocks, which are given one after the other, with their shape. */
+function blocks(spec, part) {
+  if (spec.shape.length !== 3 || !(ArrayBuffer.isView(part) || Array.isArray(part))) return part;
+  const [, height, width] = spec.shape;
+  return { data: part, shape: [part.length / (height * width), height, width] };
 }
 
 function isNamed(value) {

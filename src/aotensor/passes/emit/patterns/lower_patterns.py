@@ -9,6 +9,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.emit.patterns.lower_block_product import lower_block_product, lower_turned_product
 from aotensor.passes.emit.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
 from aotensor.passes.emit.patterns.lower_product_rows import lower_product_count, lower_product_rows
 from aotensor.passes.emit.patterns.lower_product_values import lower_product_values
@@ -32,6 +33,10 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
             lower_product_count(b, buffers, op, target)
         case "product_rows":
             lower_product_rows(b, buffers, op, target)
+        case "block_product":
+            lower_block_product(b, buffers, op, target)
+        case "block_product_turned":
+            lower_turned_product(b, buffers, op, target)
         case _:
             lower_product_values(b, buffers, op, target)
 

@@ -35,7 +35,7 @@ from aotensor.passes.nest.cores.sums import sums_of
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
-_BY_ROWS: Final = ("product_count", "product_rows", "product_values", "product_left")
+_BY_ROWS: Final = ("product_count", "product_rows", "product_values", "product_left", "block_product")
 """Kinds of `aot.pattern` that write row by row."""
 _ALLOWS: Final = {
     "it needs memory whose size depends on values": "extents that follow from those of the inputs",

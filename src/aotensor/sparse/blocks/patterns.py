@@ -1,0 +1,165 @@
+"""Between blocks and single elements: which element of compressed rows is which of a block.
+
+Row r·I + i of an r×c bsr matrix has the elements (i, ·) of all blocks of row I of blocks, c of each, in their order:
+
+    element k of the row           column k % c of block first(I) + k / c
+    element (i, j) of block p      at r·c·first(I) + i·c·count(I) + c·(p − first(I)) + j
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.index import subtensor
+from aotensor.ops.linear import ConstantOp
+from aotensor.ops.ranges import arange
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
+from aotensor.ops.shape.join import concatenate
+from aotensor.ops.shape.reshape import ravel, reshape
+from aotensor.sparse.compressed import ExpandSlices, TakeAt, at_major, major_of_entries, sum_at
+from aotensor.sparse.op import Parts
+from aotensor.sparse.patterns import distinct, other_format
+
+
+@dataclass(frozen=True)
+class Counted(ConstantOp):
+    """An integer scalar as it is, once indices of a dtype are known to count so far.
+
+    Raises: GraphValueError at run time if they do not.
+    """
+
+    name: ClassVar[str] = "counted"
+    dtype: str
+
+    def infer_type(self, count: TensorType) -> TensorType:
+        return count
+
+    def reference(self, count: Array) -> Array:
+        if count > np.iinfo(self.dtype).max:
+            raise GraphValueError(f"blocks have {count} elements, more than {self.dtype} indices can count")
+        return count
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return node.outputs
+
+    def lower(self, b: TensorBuilder, count: Tensor) -> Tensor:
+        v, most = b.scalars, int(np.iinfo(self.dtype).max)
+        found = v.cast(b.item(count), dtypes.INDEX)
+        message = f"blocks have {{found}} elements, more than the {{expected}} that {self.dtype} indices can count"
+        b.check(v.compare("le", found, v.index(most)), message, found, most)
+        return count
+
+
+def unblocked(p: Parts) -> Parts:
+    """A bsr matrix in compressed rows, all elements of its blocks stored, in order if the blocks are.   O(elements)"""
+    assert p.blocksize is not None
+    (height, width), wide = p.blocksize, p.indices.dtype
+    size = height * width
+    nnz = as_tensor(extent_of(p.indices, 0))
+    total = as_extent(Counted(wide)(nnz * size)) if wide == "int32" else as_extent(nnz * size)
+    first, counts = (cast(x, "int64") for x in (p.indptr[:-1], p.indptr[1:] - p.indptr[:-1]))
+    inside = arange(height, dtype="int64")
+    starts = ravel(_columns(first * size) + _columns(counts * width) * inside)
+    indptr = concatenate([starts, reshape(as_tensor(total), (1,))])
+    places = ravel(_columns(first * size) + inside * width)  # of the elements of a row in its first block
+    elements = arange(total, dtype="int64")
+    before = ExpandSlices()(starts, indptr, elements)
+    blocks = (elements - before) // width
+    offsets = elements - before - blocks * width
+    source = ExpandSlices()(places, indptr, elements) + blocks * size + offsets
+    indices = TakeAt()(p.indices, source // size) * width + cast(offsets, wide)
+    data = TakeAt()(ravel(p.data), source)
+    return replace(p, format="csr", blocksize=None, data=data, indices=cast(indices, wide), indptr=cast(indptr, wide))
+
+
+def _columns(x: Variable) -> Variable:
+    return dimshuffle(x, [0, None])
+
+
+def elements_of(p: Parts) -> Variable:
+    """int64 number among the entries of `unblocked(p)` of every element of the blocks, in C order."""
+    assert p.blocksize is not None
+    height, width = p.blocksize
+    first, counts = (at_major(p, cast(x, "int64")) for x in (p.indptr[:-1], p.indptr[1:] - p.indptr[:-1]))
+    blocks = arange(extent_of(p.indices, 0), dtype="int64")
+    i, j = (arange(n, dtype="int64") for n in p.blocksize)
+    start = first * (height * width) + (blocks - first) * width
+    rows = _columns(start) + _columns(counts * width) * i
+    return ravel(dimshuffle(rows, [0, 1, None]) + j)
+
+
+def blocked(p: Parts, blocksize: tuple[int, int]) -> Parts:
+    """A csr matrix in blocks: those that have one of its entries; duplicate entries add up.   O(nnz + m + n)
+
+    Raises: GraphValueError for extents that the blocksize does not divide (at run time where they are not known).
+    """
+    height, width = blocksize
+    rows, columns = (_divided(n, by, word) for n, by, word in zip((p.rows, p.columns), blocksize, _WORDS, strict=True))
+    p = replace(p, rows=rows, columns=columns)
+    grid = replace(
+        p,
+        format="bsr",
+        data=arange(extent_of(p.indices, 0), dtype=p.indices.dtype),
+        indices=p.indices // width,
+        indptr=subtensor(p.indptr, slice(None, None, height)),
+        is_canonical=False,
+        blocksize=blocksize,
+    )
+    q = other_format(other_format(grid))
+    found, slots = distinct(q)
+    row, column = (TakeAt()(cast(x, "int64"), q.data) for x in (major_of_entries(p), p.indices))
+    places = cast(slots, "int64") * (height * width) + (row % height) * width + column % width
+    count = as_tensor(extent_of(found.indices, 0))
+    data = sum_at(TakeAt()(p.data, q.data), places, as_extent(cast(count, "int64") * (height * width)))
+    return replace(found, data=reshape(data, (count, height, width)))
+
+
+_WORDS = ("rows", "columns")
+
+
+def _divided(extent: SymbolicExtent, by: int, word: str) -> SymbolicExtent:
+    """An extent that a blocksize divides.   Raises: GraphValueError"""
+    if by == 1 or isinstance(extent, int):
+        if isinstance(extent, int) and extent % by:
+            raise GraphValueError(f"{extent} {word} are no multiple of the {by} of a block")
+        return extent
+    return as_extent(Divided(by, word)(extent))
+
+
+@dataclass(frozen=True)
+class Divided(ConstantOp):
+    """An integer scalar as it is, once it is known to be a multiple of `by`.   word: what it counts, for the error"""
+
+    name: ClassVar[str] = "divided"
+    by: int
+    word: str
+
+    def infer_type(self, extent: TensorType) -> TensorType:
+        return extent
+
+    def reference(self, extent: Array) -> Array:
+        if extent % self.by:
+            raise GraphValueError(f"{extent} {self.word} are no multiple of the {self.by} of a block")
+        return extent
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return node.outputs
+
+    def lower(self, b: TensorBuilder, extent: Tensor) -> Tensor:
+        v = b.scalars
+        found = v.cast(b.item(extent), dtypes.INDEX)
+        message = f"{{found}} {self.word} are no multiple of the {{expected}} of a block"
+        b.check(v.compare("eq", v.rem(found, v.index(self.by)), v.index(0)), message, found, self.by)
+        return extent
