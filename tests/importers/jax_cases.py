@@ -98,7 +98,8 @@ def shapes(x: Any) -> Any:
         x.T, x[::-1], x[1:, ::2], x.reshape(-1), x[None], jnp.concatenate([x, x], 1), jnp.stack([x, x], 1),
         lax.pad(x, 0.0, ((1, -1, 1), (-1, 2, 0))), lax.pad(x, 9.0, ((-1, -1, 2), (-2, 3, 1))), jnp.tile(x, (2, 1)),
         jnp.split(x, 2), jnp.roll(x, 1, 0), jnp.arange(4), jnp.eye(3), jnp.tril(x), jnp.zeros((0, 2)), x[:1].squeeze(0),
-        jnp.repeat(x, 2, axis=0), jnp.unstack(x), lax.pad(x[:0], 1.0, ((1, 1, 2), (0, 0, 0))), x[:, :0] @ x[:0].T.T,
+        jnp.repeat(x, 2, axis=0), lax.pad(x, 0.0, [(np.int64(1), np.int64(0), np.int64(1)), (0, 0, 0)]),
+        jnp.unstack(x), lax.pad(x[:0], 1.0, ((1, 1, 2), (0, 0, 0))), x[:, :0] @ x[:0].T.T,
     )  # fmt: skip
 
 
@@ -156,6 +157,7 @@ def scatters(x: Any, i: Any) -> Any:
         *found, jax.ops.segment_sum(x, segments, 5), jax.ops.segment_max(x, segments, 5), x.at[:].set(1.0),
         jax.ops.segment_min(whole, segments, 5), jax.ops.segment_max(whole, segments, 5),
         x.at[jnp.array([0, 1]), jnp.array([2, 3])].multiply(2.0, unique_indices=True), x.at[:0].add(1.0),
+        jax.ops.segment_sum(x, segments, 0), jax.ops.segment_max(x, segments, 0),
     )  # fmt: skip
 
 
@@ -195,6 +197,7 @@ def loops(x: Any, n: Any) -> Any:
         lax.fori_loop(0, 5, lambda i, c: c + i * x, x), lax.cond(x[0] > 0, lambda a: a, lambda a: 2 * a, x[1]),
         lax.switch(n, [jnp.sin, jnp.cos, jnp.tan], x), lax.associative_scan(jnp.add, x), lax.map(lambda a: a * 2, x),
         lax.scan(lambda c, _: (c * 2, None), x, None, length=3), lax.scan(lambda c, y: (c + y, y), 0.0, x[:0]),
+        jax.vmap(lambda y: lax.while_loop(lambda c: c[0] < 2.0, lambda c: (c[0] + 1, c[1] * 2), (y, jnp.ones(2))))(x),
         lax.scan(lambda c, y: (c, lax.fori_loop(0, 2, lambda i, d: d * y + c, y)), 1.0, x),
     )  # fmt: skip
 

@@ -120,6 +120,9 @@ def test_variables_say_where_the_user_made_them() -> None:
     first = program.__code__.co_firstlineno
     assert f"sin(%x)   # test_jax_door.py:{first + 1}" in text
     assert f"# test_jax_door.py:{first + 2}" in text
+    drawn = from_jax(lambda words: jax.random.bits(words), spec(2, dtype="uint32")).ir("graph")
+    places = {line.partition("# ")[2] for line in drawn.splitlines() if line.startswith("  %")}
+    assert places == {f"test_jax_door.py:{first + 8}"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
+
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
 from aotensor.importers.jax.table import Extent
@@ -24,8 +26,8 @@ _FUNCTIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 def dim_of(dim: Any) -> int | str | None:
     """A dim of a type: a number, a name, or unknown for an expression."""
-    if isinstance(dim, int):
-        return dim
+    if isinstance(dim, int | np.integer):
+        return int(dim)
     text = str(dim)
     return text if text.isidentifier() else None
 
@@ -35,8 +37,8 @@ def extent_of(dim: Any, known: Mapping[str, at.Variable]) -> Extent:
 
     Raises: GraphValueError for a name that no input has as an extent of its own.
     """
-    if isinstance(dim, int):
-        return dim
+    if isinstance(dim, int | np.integer):
+        return int(dim)
     found: Extent = _value(ast.parse(str(dim), mode="eval").body, str(dim), known)
     return found
 

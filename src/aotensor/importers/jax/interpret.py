@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -33,13 +34,20 @@ class Importer:
     def extents(self, dims: Sequence[Any]) -> list[Extent]:
         return [self.extent(dim) for dim in dims]
 
-    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-        """The outputs of a program for these inputs.   Raises: what ops of ours raise"""
+    def run(
+        self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[at.Variable], is_users: bool = True
+    ) -> list[at.Variable]:
+        """The outputs of a program for these inputs.
+
+        is_users: its equations have lines of the user's program; else all count as made where this is asked for.
+
+        Raises: what ops of ours raise.
+        """
         jaxpr, consts = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
         values: dict[Any, at.Variable] = dict(zip(jaxpr.constvars, map(_constant, consts), strict=True))
         values.update(zip(jaxpr.invars, inputs, strict=True))
         for equation in jaxpr.eqns:
-            with made_at(site_of(equation)):
+            with made_at(site_of(equation)) if is_users else nullcontext():
                 outputs = self._outputs(equation, [self._read(x, values) for x in equation.invars])
             values.update(zip(equation.outvars, outputs, strict=True))
         return [self._read(x, values) for x in jaxpr.outvars]

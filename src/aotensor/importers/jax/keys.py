@@ -34,11 +34,13 @@ def _threefry(
     context: Context, equation: JaxprEqn, key0: at.Variable, key1: at.Variable, x0: at.Variable, x1: at.Variable
 ) -> list[at.Variable]:
     keys = [key0, key1, key0 ^ key1 ^ at.constant(_PARITY)]
+    counts = {count: (like(count, x0), like(32 - count, x0)) for group in _ROTATIONS for count in group}
     x0, x1 = x0 + key0, x1 + key1
     for block in range(5):
         for count in _ROTATIONS[block % 2]:
             x0 = x0 + x1
-            x1 = (at.left_shift(x1, like(count, x1)) | shifted_right(x1, 32 - count)) ^ x0
+            left, right = counts[count]
+            x1 = (at.left_shift(x1, left) | at.right_shift(x1, right)) ^ x0
         x0, x1 = x0 + keys[(block + 1) % 3], x1 + keys[(block + 2) % 3] + at.constant(np.uint32(block + 1))
     return [x0, x1]
 
@@ -81,7 +83,7 @@ def _drawn(program: Callable[..., Any], context: Context, rank: int, *inputs: tu
     for _ in range(rank):
         program = jax.vmap(program)
     traced = jax.make_jaxpr(program)(*(aval for _, aval in inputs))
-    (found,) = context.run(traced, [x for x, _ in inputs])
+    (found,) = context.run(traced, [x for x, _ in inputs], is_users=False)
     return found
 
 

@@ -74,12 +74,23 @@ def _while(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[a
     if not carry:
         return []
 
-    def goes_on(state: Sequence[at.Variable]) -> at.Variable:
+    def pending(state: Sequence[at.Variable]) -> at.Variable:
         (found,) = context.run(params["cond_jaxpr"], [*for_condition, *state])
         return found
 
+    def goes_on(state: Sequence[at.Variable]) -> at.Variable:
+        return at.any(found) if (found := pending(state)).ndim else found
+
     def step(*state: at.Variable) -> list[at.Variable]:
-        return context.run(params["body_jaxpr"], [*for_body, *state])
+        """The next state; of a batch of loops, those that are done rest."""
+        after = context.run(params["body_jaxpr"], [*for_body, *state])
+        if not params["cond_jaxpr"].out_avals[0].shape:
+            return after
+        rest = pending(state)
+        return [
+            at.switch(at.dimshuffle(rest, [*range(rest.ndim), *[None] * (x.ndim - rest.ndim)]), x, old)
+            for x, old in zip(after, state, strict=True)
+        ]
 
     if (counted := _counted(equation)) is not None:
         lower, upper = (_operand(x, [*for_condition, *carry], params["cond_jaxpr"].jaxpr) for x in counted)
@@ -101,7 +112,7 @@ def _counted(equation: JaxprEqn) -> tuple[Any, Any] | None:
     condition, body = (equation.params[key].jaxpr for key in ("cond_jaxpr", "body_jaxpr"))
     consts, state = equation.params["cond_nconsts"], condition.invars[equation.params["cond_nconsts"] :]
     inner = body.invars[equation.params["body_nconsts"] :]
-    if len(condition.eqns) != 1 or condition.eqns[0].primitive.name != "lt":
+    if len(condition.eqns) != 1 or condition.eqns[0].primitive.name != "lt" or condition.outvars[0].aval.shape:
         return None
     counter, bound = condition.eqns[0].invars
     if isinstance(counter, Literal) or counter not in state or counter.aval.dtype.kind not in "iu":

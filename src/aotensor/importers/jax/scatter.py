@@ -45,6 +45,12 @@ def _in_order(found: Windows, equation: JaxprEqn, updates: at.Variable) -> at.Va
     return at.dimshuffle(updates, found.axes_of_selection(equation.params["dimension_numbers"].update_window_dims))
 
 
+def _fits_nowhere(found: Windows) -> bool:
+    """Is the array known to be too small for a window, so that all are dropped?"""
+    pairs = [(found.wholes[d], found.sizes[d]) for d in found.start_axes]
+    return any(isinstance(whole, int) and isinstance(size, int) and size > whole for whole, size in pairs)
+
+
 def _unless_outside(found: Windows, updates: at.Variable, neutral: Any) -> at.Variable:
     if found.is_inside is None:
         return updates
@@ -56,6 +62,8 @@ def _scatter(
     context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     found = _windows(context, equation, starts)
+    if _fits_nowhere(found):
+        return x
     target, values = found.turned(x), _in_order(found, equation, updates)
     if found.is_inside is None:
         return found.turned_back(_put(target, found.index(), values))
@@ -82,6 +90,8 @@ def _added(
     context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     found = _windows(context, equation, starts)
+    if _fits_nowhere(found):
+        return x
     values = _unless_outside(found, _in_order(found, equation, updates), 0)
     index, target = found.index(), found.turned(x)
     return found.turned_back(at.inc_subtensor(target[index], values) if index else target + values)
@@ -118,6 +128,8 @@ def _bounded(bound: Callable[..., at.Variable], is_upper: bool) -> Callable[...,
         context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
     ) -> at.Variable:
         found = _windows(context, equation, starts)
+        if _fits_nowhere(found):
+            return x
         neutral = _extreme(x.dtype, is_upper)
         values = _unless_outside(found, _in_order(found, equation, updates), neutral)
         order = [*found.indexed, *found.slices]

@@ -87,7 +87,7 @@ def _slice(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
 
 def _is_spread_unknown(equation: JaxprEqn) -> str:
     spread = any(int(inner) for *_, inner in equation.params["padding_config"])
-    is_known = all(isinstance(width, int) for width in _widths(equation))
+    is_known = all(isinstance(width, int | np.integer) for width in _widths(equation))
     return "" if is_known or not spread else "between elements, by symbolic widths"
 
 
@@ -97,7 +97,7 @@ def _widths(equation: JaxprEqn) -> list[Any]:
 
 @rule("pad", check=_is_spread_unknown)
 def _pad(context: Context, equation: JaxprEqn, x: at.Variable, value: at.Variable) -> at.Variable:
-    if not all(isinstance(width, int) for width in _widths(equation)):
+    if not all(isinstance(width, int | np.integer) for width in _widths(equation)):
         return _bordered(context, equation, x, value)
     shape, entries = context.extents(equation.outvars[0].aval.shape), []
     for axis, (low, high, inner) in enumerate(equation.params["padding_config"]):

@@ -23,8 +23,8 @@ class Context(Protocol):
 
     def extents(self, dims: Sequence[Any]) -> list[Extent]: ...
 
-    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs of a program for these inputs."""
+    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[Variable], is_users: bool = True) -> list[Variable]:
+        """The outputs of a program for these inputs.   is_users: its equations have lines of the user's program"""
         ...
 
 
