@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from case_arm import Arm, MappedArm
 from case_chain import Chain
+from case_convolution import Convolution
 from case_functions import FUNCTIONS, Bessel, Plain
 from case_half import Half
 from case_logistic import HessianVector, Logistic
@@ -54,6 +55,9 @@ CASES: dict[str, Case] = {
     "chain-1e3-float64": Case(lambda s: Chain(_extent(1_000, s), "float64"), has_sizes=False),
     "chain-1e3-float32": Case(lambda s: Chain(_extent(1_000, s), "float32"), has_sizes=False),
     "half-1e7": Case(lambda s: Half(_extent(10_000_000, s)), has_sizes=False),
+    "conv2d": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=False)),
+    "conv2d-gradient": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=True)),
+    "conv1d": Case(lambda s: Convolution(_extent(16, s), 32, (1024,), 64, is_gradient=False)),
     "mlp": Case(lambda s: Mlp(_extent(128, s))),
     "lstm": Case(lambda s: Lstm(batch=_extent(16, s))),
     "rnn": Case(lambda s: Rnn(_extent(100, s))),

@@ -45,6 +45,14 @@ def test_mlp_learns(run: Runner) -> None:
     assert after > 0.97
 
 
+def test_a_convolutional_network_learns(run: Runner) -> None:
+    text = run(EXAMPLES / "convnet.py")
+    before, after = (float(x) for x in re.findall(r"accuracy \w+: ([\d.]+)", text))
+    assert before < 0.5 < 0.94 < after, text
+    error = re.search(r"by differences off by (\S+) of it", text)
+    assert error and float(error[1]) < 0.02, text
+
+
 def test_gaussian_process_fits_what_a_line_cannot(run: Runner) -> None:
     text = run(EXAMPLES / "gaussian_process.py")
     fitted = re.search(r"fit: loss ([\d.]+) after", text)
@@ -124,7 +132,7 @@ def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
         "logistic",
         *(
             pytest.param(name, marks=pytest.mark.again)
-            for name in ("mlp", "gaussian_process", "recurrent", "bundle_adjustment", "spectrum")
+            for name in ("mlp", "convnet", "gaussian_process", "recurrent", "bundle_adjustment", "spectrum")
         ),
     ],
 )

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from string import Formatter
 from typing import Any, Final
 
 from aotensor.graph.notation import CALLS, INFIX, PREFIX, TRANSPARENT
@@ -139,13 +140,14 @@ class _Writer:
         return text if strength >= least else f"({text})"
 
     def _call(self, op: Any, operands: Any) -> str:
+        name: str = CALLS.get(op.name, op.name)
+        if "{" in name:  # operands that it does not show are not written: their texts would never be too long
+            known = {int(number) for _, number, _, _ in Formatter().parse(name) if number}
+            return name.format(*(self.write(y)[0] if k in known else "" for k, y in enumerate(operands)))
         shown = [self.write(y)[0] for y in operands[:4]]
         axes = getattr(op, "axis", getattr(op, "axes", None))
         if isinstance(axes, int | tuple) and len(operands) == 1 and axes != tuple(range(operands[0].ndim)):
             shown.append(f"axis={axes[0] if isinstance(axes, tuple) and len(axes) == 1 else axes}")
-        name: str = CALLS.get(op.name, op.name)
-        if "{" in name:
-            return name.format(*shown)
         return f"{name}({', '.join(shown)}{', ...' if len(operands) > 4 else ''})"
 
     def _product(self, spec: str, operands: Any) -> tuple[str, int]:
