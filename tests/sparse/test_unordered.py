@@ -184,7 +184,7 @@ COMPILED = (
 
 @pytest.mark.slow
 @pytest.mark.shows("sparse/0-unsorted", "sparse/0-duplicates")
-@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("format", ["csr", pytest.param("csc", marks=pytest.mark.again)])
 def test_library_is_the_dense_formula(format: str, tmp_path: Path) -> None:
     """Values and gradients of some rows; one function serves all structures, whose vectors are inputs."""
     rows = [row for row in TABLE if row.id in COMPILED]
