@@ -11,6 +11,8 @@ import scipy.io
 import scipy.sparse as ss
 from command_line import Call
 
+from aotensor_cli import matrices
+
 MODEL = """
 import aotensor as aot
 import aotensor.sparse as sp
@@ -126,3 +128,18 @@ def test_inspect_and_verify(call: Call, built: Path) -> None:
     assert tree["functions"][0]["sparse_inputs"] == [{"name": "A", "format": "csr", "first": 0}]
     answer = call("verify", built / "libm.so")
     assert answer.code == 0 and "4 calls give the recorded values" in answer.out
+
+
+def test_blocks_in_files(tmp_path: Path) -> None:
+    """A bsr matrix from an .npz alone and among others, and from JSON."""
+    A = ss.bsr_matrix(np.arange(12.0).reshape(4, 3), blocksize=(2, 3))
+    ss.save_npz(tmp_path / "A.npz", A)
+    with np.load(tmp_path / "A.npz") as arrays:
+        alone = matrices.values_of_archive(tmp_path / "A.npz", dict(arrays))[None]
+    among = matrices.values_of_archive(tmp_path, matrices.members("A", A))["A"]
+    tree = matrices.from_tree(json.loads(json.dumps(matrices.tree_of(A))))
+    for found in (alone, among, tree):
+        assert (found.format, found.blocksize) == ("bsr", (2, 3))
+        assert found.toarray().tolist() == A.toarray().tolist()
+    with pytest.raises(ValueError, match="blocks"):
+        matrices.from_tree({**matrices.tree_of(A), "data": [1.0]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,12 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
+from aotensor.graph.walk import toposort
 from aotensor.passes.target import Target
 from aotensor.sparse.blocks.product import block_times
 from aotensor.sparse.op import Parts
+from aotensor.sparse.rewrites import rewrite_sparse
+from aotensor_runtime.abi import DTYPE_CODES, Sparse, Status
 
 RNG = np.random.default_rng(11)
 
@@ -196,20 +200,81 @@ def test_constants_and_results_of_reference() -> None:
     np.testing.assert_allclose((sp.constant(M) @ M.T.tocsr()).eval(), DENSE @ DENSE.T)
 
 
-@pytest.mark.shows("sparse/7-bsr")
-def test_threads(tmp_path: Path) -> None:
-    """Products of chunks of rows are bitwise those of one chunk."""
-    A, x = sp.bsr_matrix("A", blocksize=(3, 3)), at.vector("x")
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that is cut into chunks of two rows of blocks."""
+    A, x = sp.bsr_matrix("A", shape=("m", "n"), blocksize=(2, 3)), at.vector("x", shape=("n",))
     functions = [
         aot.function([A, x], sp.dot(A, x), name="product"),
         aot.function([A, x], aot.grad((sp.structured_dot(A, x) ** 2).sum(), [A, x]), name="gradients"),
     ]
     few = replace(Target(), chunk_work=64, sum_work=0, fewest_iterations=2, chunk_group=2, row_group=2)
-    (tmp_path / "libblocks.so").write_bytes(Build(functions, "blocks", Options(facts=few)).shared)
-    library = aot.load(tmp_path / "libblocks.so")
-    B = matrix(31, 20, (3, 3), seed=3)
-    v = RNG.normal(size=60)
+    found = tmp_path_factory.mktemp("blocks") / "libblocks.so"
+    found.write_bytes(Build(functions, "blocks", Options(facts=few)).shared)
+    return found
+
+
+@pytest.mark.shows("sparse/7-bsr")
+def test_threads(path: Path) -> None:
+    """Products of chunks of rows are bitwise those of one chunk."""
+    library, B, v = aot.load(path), matrix(31, 20, (2, 3), seed=3), RNG.normal(size=60)
     one, several = ([library.product(B, v, num_threads=n), *library.gradients(B, v, num_threads=n)] for n in (1, 3))
-    np.testing.assert_allclose(one[0], B @ v, rtol=1e-12)
+    np.testing.assert_allclose(one[0], B @ v, rtol=1e-12, atol=1e-13)
     for a, b in zip(one, several, strict=True):
         assert getattr(a, "data", a).tobytes() == getattr(b, "data", b).tobytes()
+
+
+def struct(x: Any) -> Sparse:
+    """An aotensor_sparse of the arrays of a matrix, which must live on."""
+    return Sparse(
+        x.data.ctypes.data, x.indices.ctypes.data, x.indptr.ctypes.data, len(x.indices), (ctypes.c_int64 * 2)(*x.shape),
+        DTYPE_CODES["float64"], DTYPE_CODES["int32"],
+    )  # fmt: skip
+
+
+@pytest.mark.shows("sparse/0-blocks")
+def test_c(path: Path) -> None:
+    """The typed entry: structs in any order, what is refused, and a result in two calls."""
+    dll, y = ctypes.CDLL(str(path)), np.zeros(8)
+    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (X, y)]
+
+    def product(x: Any, m: int = 8, n: int = 9, shape: tuple[int, int] | None = None) -> int:
+        given = struct(x)
+        given.shape = (ctypes.c_int64 * 2)(*(shape or (m, n)))
+        return int(dll.product(ctypes.c_int64(m), ctypes.c_int64(n), ctypes.byref(given), *pointers, None))
+
+    order = np.lexsort((-M.indices, np.repeat(np.arange(4), np.diff(M.indptr))))
+    for x in (M, scipy.sparse.bsr_matrix((M.data[order], M.indices[order], M.indptr), shape=M.shape)):
+        y[:] = -1
+        assert product(x) == 0
+        np.testing.assert_allclose(y, DENSE @ X, rtol=1e-13, atol=1e-13)
+    broken = M.copy()
+    broken.indices[1] = 3
+    assert product(broken) == Status.BAD_INDEX
+    assert product(M, m=9) == Status.WRONG_EXTENT
+    assert product(M, shape=(8, 6)) == Status.WRONG_EXTENT
+    result, by_x = Sparse(), np.zeros(9)
+    arguments = (ctypes.c_int64(8), ctypes.c_int64(9), ctypes.byref(struct(M)), pointers[0], ctypes.byref(result))
+
+    def gradients() -> int:
+        return int(dll.gradients(None, *arguments, ctypes.c_void_p(by_x.ctypes.data), None))
+
+    assert gradients() == Status.OUTPUTS_NEEDED
+    assert (result.nnz, tuple(result.shape)) == (len(M.indices), M.shape)
+    blank = M.copy()
+    for part in (blank.data, blank.indices, blank.indptr):
+        part[:] = 0
+    result = struct(blank)
+    arguments = (*arguments[:4], ctypes.byref(result))
+    assert gradients() == 0
+    np.testing.assert_allclose(blank.toarray(), 2 * np.outer(DENSE @ X, X) * PATTERN, rtol=1e-13)
+    np.testing.assert_allclose(by_x, 2 * DENSE.T @ (DENSE @ X), rtol=1e-12)
+
+
+@pytest.mark.shows("sparse/7-bsr")
+def test_a_transpose_is_not_made_for_a_product() -> None:
+    A, z, d = sp.bsr_matrix("A", blocksize=(2, 3)), at.vector("z"), at.matrix("d")
+    for y, value in ((sp.dot(A.T, z), DENSE.T @ Z), (sp.structured_dot(d, A.T), D @ DENSE.T)):
+        (found,) = rewrite_sparse([y], [A, z, d])
+        assert [node.op.name for node in toposort([found]) if node.op.name == "sparse_transpose"] == []
+        np.testing.assert_allclose(found.eval({A: M, **({z: Z} if y.ndim == 1 else {d: D})}), value)

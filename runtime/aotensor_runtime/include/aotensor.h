@@ -83,10 +83,11 @@ enum {
                              before the call, so what is not true of them ends in memory that is not theirs */
 };
 
-/* A sparse matrix in compressed rows (CSR) or columns (CSC), or in rows of dense blocks of one size (BSR): there entries
- * are blocks, slices are rows of blocks, and shape counts elements all the same. As an input it is checked before
- * anything is computed. Entries of one row (column) may stand in any order, and those with equal coordinates mean their
- * sum: the call then works on a sorted copy. An entry that is stored is part of the pattern, also if it is 0.
+/* A sparse matrix in compressed rows (CSR) or columns (CSC), or in rows of dense blocks of one size (BSR): there
+ * entries are blocks, slices are rows of blocks, and shape counts elements all the same. As an input it is checked
+ * before anything is computed. Entries of one row (column) may stand in any order, and those with equal coordinates
+ * mean their sum: the call then works on a sorted copy. An entry that is stored is part of the pattern, be it 0 or
+ * not.
  *
  * As an output with indptr == NULL, the library fills in everything: memory comes from aotensor_context.allocate, with
  * exactly the sizes that are needed. Without allocate, nnz and shape are filled in and the status is
