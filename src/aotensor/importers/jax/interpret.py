@@ -83,7 +83,7 @@ def is_about_keys(equation: JaxprEqn) -> bool:
 
 
 def dtype_of(aval: Any) -> str:
-    """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as bfloat16"""
+    """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as int4"""
     if aval.dtype == jax.dtypes.float0:
         return "bool"  # what JAX calls the derivative of an integer holds nothing
     return dtypes.canonical(str(aval.dtype))
