@@ -75,6 +75,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.doctor", "aotensor.codegen.targets.support"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.benching.plot", "matplotlib"): "an extra, for one option",
     ("aotensor_cli.benching.plot", "matplotlib.figure"): "an extra, for one option",
+    ("aotensor_cli.reading.onnx_model", "aotensor.importers.onnx"): "an extra, for models in files of ONNX",
+    ("aotensor_cli.reading.onnx_model", "aotensor.importers.onnx.model"): "as above",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
     ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
 }
@@ -96,6 +98,8 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
         "aotensor_runtime.typed.callback",
         "aotensor_cli.matrices",
     ),
+    "google": ("aotensor.importers.onnx",),
+    "onnx": ("aotensor.importers.onnx",),
     "dask": ("aotensor_runtime.rounds.cluster",),
     "ml_dtypes": ("aotensor.core.dtypes", "aotensor_runtime.arrays.layout"),
     "distributed": ("aotensor_runtime.rounds.cluster",),

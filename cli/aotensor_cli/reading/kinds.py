@@ -17,7 +17,7 @@ _KINDS: Final = {
     (".json",): ("JSON", "give the library or the model that it is about"),
     (".txt", ".md", ".rst", ".csv", ".log"): ("a text", None),
     (".npy", ".npz", ".mtx"): ("data", "pass it to `aotensor run LIBRARY NAME=FILE`"),
-    (".onnx",): ("an ONNX model", "this version reads models in Python"),
+    (".onnx",): ("an ONNX model", "compile it first: aotensor compile FILE.onnx"),
     (".ipynb",): ("a notebook", "save it as a .py file: jupyter nbconvert --to script"),
     (".whl", ".zip", ".gz", ".xz", ".tar"): ("an archive of files", None),
 }

@@ -1,0 +1,131 @@
+"""A checked ONNX model as a Function: inputs are arguments, initializers are constants, outputs go by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.onnx.model import opsets_of, read_model
+from aotensor.importers.onnx.tensors import dtype_of
+from aotensor.importers.onnx.walk import Lost, Scope, Walk
+
+
+def from_onnx(path: str | PathLike[str], *, name: str | None = None, grad: Sequence[str] = ()) -> aot.Function:
+    """The Function of an ONNX model, which gives a dict of its outputs by name. Nothing of the file is executed.
+
+    path: a file with operators of opset 13 or later. Data outside of the file are read from its folder, or below, only.
+    name: of the function, by default the graph's as an identifier, else the file's.
+    grad: names of inputs or initializers. The first output must be one floating number; `grad_<name>` is its gradient.
+
+    Inputs are arguments, with dims named as `dim_param` names them; initializers are constants.
+
+    Raises: OSError if the file cannot be read; GraphValueError for what is no ONNX model, or one with damaged tensors,
+    undefined names or cycles, by the node's name; NoCounterpart with all operators that have none, and their nodes;
+    UnsupportedError for dtypes and kinds of values that aotensor has not; GraphTypeError for types that do not fit.
+    """
+    if isinstance(grad, str) or not all(isinstance(item, str) for item in grad):
+        raise GraphTypeError(f"grad: expected names of inputs or initializers, found {grad!r:.60}")
+    model, file = read_model(path)
+    wanted = name if name is not None else _identifier(model.graph.name) or _identifier(file.stem) or "model"
+    return function_of(model, file.parent, wanted, tuple(grad))
+
+
+def function_of(model: Any, folder: Path | None, name: str, grad: Sequence[str] = ()) -> aot.Function:
+    """The Function of a model.   folder: where external data may be; grad: inputs or initializers
+
+    Raises: as `from_onnx`.
+    """
+    graph = model.graph
+    embedded = {item.name for item in graph.initializer}
+    inputs = [_symbol(item) for item in graph.input if item.name not in embedded]
+    names = [item.name for item in graph.input if item.name not in embedded]
+    if len(set(names)) < len(names):
+        raise GraphValueError(f"graph {graph.name!r}: two inputs have one name")
+    walk = Walk(model.functions, folder)
+    scope = Scope(graph.name, opsets_of(model), values=dict(zip(names, inputs, strict=True)))
+    outputs = walk.graph(graph, scope)
+    if walk.missing:
+        raise NoCounterpart("ONNX", walk.missing)
+    results: dict[str, Any] = {}
+    for item, y in zip(graph.output, outputs, strict=True):
+        if isinstance(y, Lost):  # has an entry among the missing
+            raise AssertionError(item.name)
+        _check_output(item, y)
+        if item.name in results:
+            raise GraphValueError(f"graph {graph.name!r}: two outputs have the name {item.name!r}")
+        results[item.name] = y
+    if not results:
+        raise GraphValueError(f"graph {graph.name!r} has no outputs")
+    if grad:
+        known = {**scope.values, **dict(zip(names, inputs, strict=True))}
+        results.update(_gradients(next(iter(results.items())), grad, {k: known[k] for k in (*names, *embedded)}))
+    return aot.function(inputs, results, name=name, on_unused_input="ignore")
+
+
+def _symbol(item: Any) -> Any:
+    """The argument for an input.   Raises: UnsupportedError, GraphTypeError for one that is no tensor of known rank"""
+    what = f"input {item.name!r}"
+    kind = item.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise UnsupportedError(
+            f"{what} is no dense tensor but a {(kind or 'value without a type').removesuffix('_type')}"
+        )
+    tensor = item.type.tensor_type
+    dtype = dtype_of(tensor.elem_type, what)
+    if not tensor.HasField("shape"):
+        raise GraphTypeError(f"{what} has no shape, not even a rank", hint="onnx.shape_inference.infer_shapes(model)")
+    return at.tensor(item.name, dtype=dtype, shape=tuple(_dim(dim, what) for dim in tensor.shape.dim))
+
+
+def _dim(dim: Any, what: str) -> int | str | None:
+    """A number, a name that is an identifier, or None.   Raises: GraphValueError for a negative extent"""
+    kind = dim.WhichOneof("value")
+    if kind == "dim_value":
+        if dim.dim_value < 0:
+            raise GraphValueError(f"{what} has a negative extent: {dim.dim_value}")
+        return int(dim.dim_value)
+    name = re.sub(r"\W", "_", dim.dim_param if kind else "", flags=re.ASCII).strip("_")
+    return f"d{name}" if name[:1].isdigit() else name or None
+
+
+def _check_output(item: Any, y: Any) -> None:
+    """Raises: GraphTypeError for an output that is declared with another dtype or rank"""
+    if item.type.WhichOneof("value") != "tensor_type" or not item.type.tensor_type.elem_type:
+        return
+    tensor = item.type.tensor_type
+    declared = dtype_of(tensor.elem_type, f"output {item.name!r}")
+    if declared != y.type.dtype or (tensor.HasField("shape") and len(tensor.shape.dim) != y.type.ndim):
+        raise GraphTypeError(
+            f"output {item.name!r} is declared as {declared} of rank {len(tensor.shape.dim)}, and is {y.type}"
+        )
+
+
+def _gradients(cost: tuple[str, Any], names: Sequence[str], known: dict[str, Any]) -> dict[str, Any]:
+    """`grad_<name>` for the first output, which is one number."""
+    label, y = cost
+    if not all(isinstance(n, int) for n in y.type.shape) or prod(y.type.shape) != 1 or y.type.dtype[:5] != "float":
+        raise GraphTypeError(
+            f"grad: the first output {label!r} is {y.type}, and gradients are of one floating number",
+            hint="let the model compute a loss first, with ReduceMean or SoftmaxCrossEntropyLoss",
+        )
+    for name in names:
+        if name not in known:
+            raise GraphValueError(f"grad: {name!r} is no input and no initializer of the model")
+        if not known[name].type.dtype.startswith("float"):
+            raise GraphTypeError(f"grad: {name!r} is {known[name].type}, which has no gradient")
+    found = aot.grad(at.reshape(y, ()), [known[name] for name in names], disconnected_inputs="ignore")
+    return {f"grad_{name}": value for name, value in zip(names, found, strict=True)}
+
+
+def _identifier(text: str) -> str:
+    """`text` as an identifier, "" where nothing of it can be in one."""
+    found = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_")
+    return f"f_{found}" if found[:1].isdigit() else found

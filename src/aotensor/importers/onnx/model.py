@@ -1,0 +1,69 @@
+"""An ONNX file as a checked ModelProto: nothing of it is executed, and data come from its own folder only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import onnx
+from google.protobuf.message import DecodeError, Error
+
+from aotensor.errors import GraphTypeError, GraphValueError
+
+OLDEST: Final = 13
+"""The oldest version of the standard operators: since then axes of Squeeze and ReduceSum are inputs."""
+
+
+class DamagedModel(GraphValueError):
+    """A file that is no ONNX model, or a part of one."""
+
+
+def read_model(path: str | PathLike[str]) -> tuple[Any, Path]:
+    """The model of a file, and the absolute path of the latter.
+
+    Raises: OSError if the file cannot be read; DamagedModel for bytes that are no ONNX model, or one that is cut off;
+    GraphValueError as `check_opsets`.
+    """
+    if not isinstance(path, str | PathLike):
+        raise GraphTypeError(f"from_onnx: expected the path of a file, found {type(path).__name__} {path!r:.60}")
+    file = Path(path)
+    model = parsed(file.read_bytes(), str(file))
+    return model, file.absolute()
+
+
+def parsed(content: bytes, what: str) -> Any:
+    """The model in the bytes of a file.   Raises: DamagedModel, GraphValueError as `check_opsets`"""
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except (DecodeError, Error, ValueError, RecursionError) as error:
+        raise DamagedModel(
+            f"{what}: this is no ONNX model, or a part of one", hint="write it with onnx.save, in binary form"
+        ) from error
+    if not model.HasField("graph") or not model.opset_import:
+        raise DamagedModel(f"{what}: this ONNX model has no graph or no version of its operators")
+    check_opsets(opsets_of(model), what)
+    return model
+
+
+def opsets_of(proto: Any) -> dict[str, int]:
+    """Domain → version of its operators, of a model or a function."""
+    return {"" if item.domain == "ai.onnx" else item.domain: int(item.version) for item in proto.opset_import}
+
+
+def check_opsets(opsets: Mapping[str, int], what: str) -> None:
+    """Raises: GraphValueError for standard operators older than we read, or newer than the package `onnx` knows"""
+    version = opsets.get("", OLDEST)
+    if version < OLDEST:
+        raise GraphValueError(
+            f"{what}: its operators are of opset {version}, and {OLDEST} is the oldest that is read",
+            hint=f"onnx.version_converter.convert_version(model, {OLDEST + 4})",
+        )
+    newest = onnx.defs.onnx_opset_version()
+    if version > newest:
+        raise GraphValueError(
+            f"{what}: its operators are of opset {version}, and onnx {onnx.__version__} knows those up to {newest}",
+            hint="pip install -U onnx",
+        )

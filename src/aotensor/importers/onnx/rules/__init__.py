@@ -1,0 +1,16 @@
+"""Rules of ONNX operators by the public functions of aotensor, a module per family."""
+
+from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter the table)
+    activations,
+    classic,
+    control,
+    elementwise,
+    indexing,
+    normalisations,
+    products,
+    recurrent,
+    reductions,
+    shape,
+    tensors,
+)
+from aotensor.importers.onnx.rules.table import RULES as RULES

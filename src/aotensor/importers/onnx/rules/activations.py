@@ -1,0 +1,171 @@
+"""Activations and losses of neural networks, made of what exists."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+import aotensor.tensor as at
+from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.rules.elementwise import scalar
+from aotensor.importers.onnx.rules.table import rule
+
+
+@rule("Relu")
+def relu(node: Node, x: Any) -> Any:
+    """max(x, 0)"""
+    return at.maximum(x, scalar(0, x))
+
+
+@rule("LeakyRelu")
+def leaky_relu(node: Node, x: Any) -> Any:
+    """x, or alpha·x below 0"""
+    return at.switch(at.lt(x, scalar(0, x)), scalar(node["alpha"], x) * x, x)
+
+
+@rule("PRelu")
+def prelu(node: Node, x: Any, slope: Any) -> Any:
+    """x, or slope·x below 0"""
+    return at.switch(at.lt(x, scalar(0, x)), slope * x, x)
+
+
+@rule("ThresholdedRelu")
+def thresholded_relu(node: Node, x: Any) -> Any:
+    """x above alpha, else 0"""
+    return at.switch(at.gt(x, scalar(node["alpha"], x)), x, scalar(0, x))
+
+
+def _elu(x: Any, alpha: Any, scale: Any) -> Any:
+    """alpha·(exp(x / scale) − 1) up to 0, x above; exp sees no positive number, so that no gradient is NaN."""
+    below = alpha * at.expm1(at.minimum(x, scalar(0, x)) / scale)
+    return at.switch(at.gt(x, scalar(0, x)), x, below)
+
+
+@rule("Elu")
+def elu(node: Node, x: Any) -> Any:
+    """x above 0, else alpha·(exp(x) − 1)"""
+    return _elu(x, scalar(node["alpha"], x), scalar(1, x))
+
+
+@rule("Celu")
+def celu(node: Node, x: Any) -> Any:
+    """x above 0, else alpha·(exp(x / alpha) − 1)"""
+    return _elu(x, scalar(node["alpha"], x), scalar(node["alpha"], x))
+
+
+@rule("Selu")
+def selu(node: Node, x: Any) -> Any:
+    """gamma times Elu"""
+    return scalar(node["gamma"], x) * _elu(x, scalar(node["alpha"], x), scalar(1, x))
+
+
+@rule("HardSigmoid")
+def hard_sigmoid(node: Node, x: Any) -> Any:
+    """alpha·x + beta between 0 and 1"""
+    line = scalar(node["alpha"], x) * x + scalar(node["beta"], x)
+    return at.maximum(scalar(0, x), at.minimum(scalar(1, x), line))
+
+
+@rule("HardSwish")
+def hard_swish(node: Node, x: Any) -> Any:
+    """x · max(0, min(1, x / 6 + 1 / 2))"""
+    return x * at.maximum(scalar(0, x), at.minimum(scalar(1, x), x / scalar(6, x) + scalar(0.5, x)))
+
+
+@rule("Softsign")
+def softsign(node: Node, x: Any) -> Any:
+    """x / (1 + |x|)"""
+    return x / (scalar(1, x) + at.abs(x))
+
+
+@rule("Mish")
+def mish(node: Node, x: Any) -> Any:
+    """x · tanh(log(1 + exp(x)))"""
+    return x * at.tanh(at.softplus(x))
+
+
+@rule("Swish")
+def swish(node: Node, x: Any) -> Any:
+    """x · sigmoid(alpha·x)"""
+    return x * at.sigmoid(scalar(node["alpha"], x) * x)
+
+
+@rule("Gelu")
+def gelu(node: Node, x: Any) -> Any:
+    """x times the normal distribution function, or its approximation by tanh"""
+    half, one = scalar(0.5, x), scalar(1, x)
+    if node["approximate"] == "tanh":
+        inner = scalar(sqrt(2 / pi), x) * (x + scalar(0.044715, x) * x * x * x)
+        return half * x * (one + at.tanh(inner))
+    if node["approximate"] != "none":
+        raise Unsuited(f"its approximation is {node['approximate']!r}")
+    return half * x * (one + at.erf(x / scalar(sqrt(2), x)))
+
+
+@rule("Shrink")
+def shrink(node: Node, x: Any) -> Any:
+    """x + bias below −lambd, x − bias above lambd, else 0"""
+    bias, bound = at.constant(node["bias"], dtype=x.type.dtype), at.constant(node["lambd"], dtype=x.type.dtype)
+    return at.switch(at.lt(x, -bound), x + bias, at.switch(at.gt(x, bound), x - bias, scalar(0, x)))
+
+
+@rule("Softmax")
+def softmax(node: Node, x: Any) -> Any:
+    """exp(x) / Σ exp(x) along an axis"""
+    return at.softmax(x, axis=node.axis(x.type.ndim))
+
+
+@rule("LogSoftmax")
+def log_softmax(node: Node, x: Any) -> Any:
+    """x − log Σ exp(x) along an axis"""
+    return at.log_softmax(x, axis=node.axis(x.type.ndim))
+
+
+@rule("Hardmax")
+def hardmax(node: Node, x: Any) -> Any:
+    """1 at the first maximum along an axis, else 0"""
+    axis = node.axis(x.type.ndim)
+    places = at.arange(node.extent(x, axis), dtype="int64")
+    places = at.reshape(places, [-1, *[1] * (x.type.ndim - 1 - axis)])
+    return at.cast(at.eq(places, at.argmax(x, axis=axis, keepdims=True)), x.type.dtype)
+
+
+@rule("Dropout")
+def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
+    """x itself and a mask of True, as in inference"""
+    if training is not None and bool(node.static(2)) and not (ratio is not None and float(node.static(1) or 0) == 0):
+        raise Unsuited("it is in training mode, where it draws random numbers")
+    return [x, at.ones_like(x, dtype="bool")]
+
+
+@rule("NegativeLogLikelihoodLoss")
+def negative_log_likelihood(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
+    """−weight[t]·x[n, t, ...] of the class t of each place, summed, averaged or each for itself"""
+    return _likelihood(node, x, target, weight)
+
+
+@rule("SoftmaxCrossEntropyLoss")
+def cross_entropy(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
+    """The negative log-likelihood of log softmax along axis 1, and the latter"""
+    logs = at.log_softmax(x, axis=1)
+    return [_likelihood(node, logs, target, weight), logs]
+
+
+def _likelihood(node: Node, logs: Any, target: Any, weight: Any) -> Any:
+    """logs: (N, C, d1, ...), target: (N, d1, ...). The mean is over the sum of weights, ignored places having none."""
+    ignored = node["ignore_index"]
+    is_kept = None if ignored is None else at.neq(target, at.constant(ignored, dtype=target.type.dtype))
+    safe = target if is_kept is None else at.switch(is_kept, target, at.constant(0, dtype=target.type.dtype))
+    picked = at.squeeze(at.take_along_axis(logs, at.expand_dims(at.cast(safe, "int64"), 1), axis=1), axis=1)
+    share = at.ones_like(picked) if weight is None else at.take(weight, at.cast(safe, "int64"))
+    share = share if is_kept is None else at.switch(is_kept, share, scalar(0, picked))
+    loss = -picked if weight is None else -picked * share
+    if is_kept is not None:  # an ignored place may hold −∞
+        loss = at.switch(is_kept, loss, scalar(0, picked))
+    if node["reduction"] == "none":
+        return loss
+    if node["reduction"] == "sum":
+        return at.sum(loss)
+    if node["reduction"] != "mean":
+        raise Unsuited(f"its reduction is {node['reduction']!r}")
+    return at.mean(loss) if weight is None and is_kept is None else at.sum(loss) / at.sum(share)

@@ -1,0 +1,149 @@
+"""Arithmetic, comparisons and logic, element by element; two operands broadcast as in NumPy."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.rules.table import RULES, row, rule
+from aotensor.importers.onnx.tensors import dtype_of
+
+_PLAIN: Final = {
+    "Abs": at.abs, "Neg": at.neg, "Sign": at.sign, "Sqrt": at.sqrt, "Exp": at.exp, "Log": at.log, "Erf": at.erf,
+    "Ceil": at.ceil, "Floor": at.floor, "Round": at.round_half_to_even, "IsNaN": at.isnan,
+    "Sin": at.sin, "Cos": at.cos, "Tan": at.tan, "Asin": at.arcsin, "Acos": at.arccos, "Atan": at.arctan,
+    "Sinh": at.sinh, "Cosh": at.cosh, "Tanh": at.tanh, "Asinh": at.arcsinh, "Acosh": at.arccosh, "Atanh": at.arctanh,
+    "Reciprocal": at.reciprocal, "Sigmoid": at.sigmoid, "Softplus": at.softplus,
+    "Add": at.add, "Sub": at.sub, "Mul": at.mul,
+    "Equal": at.eq, "Less": at.lt, "LessOrEqual": at.le, "Greater": at.gt, "GreaterOrEqual": at.ge,
+    "And": at.and_, "Or": at.or_, "Xor": at.xor, "Not": at.invert,
+    "BitwiseAnd": at.bitwise_and, "BitwiseOr": at.bitwise_or, "BitwiseXor": at.bitwise_xor, "BitwiseNot": at.invert,
+    "Where": at.switch,
+}  # fmt: skip
+RULES.update({("", name): row(function) for name, function in _PLAIN.items()})
+
+
+def is_float(x: Any) -> bool:
+    """Is it of float32 or float64?"""
+    return str(x.type.dtype).startswith("float")
+
+
+def scalar(value: float, like: Any) -> Any:
+    """A constant of the dtype of `like`, so that nothing is widened."""
+    return at.constant(value, dtype=like.type.dtype)
+
+
+@rule("Div")
+def div(node: Node, x: Any, y: Any) -> Any:
+    """x / y; of integers the quotient rounded toward zero, as in C."""
+    if is_float(x):
+        return at.true_div(x, y)
+    quotient = at.floor_div(x, y)
+    if x.type.dtype.startswith("uint"):
+        return quotient
+    is_rounded_down = at.and_(at.neq(quotient * y, x), at.xor(at.lt(x, 0), at.lt(y, 0)))
+    return quotient + at.cast(is_rounded_down, x.type.dtype)
+
+
+@rule("Mod")
+def mod(node: Node, x: Any, y: Any) -> Any:
+    """The remainder with the sign of y, or with `fmod` that of x, which is exact for floats, too."""
+    if not node["fmod"]:
+        return at.mod(x, y)
+    if x.type.dtype.startswith("uint"):
+        return at.mod(x, y)
+    if not is_float(x):
+        return x - div(node, x, y) * y
+    rest = at.mod(at.abs(x), at.abs(y))
+    return at.switch(at.lt(x, scalar(0, x)), -rest, rest)
+
+
+@rule("Pow")
+def power(node: Node, x: Any, y: Any) -> Any:
+    """x to the power y, in the dtype of x."""
+    if is_float(x) or not is_float(y):
+        return at.pow(x, at.cast(y, x.type.dtype))
+    return at.cast(at.pow(at.cast(x, "float64"), y), x.type.dtype)
+
+
+@rule("BitShift")
+def shift(node: Node, x: Any, y: Any) -> Any:
+    """Numbers times or by 2^y, rounded down; where all bits are shifted out 0, or -1 of a negative one to the right."""
+    if node["direction"] not in ("LEFT", "RIGHT"):
+        raise Unsuited(f"its direction is {node['direction']!r}")
+    dtype = x.type.dtype
+    bits = np.iinfo(dtype).bits
+    is_inside = at.and_(at.ge(y, scalar(0, y)), at.lt(y, scalar(bits, y)))
+    count = at.cast(at.switch(is_inside, y, scalar(0, y)), "int64")
+    powers = at.constant(np.left_shift(np.ones(bits, dtype), np.arange(bits, dtype=dtype)))
+    if node["direction"] == "LEFT":
+        return at.switch(is_inside, x * at.take(powers, count), scalar(0, x))
+    half = at.floor_div(count, 2)  # in two steps, because a signed dtype does not hold the largest power
+    shifted = at.floor_div(at.floor_div(x, at.take(powers, half)), at.take(powers, count - half))
+    outside = scalar(0, x) if dtype.startswith("u") else -at.cast(at.lt(x, scalar(0, x)), dtype)
+    return at.switch(is_inside, shifted, outside)
+
+
+@rule("IsInf")
+def is_infinite(node: Node, x: Any) -> Any:
+    """Infinities, of both signs or one."""
+    below, above = node["detect_negative"], node["detect_positive"]
+    if below and above:
+        return at.isinf(x)
+    if not below and not above:
+        return at.zeros_like(x, dtype="bool")
+    return at.and_(at.isinf(x), at.gt(x, scalar(0, x)) if above else at.lt(x, scalar(0, x)))
+
+
+@rule("Max")
+def maximum(node: Node, *inputs: Any) -> Any:
+    """The largest of any number of tensors; NaN wins."""
+    return reduce(at.maximum, inputs)
+
+
+@rule("Min")
+def minimum(node: Node, *inputs: Any) -> Any:
+    """The smallest of any number of tensors; NaN wins."""
+    return reduce(at.minimum, inputs)
+
+
+@rule("Sum")
+def total(node: Node, *inputs: Any) -> Any:
+    """The sum of any number of tensors."""
+    return reduce(at.add, inputs)
+
+
+@rule("Mean")
+def mean(node: Node, *inputs: Any) -> Any:
+    """The mean of any number of tensors."""
+    return reduce(at.add, inputs) / scalar(len(inputs), inputs[0])
+
+
+@rule("Clip")
+def clip(node: Node, x: Any, low: Any = None, high: Any = None) -> Any:
+    """x between two bounds, each of which may be left out; `high` where they are in the wrong order."""
+    if low is not None:
+        x = at.maximum(x, low)
+    return x if high is None else at.minimum(x, high)
+
+
+@rule("Cast")
+def cast(node: Node, x: Any) -> Any:
+    """The same numbers in another dtype; floats are cut off toward zero for integers."""
+    return at.cast(x, dtype_of(node["to"], "the result"))
+
+
+@rule("CastLike")
+def cast_like(node: Node, x: Any, like: Any) -> Any:
+    """The same numbers in the dtype of another tensor."""
+    return at.cast(x, like.type.dtype)
+
+
+@rule("Identity")
+def identity(node: Node, x: Any) -> Any:
+    """x itself."""
+    return x

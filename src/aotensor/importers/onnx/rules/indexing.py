@@ -1,0 +1,89 @@
+"""Elements by positions that are values: gather and scatter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aotensor.tensor as at
+from aotensor.errors import GraphValueError
+from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.rules.table import rule
+
+
+@rule("Gather")
+def gather(node: Node, x: Any, indices: Any) -> Any:
+    """x[..., indices, ...] along an axis; negative positions count from the end"""
+    return at.take(x, at.cast(indices, "int64"), axis=node.axis(x.type.ndim))
+
+
+@rule("GatherElements")
+def gather_elements(node: Node, x: Any, indices: Any) -> Any:
+    """Of each place of `indices` the element at that position along an axis"""
+    axis = node.axis(x.type.ndim)
+    return x[_places(node, indices, axis)]
+
+
+@rule("GatherND")
+def gather_nd(node: Node, x: Any, indices: Any) -> Any:
+    """Slices at positions that the last axis of `indices` holds, behind axes that both share"""
+    batch = node["batch_dims"]
+    if not 0 <= batch < min(x.type.ndim, indices.type.ndim):
+        raise GraphValueError(f"{batch} batch dims of tensors of rank {x.type.ndim} and {indices.type.ndim}")
+    rank = indices.type.ndim - 1
+    shared = [_grid(node.extent(indices, i), i, rank) for i in range(batch)]
+    return x[(*shared, *_columns(node, x, indices, batch))]
+
+
+@rule("ScatterElements")
+def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
+    """x with updates at positions along an axis, put or added"""
+    return _scattered(node, x[_places(node, indices, node.axis(x.type.ndim))], updates)
+
+
+@rule("ScatterND")
+def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
+    """x with slices at positions that the last axis of `indices` holds, put or added"""
+    return _scattered(node, x[tuple(_columns(node, x, indices, 0))], updates)
+
+
+def _scattered(node: Node, places: Any, updates: Any) -> Any:
+    reduction = node["reduction"] or "none"
+    if reduction == "none":
+        return at.set_subtensor(places, updates)
+    if reduction != "add":
+        raise Unsuited(f"its reduction is {reduction!r}")
+    return at.inc_subtensor(places, updates)
+
+
+def _places(node: Node, indices: Any, axis: int) -> tuple[Any, ...]:
+    """Positions in all axes: those given along one, a place's own along the others."""
+    rank = indices.type.ndim
+    return tuple(
+        at.cast(indices, "int64") if i == axis else _grid(node.extent(indices, i), i, rank) for i in range(rank)
+    )
+
+
+def _grid(extent: Any, axis: int, rank: int) -> Any:
+    """0, 1, ... along an axis of a tensor of that rank."""
+    return at.reshape(at.arange(extent, dtype="int64"), [1] * axis + [-1] + [1] * (rank - 1 - axis))
+
+
+def _columns(node: Node, x: Any, indices: Any, batch: int) -> list[Any]:
+    """What the last axis of `indices` holds, one by one.   Raises: Unsuited, GraphValueError for their number"""
+    count = node.extent(indices, indices.type.ndim - 1)
+    if not isinstance(count, int):
+        raise Unsuited("the last extent of its indices is not known when the model is read")
+    if not 1 <= count <= x.type.ndim - batch:
+        raise GraphValueError(f"{count} positions for a tensor of rank {x.type.ndim - batch}")
+    wide = at.cast(indices, "int64")
+    return [wide[..., i] for i in range(count)]
+
+
+@rule("Compress")
+def compress(node: Node, x: Any, condition: Any) -> Any:
+    """The slices along an axis where the condition holds; it may be shorter than the axis"""
+    axis = node["axis"]
+    y = at.ravel(x) if axis is None else x
+    where = 0 if axis is None else node.axis(x.type.ndim)
+    kept = at.flatnonzero(condition)
+    return at.take(y, kept, axis=where)

@@ -1,0 +1,32 @@
+"""The table of operators: (domain, name) → its rule, a function of the node and its inputs.
+
+A rule gives a tensor, or a sequence of them; it raises Unsuited for a form of the operator that has no counterpart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+Rule = Callable[..., Any]
+
+RULES: Final[dict[tuple[str, str], Rule]] = {}
+"""Operators with a rule; those of the standard that are functions of others are taken apart instead."""
+
+ML: Final = "ai.onnx.ml"
+
+
+def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
+    """The function below it is the rule of operators of these names."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            RULES[domain, name] = function
+        return function
+
+    return register
+
+
+def row(function: Callable[..., Any]) -> Rule:
+    """A rule that hands the inputs on and looks at nothing else."""
+    return lambda node, *inputs: function(*inputs)

@@ -1,0 +1,275 @@
+"""The nodes of an ONNX graph, in their order, as a graph of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any, Final
+
+import onnx
+
+import aotensor.tensor as at
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.site import Site, made_at
+from aotensor.importers.errors import NoCounterpart, Untranslated
+from aotensor.importers.onnx.extents import Extents
+from aotensor.importers.onnx.model import check_opsets, opsets_of
+from aotensor.importers.onnx.node import Node, Unsuited, attributes_of
+from aotensor.importers.onnx.rules import RULES
+from aotensor.importers.onnx.tensors import array_of, element_of
+
+_FOLDED: Final = 1 << 12
+"""Elements that a constant may have which is computed from smaller ones."""
+
+_DEEPEST: Final = 64
+"""Functions and subgraphs inside of each other."""
+
+_GRAPHS: Final = ("If", "Loop", "Scan")
+
+
+class Lost:
+    """In place of a tensor whose operator has no counterpart: the walk goes on, to find all of them."""
+
+
+@dataclass
+class Scope:
+    """Names of tensors, with those of the graph around; versions of operators, and attributes of a function."""
+
+    name: str
+    opsets: Mapping[str, int]
+    outer: Scope | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    depth: int = 0
+
+    def find(self, name: str) -> Any:
+        """The tensor of a name, None if there is none."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.outer
+        return None
+
+
+class Walk:
+    """From nodes to tensors.   functions: those of the model, by domain and name; folder: of external data"""
+
+    def __init__(self, functions: Iterable[Any], folder: Path | None) -> None:
+        self.functions = {(item.domain, item.name): item for item in functions}
+        self.folder = folder
+        self.extents = Extents()
+        self.missing: list[Untranslated] = []
+
+    def graph(self, proto: Any, scope: Scope, inputs: Sequence[Any] = ()) -> list[Any]:
+        """The outputs of a graph, behind its initializers and nodes.   inputs: those of a subgraph
+
+        Raises: GraphValueError and GraphTypeError with the node's name, for what does not fit.
+        """
+        if scope.depth > _DEEPEST:
+            raise GraphValueError(
+                f"graph {scope.name!r}: more than {_DEEPEST} graphs or functions inside of each other"
+            )
+        scope.values.update(zip((item.name for item in proto.input), inputs, strict=False))
+        for tensor in proto.initializer:
+            if tensor.name not in scope.values:
+                what = f"initializer {tensor.name!r} of graph {scope.name!r}"
+                scope.values[tensor.name] = at.constant(array_of(tensor, self.folder, what), name=tensor.name)
+        if proto.sparse_initializer:
+            raise UnsupportedError(f"graph {scope.name!r} has sparse initializers, which are not read")
+        self.nodes(proto.node, scope)
+        return self.outputs([item.name for item in proto.output], scope)
+
+    def outputs(self, names: Sequence[str], scope: Scope) -> list[Any]:
+        """The tensors of these names.   Raises: GraphValueError for one that nothing gives"""
+        found = [scope.find(name) for name in names]
+        if None in found:
+            raise GraphValueError(f"graph {scope.name!r}: nothing gives its output {names[found.index(None)]!r}")
+        return found
+
+    def nodes(self, protos: Sequence[Any], scope: Scope) -> None:
+        """Put what the nodes give into the scope.   Raises: as `graph`"""
+        given = {name: number for number, proto in enumerate(protos) for name in proto.output if name}
+        for number, proto in enumerate(protos):
+            where = f"node {proto.name!r}" if proto.name else "a node without a name"
+            place = f"{where}, number {number + 1} of graph {scope.name!r}"
+            try:
+                for name in proto.input:
+                    if name and scope.find(name) is None:
+                        raise GraphValueError(_undefined(name, given.get(name), number))
+                if any(name in scope.values for name in proto.output if name):
+                    raise GraphValueError("another node has given its output already")
+                with _located(proto, number, scope):
+                    results = self._node(proto, scope, place)
+            except AotensorError as error:
+                if isinstance(error, NoCounterpart) or error.diagnostic.title.startswith("ONNX"):
+                    raise
+                raise _with_place(error, proto.op_type, place) from error
+            scope.values.update((name, x) for name, x in zip(proto.output, results, strict=False) if name)
+
+    def _node(self, proto: Any, scope: Scope, place: str) -> Sequence[Any]:
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        inputs = [scope.find(name) if name else None for name in proto.input]
+        local = self.functions.get((domain, proto.op_type))
+        if local is not None:
+            defaults = {item.name: onnx.helper.get_attribute_value(item) for item in local.attribute_proto}
+            given = {**defaults, **attributes_of(proto, None, scope.attributes)}
+            return self._function(local, inputs, given, scope, opsets_of(local), proto.output)
+        lost = [Lost()] * len(proto.output)
+        schema = _schema(proto.op_type, domain, scope.opsets)
+        if schema is None:
+            return self._without(f"{domain}.{proto.op_type}" if domain else proto.op_type, "", place, lost)
+        _check_counts(proto, schema)
+        attributes = attributes_of(proto, schema, scope.attributes)
+        formal = [item.name for item in schema.inputs]
+        names = list(proto.output)
+        node = Node(proto.op_type, domain, schema.since_version, inputs, names, self, place, attributes, formal)
+        rule = RULES.get((domain, proto.op_type))
+        if rule is None and not (schema.has_function or schema.has_context_dependent_function):
+            return self._without(proto.op_type, "", place, lost)
+        if any(isinstance(x, Lost) for x in inputs):
+            return lost
+        try:
+            if rule is None:
+                body, opsets = _body(proto, schema, inputs, scope)
+                return self._function(body, inputs, attributes, scope, opsets, proto.output)
+            if proto.op_type in _GRAPHS:
+                return _several(rule(node, scope, *inputs))
+            followed = self.extents.follow(node)
+            return [followed] if followed is not None else self._folded(node, _several(rule(node, *inputs)))
+        except Unsuited as error:
+            return self._without(proto.op_type, str(error), place, lost)
+
+    def _function(
+        self,
+        body: Any,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        scope: Scope,
+        opsets: Mapping[str, int],
+        names: Sequence[str],
+    ) -> Sequence[Any]:
+        """What a function gives for a node that calls it: its own nodes, in a scope of their own."""
+        check_opsets(opsets, f"function {body.name}")
+        inner = Scope(f"{scope.name}/{body.name}", opsets, attributes=attributes, depth=scope.depth + 1)
+        if inner.depth > _DEEPEST:
+            raise GraphValueError(f"function {body.name}: more than {_DEEPEST} functions call each other")
+        inner.values.update((name, x) for name, x in zip(body.input, inputs, strict=False) if x is not None)
+        self.nodes(body.node, inner)
+        wanted = [own if name else "" for own, name in zip(body.output, names, strict=False)]
+        found = iter(self.outputs([own for own in wanted if own], inner))
+        return [next(found) if own else None for own in wanted]
+
+    def subgraph(self, proto: Any, inputs: Sequence[Any], scope: Scope) -> list[Any]:
+        """The outputs of a graph that is an attribute of a node.   Raises: Unsuited where one has no counterpart"""
+        name = f"{scope.name}/{proto.name}"
+        inner = Scope(name, scope.opsets, scope, scope.attributes, depth=scope.depth + 1)
+        found = self.graph(proto, inner, inputs)
+        if any(isinstance(x, Lost) for x in found):
+            raise Unsuited("a graph inside of it has operators without counterpart")
+        return found
+
+    def _without(self, name: str, reason: str, place: str, lost: Sequence[Lost]) -> Sequence[Lost]:
+        self.missing.append(Untranslated(name, reason, place))
+        return lost
+
+    def _folded(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
+        """Results of constants as constants, where that does not make them much larger."""
+        inputs = [x for x in node.inputs if x is not None]
+        if not inputs or not all(isinstance(x, at.Constant) for x in inputs):
+            return results
+        most = max(_FOLDED, sum(x.data.size for x in inputs))
+        extents = [n for x in results for n in x.type.shape]
+        if not all(isinstance(n, int) for n in extents) or any(prod(x.type.shape) > most for x in results):
+            return results
+        return [x if isinstance(x, at.Constant) else at.constant(x.eval({}), dtype=x.type.dtype) for x in results]
+
+
+def _located(proto: Any, number: int, scope: Scope) -> AbstractContextManager[None]:
+    """What a node of the model makes counts as made there: `dense:3` in remarks, by its name and number."""
+    if scope.depth:
+        return nullcontext()
+    return made_at(Site((proto.name or proto.op_type).strip("/").replace("/", "."), number + 1))
+
+
+def _several(results: Any) -> Sequence[Any]:
+    return results if isinstance(results, list | tuple) else [results]
+
+
+def _undefined(name: str, later: int | None, number: int) -> str:
+    if later is None:
+        return f"nothing gives its input {name!r}"
+    if later == number:
+        return f"its input {name!r} is its own output"
+    return f"its input {name!r} is given by node number {later + 1}, behind it: nodes must be in order, without cycles"
+
+
+def _with_place(error: AotensorError, op: str, place: str) -> AotensorError:
+    found = error.diagnostic
+    for kind in (GraphTypeError, GraphValueError, UnsupportedError):
+        if isinstance(error, kind):
+            return kind(f"ONNX {op}: {found.title}   ({place})", lines=found.lines, hint=found.hint)
+    return GraphValueError(f"ONNX {op}: {found.title}   ({place})", lines=found.lines, hint=found.hint)
+
+
+def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
+    """The standard's record of an operator in the model's version, None where there is none."""
+    version = opsets.get(domain)
+    if version is None or version < 1 or version > 2**31 - 1:
+        return None
+    try:
+        return onnx.defs.get_schema(op, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _check_counts(proto: Any, schema: Any) -> None:
+    """Raises: GraphTypeError for too few or too many inputs or outputs"""
+    given = len(proto.input)
+    if not schema.min_input <= given <= schema.max_input:
+        raise GraphTypeError(f"{given} inputs, where {schema.min_input} to {schema.max_input} are expected")
+    for position, name in enumerate(proto.input):
+        formal = schema.inputs[min(position, len(schema.inputs) - 1)]
+        if not name and formal.option == onnx.defs.OpSchema.FormalParameterOption.Single:
+            raise GraphTypeError(f"its input {formal.name} is left out")
+    if not schema.min_output <= len(proto.output) <= schema.max_output:
+        found = len(proto.output)
+        raise GraphTypeError(f"{found} outputs, where {schema.min_output} to {schema.max_output} are expected")
+
+
+def _body(proto: Any, schema: Any, inputs: Sequence[Any], scope: Scope) -> tuple[Any, dict[str, int]]:
+    """The standard's own function for an operator, which may depend on types and attributes."""
+    version = scope.opsets[schema.domain]
+    standard = scope.opsets.get("", onnx.defs.onnx_opset_version())
+    plain = onnx.NodeProto()
+    plain.CopyFrom(proto)
+    del plain.attribute[:]
+    for item in proto.attribute:
+        if not item.ref_attr_name:
+            plain.attribute.append(item)
+        elif scope.attributes.get(item.ref_attr_name) is not None:
+            plain.attribute.append(onnx.helper.make_attribute(item.name, scope.attributes[item.ref_attr_name]))
+    body = onnx.FunctionProto()
+    if schema.has_context_dependent_function:
+        chosen = _newest(schema.context_dependent_function_opset_versions, version)
+        types = [_type(x) for x in inputs]
+        text = schema.get_context_dependent_function_with_opset_version(chosen, plain.SerializeToString(), types)
+    else:
+        text = schema.get_function_with_opset_version(_newest(schema.function_opset_versions, version))
+    body.ParseFromString(text if isinstance(text, bytes) else text.SerializeToString())
+    return body, {"": standard, **scope.opsets, **opsets_of(body)}
+
+
+def _newest(versions: Sequence[int], version: int) -> int:
+    return max((v for v in versions if v <= version), default=min(versions))
+
+
+def _type(x: Any) -> bytes:
+    """The TypeProto of one of our tensors; empty for an input that is left out."""
+    if x is None:
+        return b""
+    shape = [n if isinstance(n, int) else None for n in x.type.shape]
+    return bytes(onnx.helper.make_tensor_type_proto(element_of(x.type.dtype), shape).SerializeToString())

@@ -1,0 +1,122 @@
+"""Operators of ONNX with inputs: the package's own evaluator says what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+RNG: Final = np.random.default_rng(7)
+OPSET: Final = 20
+
+
+def normal(*shape: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    return RNG.normal(size=shape).astype(dtype)
+
+
+def ints(*values: int) -> np.ndarray[Any, Any]:
+    return np.array(values, "int64")
+
+
+@dataclass(frozen=True)
+class Row:
+    """inputs: of run time. constants: initializers behind them. outputs: how many are looked at."""
+
+    op: str
+    inputs: Sequence[np.ndarray[Any, Any]]
+    constants: Sequence[np.ndarray[Any, Any]] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    outputs: int = 1
+    domain: str = ""
+
+    def model(self, name: str) -> Any:
+        """A model of one node."""
+        names = [f"x{i}" for i in range(len(self.inputs) + len(self.constants))]
+        results = [f"y{i}" for i in range(self.outputs)]
+        node = helper.make_node(self.op, names, results, name="only", domain=self.domain, **self.attributes)
+        inputs = [
+            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            for n, x in zip(names, self.inputs, strict=False)
+        ]
+        constants = [
+            numpy_helper.from_array(x, n) for n, x in zip(names[len(self.inputs) :], self.constants, strict=True)
+        ]
+        outputs = [helper.make_value_info(n, helper.make_tensor_type_proto(0, None)) for n in results]
+        return made(helper.make_graph([node], name, inputs, outputs, constants))
+
+
+def made(graph: Any, opset: int = OPSET, **options: Any) -> Any:
+    """A model with both domains of operators."""
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9, **options)
+
+
+def body(graph_name: str, nodes: Sequence[Any], inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+    """A graph inside of a node."""
+    infos = [helper.make_tensor_value_info(x, TensorProto.FLOAT, None) for x in inputs]
+    results = [helper.make_tensor_value_info(x, TensorProto.FLOAT, None) for x in outputs]
+    return helper.make_graph(list(nodes), graph_name, infos, results)
+
+
+STEP: Final = body(
+    "step",
+    [helper.make_node("Add", ["s", "a"], ["t"]), helper.make_node("Mul", ["t", "a"], ["u"])],
+    ["s", "a"],
+    ["t", "u"],
+)
+_MATRIX = normal(3, 4)
+_RAGGED = np.array([[1, -2, np.nan, 4], [0, np.inf, -5, 6]], "float32")
+_SIGNED = np.array([-7, -6, 7, 6, -8], "int32")
+_DIVISORS = np.array([2, -3, -2, 4, 8], "int32")
+_COLUMN = np.array([0, 1, 3, 9, 63, 64], "uint64")
+
+ROWS: Final = [
+    Row("Div", [_SIGNED, _DIVISORS]),
+    Row("Mod", [_SIGNED, _DIVISORS], attributes={"fmod": 1}),
+    Row("Mod", [np.array([5.5, -5.5, 3], "float32"), np.array([2, 2, -2], "float32")], attributes={"fmod": 1}),
+    Row("Pow", [np.array([2, 3, 4], "int32"), np.array([2, 0.5, 3], "float32")]),
+    Row("BitShift", [np.full(5, 200, "uint64"), _COLUMN[:5]], attributes={"direction": "RIGHT"}),
+    Row("IsInf", [_RAGGED], attributes={"detect_positive": 0}),
+    Row("Max", [_RAGGED, np.array([0], "float32"), np.array([[1], [2]], "float32")]),
+    Row("Clip", [_MATRIX], [np.float32(-0.5).reshape(()), np.float32(0.25).reshape(())]),
+    Row("Cast", [np.array([-1.7, 2.7, 0], "float32")], attributes={"to": TensorProto.INT8}),
+    Row("Gelu", [_MATRIX], attributes={"approximate": "tanh"}),
+    Row("Celu", [_MATRIX], attributes={"alpha": 2.0}),
+    Row("Mish", [_MATRIX]),
+    Row("Hardmax", [np.array([[1, 3, 3], [2, 1, 0]], "float32")]),
+    Row("LogSoftmax", [_MATRIX], attributes={"axis": 0}),
+    Row("Reshape", [normal(2, 3, 4)], [ints(0, -1, 2)]),
+    Row("Slice", [normal(5, 6)], [ints(4, -1), ints(-100, 1), ints(0, 1), ints(-2, -1)]),
+    Row("Split", [normal(7, 2)], attributes={"num_outputs": 3, "axis": 0}, outputs=3),
+    Row("Expand", [normal(3, 1)], [ints(2, 1, 4)]),
+    Row("Pad", [normal(3, 4)], [ints(1, 0, 0, 2), np.float32(9).reshape(())]),
+    Row("Pad", [normal(4, 5)], [ints(2, 1, 1, 3)], {"mode": "reflect"}),
+    Row("DepthToSpace", [normal(1, 8, 2, 3)], attributes={"blocksize": 2, "mode": "CRD"}),
+    Row("OneHot", [ints(0, -1, 2)], [np.array(3, "int64"), np.array([2, 5], "float32")], {"axis": 0}),
+    Row("CumSum", [_MATRIX], [np.array(1, "int64")], {"exclusive": 1, "reverse": 1}),
+    Row("Trilu", [normal(2, 3, 4)], [np.array(-1, "int64")], {"upper": 0}),
+    Row("TopK", [np.array([[3, 1, 3, 2], [0, 5, 5, 5]], "float32")], [ints(3)], outputs=2),
+    Row("ArgMax", [np.array([[1, 4, 4], [2, 2, 0]], "float32")], attributes={"axis": 1, "select_last_index": 1}),
+    Row("ReduceLogSumExp", [_MATRIX * 100], [ints(1)], {"keepdims": 0}),
+    Row("ReduceMean", [np.array([[1, 2, 4], [5, 5, 7]], "float32")], [ints(-1)]),
+    Row("ReduceMax", [normal(3, 0)], [ints(1)]),
+    Row("GatherElements", [normal(4, 3)], [np.array([[0, -1, 1], [3, 2, 0]], "int64")]),
+    Row("GatherND", [normal(2, 3, 4)], [np.array([[[1]], [[2]]], "int64")], {"batch_dims": 1}),
+    Row("ScatterElements", [normal(3, 3), np.array([[0, 2, -1]], "int64"), normal(1, 3)], (), {"axis": 0}),
+    Row("ScatterND", [normal(4, 2), np.array([[1], [1]], "int64"), normal(2, 2)], (), {"reduction": "add"}),
+    Row("LayerNormalization", [normal(2, 3, 4), normal(3, 4), normal(3, 4)], (), {"axis": 1}, outputs=3),
+    Row("GroupNormalization", [normal(2, 4, 3), normal(2), normal(2)], (), {"num_groups": 2}),
+    Row("Gemm", [normal(4, 3), normal(2, 4), normal(1, 2)], (), {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0}),
+    Row("Einsum", [normal(2, 3, 4), normal(2, 4, 5)], (), {"equation": "...ij, ...jk -> ...ik"}),
+    Row("QuantizeLinear", [_MATRIX * 9, np.array(0.1, "float32"), np.array(3, "int8")]),
+    Row("SoftmaxCrossEntropyLoss", [normal(3, 4), ints(1, -1, 3), normal(4)], (), {"ignore_index": -1}, outputs=2),
+    Row("Scan", [normal(2), normal(5, 2)], (), {"num_scan_inputs": 1, "body": STEP}, 2),
+    Row("LSTM", [normal(3, 2, 4), normal(1, 12, 4), normal(1, 12, 3), normal(1, 24)], (), {"hidden_size": 3}, 3),
+    Row("GRU", [normal(3, 2, 4), normal(1, 9, 4), normal(1, 9, 3)], (), {"hidden_size": 3}, 2),
+    Row("LinearRegressor", [_MATRIX], (), {"coefficients": [1.0, 2, 3, 4], "intercepts": [0.5]}, domain="ai.onnx.ml"),
+    Row("Scaler", [_MATRIX], (), {"offset": [1.0] * 4, "scale": [1.0, 2, 3, 4]}, domain="ai.onnx.ml"),
+    Row("Imputer", [_RAGGED], (), {"imputed_value_floats": [8.0], "replaced_value_float": np.nan}, domain="ai.onnx.ml"),
+]  # fmt: skip

@@ -1,0 +1,151 @@
+"""ONNX files that are damaged, made up, or of what has no counterpart: one error with the node's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx", reason="the extra aotensor[onnx] is not installed")
+
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx_rows import made  # noqa: E402
+
+from aotensor.errors import AotensorError  # noqa: E402
+from aotensor.importers.onnx import NoCounterpart, from_onnx  # noqa: E402
+from aotensor_cli.main import run  # noqa: E402
+
+FLOAT = TensorProto.FLOAT
+
+
+def net(*nodes: Any, tensors: Any = (), x: Any = ("n",), dtype: int = FLOAT, opset: int = 17) -> Any:
+    """A model of x with the output y."""
+    given, wanted = helper.make_tensor_value_info("x", dtype, x), helper.make_tensor_value_info("y", 0, None)
+    return made(helper.make_graph(list(nodes), "g", [given], [wanted], list(tensors)), opset)
+
+
+def node(op: str, inputs: str, outputs: str = "y", **options: Any) -> Any:
+    return helper.make_node(op, inputs.split(), outputs.split(), name=f"my_{op}", **options)
+
+
+def external(location: str, **entries: int) -> Any:
+    """A tensor of two numbers with its data in a file."""
+    tensor = TensorProto(name="w", dims=[2], data_type=FLOAT, data_location=TensorProto.EXTERNAL)
+    for key, value in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=str(value))
+    return net(node("Add", "x w"), tensors=[tensor], x=[2])
+
+
+def huge() -> Any:
+    tensor = TensorProto(name="w", dims=[1 << 40, 1 << 20], data_type=FLOAT, raw_data=b"\0" * 8)
+    return net(node("Add", "x w"), tensors=[tensor])
+
+
+def reaching() -> Any:
+    """Sixty-five functions that call each other in a circle."""
+    call = [helper.make_node("F", ["v"], ["w"], domain="own")]
+    model = net(helper.make_node("F", ["x"], ["y"], domain="own", name="my_F"))
+    model.functions.append(helper.make_function("own", "F", ["v"], ["w"], call, [helper.make_opsetid("own", 1)]))
+    return model
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "undefined": (lambda: net(node("Add", "x z")), "nothing gives its input 'z'   (node 'my_Add', number 1 of graph"),
+    "cycle": (
+        lambda: net(node("Add", "x b", "a"), node("Neg", "a", "b"), node("Abs", "b")),
+        "its input 'b' is given by node number 2, behind it",
+    ),
+    "itself": (lambda: net(node("Add", "x y")), "its input 'y' is its own output"),
+    "twice": (lambda: net(node("Abs", "x"), node("Neg", "x")), "another node has given its output already"),
+    "no output": (lambda: net(node("Abs", "x", "z")), "graph 'g': nothing gives its output 'y'"),
+    "counts": (lambda: net(node("Add", "x")), "1 inputs, where 2 to 2 are expected"),
+    "kind": (lambda: net(node("Softmax", "x", axis=1.5)), "attribute axis is of kind FLOAT, not INT"),
+    "axis": (lambda: net(node("Softmax", "x", axis=3)), "axis 3 of a tensor of rank 1   (node 'my_Softmax'"),
+    "missing": (lambda: net(node("Cast", "x")), "attribute to is missing"),
+    "dtype": (lambda: net(node("Abs", "x"), dtype=TensorProto.FLOAT8E4M3FN), "input 'x' has dtype FLOAT8E4M3FN"),
+    "text": (lambda: net(node("Abs", "x"), dtype=TensorProto.STRING), "input 'x' has dtype STRING"),
+    "number": (lambda: net(node("Abs", "x"), dtype=99), "a dtype of number 99"),
+    "rank": (lambda: net(node("Abs", "x"), x=None), "input 'x' has no shape, not even a rank"),
+    "old": (lambda: net(node("Abs", "x"), opset=11), "its operators are of opset 11, and 13 is the oldest"),
+    "new": (lambda: net(node("Abs", "x"), opset=999), "its operators are of opset 999"),
+    "shapes": (
+        lambda: net(node("MatMul", "x w"), tensors=[numpy_helper.from_array(np.ones((3, 2)), "w")], x=[2, 4]),
+        "(node 'my_MatMul'",
+    ),
+    "huge": (huge, "initializer 'w' of graph 'g' has 8 bytes of data for extents [1099511627776, 1048576]"),
+    "absolute": (lambda: external("/etc/passwd"), "outside of the folder of the model"),
+    "above": (lambda: external("../up.bin"), "outside of the folder of the model"),
+    "link": (lambda: external("link.bin"), "outside of the folder of the model"),
+    "absent": (lambda: external("none.bin"), "cannot be read (no such file or directory)"),
+    "short": (lambda: external("data.bin", offset=8), "'data.bin' ends before byte 16"),
+    "before": (lambda: external("data.bin", offset=-8), "8 bytes at -8 of 'data.bin'"),
+    "circle": (reaching, "more than 64 functions call each other"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_models(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    build, message = BAD[name]
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (tmp_path / "up.bin").write_bytes(np.ones(2, "float32").tobytes())
+    (folder / "data.bin").write_bytes(np.ones(2, "float32").tobytes())
+    (folder / "link.bin").symlink_to(tmp_path / "up.bin")
+    path = folder / "model.onnx"
+    path.write_bytes(build().SerializeToString())
+    with pytest.raises(AotensorError) as caught:
+        from_onnx(path)
+    assert message in str(caught.value)
+    assert run(["inspect", str(path), "--stage", "graph"]) == 3
+    first = capfd.readouterr().err.splitlines()[0]
+    assert first.startswith("error: ") and message in first
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x08\x08\x3a\xff\xff\xff\xff\x0f", b"cut"])
+def test_files_that_are_no_models(content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.onnx"
+    whole = net(node("Abs", "x")).SerializeToString()
+    path.write_bytes(whole[: len(whole) // 2] if content == b"cut" else content)
+    assert run(["compile", str(path)]) == 2
+    assert str(path) in capfd.readouterr().err
+
+
+def test_all_without_counterpart_are_in_one_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    nodes = [
+        node("Bernoulli", "x", "a"),
+        node("Abs", "a", "b"),
+        node("Own", "b", "c"),
+        node("ScatterElements", "x i x"),
+    ]
+    nodes[3].attribute.append(helper.make_attribute("reduction", "mul"))
+    indices = numpy_helper.from_array(np.zeros(2, "int64"), "i")
+    path = tmp_path / "model.onnx"
+    onnx.save(net(*nodes, tensors=[indices], x=[2]), path)
+    with pytest.raises(NoCounterpart) as caught:
+        from_onnx(path)
+    assert [item.name for item in caught.value.operations] == ["Bernoulli", "Own", "ScatterElements"]
+    assert caught.value.operations[1].place == "node 'my_Own', number 3 of graph 'g'"
+    assert run(["compile", str(path)]) == 3
+    assert "ScatterElements: its reduction is 'mul' at node 'my_ScatterElements'" in capfd.readouterr().err
+
+
+def test_data_beside_the_model_are_read(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(np.array([7, 1, 2], "float32").tobytes())
+    path = tmp_path / "model.onnx"
+    path.write_bytes(external("data.bin", offset=4).SerializeToString())
+    np.testing.assert_array_equal(from_onnx(path).reference(np.zeros(2, "float32"))["y"], [1, 2])
+
+
+def test_the_command_line_compiles_a_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(net(node("Softplus", "x")), path)
+    assert run(["compile", str(path), "-o", str(tmp_path / "out"), "-O", "0"]) == 0
+    assert capfd.readouterr().out.splitlines() == [str(tmp_path / "out" / name) for name in ("libg.so", "g.h")]
+    assert run(["inspect", str(path) + ":g", "--stage", "graph"]) == 0
+    assert "softplus(%x)   # my_Softplus:1" in capfd.readouterr().out
+    assert run(["inspect", str(path) + ":h", "--stage", "graph"]) == 2
+    with pytest.raises(AotensorError, match="first output 'y' is float32"):
+        from_onnx(path, grad=["x"])
