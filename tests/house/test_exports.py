@@ -11,9 +11,6 @@ import pytest
 from sources import Source, sources
 
 USERS = ("aotensor", "aotensor.tensor", "aotensor.sparse", "aotensor.gradient", "aotensor_runtime")
-FRAMEWORKS = {"aotensor.importers.onnx": "onnx"}
-"""Module → the framework that it loads, which may not be there."""
-
 WITH_ALL = [source for source in sources().values() if source.path.name == "__init__.py" and "__all__" in source.text]
 
 
@@ -34,13 +31,6 @@ def exported(source: Source) -> list[str]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return [str(name) for name in ast.literal_eval(node.value)]
     return []
-
-
-def loaded(source: Source) -> ModuleType:
-    """The module; a test that asks for one whose framework is not installed is skipped."""
-    if source.module in FRAMEWORKS:
-        pytest.importorskip(FRAMEWORKS[source.module])
-    return import_module(source.module)
 
 
 def imported(source: Source) -> set[str]:
