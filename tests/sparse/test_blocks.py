@@ -271,6 +271,26 @@ def test_c(path: Path) -> None:
     np.testing.assert_allclose(by_x, 2 * DENSE.T @ (DENSE @ X), rtol=1e-12)
 
 
+@pytest.mark.shows("sparse/0-blocks")
+def test_what_goes_by_csr() -> None:
+    """Equations, their gradients, stacks, comparisons and elements, by the reference."""
+    band = np.diag(np.arange(4.0, 10.0)) + np.diag(np.ones(5), 1) + np.diag(np.ones(5), -1)
+    A, b, v = sp.bsr_matrix("A", shape=("n", "n"), blocksize=(2, 2)), at.vector("b", shape=("n",)), np.arange(6.0)
+    x, values = np.linalg.solve(band, v), {A: scipy.sparse.bsr_matrix(band, blocksize=(2, 2)), b: v}
+    for y in (sp.spsolve(A, b), sp.cg(A, b), sp.solve(A, b, "cholesky")):
+        np.testing.assert_allclose(y.eval(values), x, rtol=1e-8)
+    found = sp.solve_triangular(A, b, lower=True).eval(values)
+    np.testing.assert_allclose(found, np.linalg.solve(np.tril(band), v), rtol=1e-12)
+    slope = aot.grad(sp.spsolve(A, b).sum(), A)
+    assert slope.blocksize == (2, 2)
+    stored = np.kron(np.diag([1, 1, 1]) + np.diag([1, 1], 1) + np.diag([1, 1], -1), np.ones((2, 2)))
+    expected = -np.outer(np.linalg.solve(band.T, np.ones(6)), x) * stored
+    np.testing.assert_allclose(slope.eval(values).toarray(), expected, rtol=1e-8, atol=1e-12)
+    for y, value in ((sp.hstack([A, A]), np.hstack([band, band])), (sp.sp_zeros_like(A) < A, band > 0)):
+        np.testing.assert_array_equal(y.eval(values).toarray(), value)
+    assert A[1, 2].eval(values) == 1
+
+
 @pytest.mark.shows("sparse/7-bsr")
 def test_a_transpose_is_not_made_for_a_product() -> None:
     A, z, d = sp.bsr_matrix("A", blocksize=(2, 3)), at.vector("z"), at.matrix("d")

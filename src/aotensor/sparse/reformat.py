@@ -149,6 +149,12 @@ def _source(x: SparseVariable) -> SparseVariable | None:
     return source if isinstance(source, SparseVariable) and source.blocksize is not None else None
 
 
+def as_compressed(x: Any) -> SparseVariable:
+    """x as a sparse variable of single entries: bsr as csr.   Raises: GraphTypeError unless x is a sparse matrix."""
+    found = as_sparse(x)
+    return found if found.blocksize is None else in_format(found, "csr")
+
+
 def to_csr(x: Any) -> SparseVariable:
     """x in compressed rows; itself if it is.   Raises: GraphTypeError unless x is a sparse matrix."""
     return in_format(as_sparse(x), "csr")

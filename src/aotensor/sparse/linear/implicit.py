@@ -29,8 +29,9 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.csm import parts_of
 from aotensor.sparse.direct.ops import solved_as_columns
-from aotensor.sparse.op import Parts, as_sparse
+from aotensor.sparse.op import Parts
 from aotensor.sparse.product.dots import times
+from aotensor.sparse.reformat import as_compressed
 
 
 class Solve(Op):
@@ -133,7 +134,7 @@ def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
 
     Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.
     """
-    matrix = as_sparse(A)
+    matrix = as_compressed(A)
     rows, columns = matrix.sparse_type.shape
     if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
         raise GraphValueError(f"{name}: the matrix is not square, {rows} by {columns}", lines=[matrix.describe()])

@@ -100,7 +100,7 @@ def solve_triangular(
     """x with op(A)·x = b for a triangle of a sparse A; the other one is not read.   (n, n), (n,) or (n, k) → as b
 
     trans: 0 or "N" for op(A) = A, 1 or "T" for Aᵀ. lower: the lower triangle. unit_diagonal: with ones on the diagonal,
-    which is not read then. csr and csc, in any order, with duplicates; no matrix is converted.
+    which is not read then. csr and csc, in any order, with duplicates; no matrix is converted but bsr, to csr.
 
     Derivatives are those of the solution, with respect to A at the entries that are read.
 

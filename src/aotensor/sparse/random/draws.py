@@ -21,8 +21,9 @@ from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.compressed import major_of_entries, sum_at
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.index.windows import indptr_of
-from aotensor.sparse.op import Parts, as_sparse
+from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import canonical, compress, other_format
+from aotensor.sparse.reformat import as_compressed
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Poisson:
 
         Raises: GraphTypeError for a dense x; GraphValueError at run time for a negative mean.
         """
-        x = as_sparse(x)
+        x = as_compressed(x)
         p = canonical(parts_of(x))
         following, counts = dense_poisson(state, p.data)
         drawn = replace(p, data=cast(counts, x.dtype))
@@ -95,7 +96,7 @@ class Multinomial:
         Raises: GraphTypeError for a dense p or an n of higher rank; GraphValueError at run time for a vector of another
         length, and for parameters out of range.
         """
-        p, n = as_sparse(p), as_tensor(n)
+        p, n = as_compressed(p), as_tensor(n)
         if n.ndim > 1:
             raise GraphTypeError("multinomial: n is a scalar or a vector", lines=[n.describe()])
         whole = canonical(parts_of(p))
