@@ -12,5 +12,6 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     reductions,
     shape,
     tensors,
+    windows,
 )
 from aotensor.importers.onnx.rules.table import RULES as RULES
