@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="the extra aotensor[onnx] is not installed")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from onnx_rows import made  # noqa: E402
+from onnx_rows import ROWS, made  # noqa: E402
 
 from aotensor.errors import AotensorError  # noqa: E402
 from aotensor.importers.onnx import NoCounterpart, from_onnx  # noqa: E402
@@ -104,11 +105,12 @@ def test_bad_models(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     assert first.startswith("error: ") and message in first
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"\x08\x08\x3a\xff\xff\xff\xff\x0f", b"cut"])
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x08\x08\x3a\xff\xff\xff\xff\x0f", b"cut", b"text"])
 def test_files_that_are_no_models(content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.onnx"
     whole = net(node("Abs", "x")).SerializeToString()
-    path.write_bytes(whole[: len(whole) // 2] if content == b"cut" else content)
+    other = {b"cut": whole[: len(whole) // 2], b"text": whole.replace(b"my_Abs", b"my_\xff\xfe_")}
+    path.write_bytes(other.get(content, content))
     assert run(["compile", str(path)]) == 2
     assert str(path) in capfd.readouterr().err
 
@@ -149,3 +151,16 @@ def test_the_command_line_compiles_a_model(tmp_path: Path, capfd: pytest.Capture
     assert run(["inspect", str(path) + ":h", "--stage", "graph"]) == 2
     with pytest.raises(AotensorError, match="first output 'y' is float32"):
         from_onnx(path, grad=["x"])
+
+
+def test_damaged_bytes_are_refused_or_read(tmp_path: Path) -> None:
+    """No exception of Python, of NumPy or of protobuf comes out of a file."""
+    rng = np.random.default_rng(5)
+    path = tmp_path / "model.onnx"
+    for row in ROWS * 4:
+        content = bytearray(row.model("g").SerializeToString())
+        for place in rng.integers(len(content), size=2):
+            content[place] = rng.integers(256)
+        path.write_bytes(content)
+        with contextlib.suppress(AotensorError):
+            from_onnx(path)

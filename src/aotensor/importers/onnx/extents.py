@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node
 
 Entries = np.ndarray[Any, np.dtype[np.object_]]
@@ -29,6 +30,8 @@ class Extents:
 
     def extent(self, x: Any, axis: int) -> Any:
         """A number, or a scalar that is the same for all tensors with a dim of that name."""
+        if axis >= x.type.ndim:
+            raise GraphValueError(f"a tensor of rank {x.type.ndim}, where one with an axis {axis} is expected")
         dim = x.type.shape[axis]
         if isinstance(dim, int):
             return dim

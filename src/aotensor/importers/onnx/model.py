@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import onnx
-from google.protobuf.message import DecodeError, Error
+from google.protobuf.message import DecodeError, Error, Message
 
 from aotensor.errors import GraphTypeError, GraphValueError
 
@@ -42,10 +42,27 @@ def parsed(content: bytes, what: str) -> Any:
         raise DamagedModel(
             f"{what}: this is no ONNX model, or a part of one", hint="write it with onnx.save, in binary form"
         ) from error
+    if not _is_text(model):
+        raise DamagedModel(f"{what}: this ONNX model has names that are no text", hint="write it again with onnx.save")
     if not model.HasField("graph") or not model.opset_import:
         raise DamagedModel(f"{what}: this ONNX model has no graph or no version of its operators")
     check_opsets(opsets_of(model), what)
     return model
+
+
+def _is_text(message: Any) -> bool:
+    """Are all strings in UTF-8? Others come as bytes."""
+    for field, value in message.ListFields():
+        if field.cpp_type == field.CPPTYPE_MESSAGE:
+            if not all(map(_is_text, [value] if isinstance(value, Message) else value)):
+                return False
+        elif field.type == field.TYPE_STRING and not all(isinstance(x, str) for x in _listed(value)):
+            return False
+    return True
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str | bytes) else value
 
 
 def opsets_of(proto: Any) -> dict[str, int]:

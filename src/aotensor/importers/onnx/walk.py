@@ -24,6 +24,9 @@ from aotensor.importers.onnx.tensors import array_of, element_of
 _FOLDED: Final = 1 << 12
 """Elements that a constant may have which is computed from smaller ones."""
 
+_NAMES: Final = {"float32": "float", "float64": "double"}
+"""Dtypes that the standard calls otherwise."""
+
 _DEEPEST: Final = 64
 """Functions and subgraphs inside of each other."""
 
@@ -132,6 +135,7 @@ class Walk:
             return self._without(proto.op_type, "", place, lost)
         if any(isinstance(x, Lost) for x in inputs):
             return lost
+        _check_types(inputs, schema)
         try:
             if rule is None:
                 body, opsets = _body(proto, schema, inputs, scope)
@@ -238,6 +242,20 @@ def _check_counts(proto: Any, schema: Any) -> None:
     if not schema.min_output <= len(proto.output) <= schema.max_output:
         found = len(proto.output)
         raise GraphTypeError(f"{found} outputs, where {schema.min_output} to {schema.max_output} are expected")
+
+
+def _check_types(inputs: Sequence[Any], schema: Any) -> None:
+    """Raises: GraphTypeError for dtypes that the operator does not take, or that differ where they must not"""
+    found: dict[str, str] = {}
+    for position, x in enumerate(inputs):
+        formal = schema.inputs[min(position, len(schema.inputs) - 1)]
+        if x is None:
+            continue
+        dtype = x.type.dtype
+        if f"tensor({_NAMES.get(dtype, dtype)})" not in formal.types:
+            raise GraphTypeError(f"its input {formal.name} has dtype {dtype}, which the operator does not take")
+        if formal.is_homogeneous and found.setdefault(formal.type_str, dtype) != dtype:
+            raise GraphTypeError(f"its input {formal.name} has dtype {dtype}, and another has {found[formal.type_str]}")
 
 
 def _body(proto: Any, schema: Any, inputs: Sequence[Any], scope: Scope) -> tuple[Any, dict[str, int]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.table import rule
 
@@ -38,6 +39,8 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
         raise Unsuited("its number of steps is not known when the model is read, or none")
     if condition is not None and not (isinstance(condition, at.Constant) and bool(condition.data.reshape(-1)[0])):
         raise Unsuited("its first condition is not known to hold when the model is read")
+    if None in initial:
+        raise GraphValueError("a state is left out")
     states = [at.tensor_copy(x) for x in initial]
     is_endless = _keeps_condition(body)
 
@@ -57,13 +60,15 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
 def scan(node: Node, scope: Any, *inputs: Any) -> Any:
     """Steps over slices of tensors; last states, then what steps give, side by side"""
     body, number = node["body"], node["num_scan_inputs"]
+    if not 1 <= number <= len(inputs) or None in inputs:
+        raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")
     cut = len(inputs) - number
     states, sequences = [at.tensor_copy(x) for x in inputs[:cut]], list(inputs[cut:])
     collected = len(body.output) - cut
     axes_in, axes_out = node["scan_input_axes"] or [0] * number, node["scan_output_axes"] or [0] * collected
     back_in = node["scan_input_directions"] or [0] * number
     back_out = node["scan_output_directions"] or [0] * collected
-    if not 1 <= number <= len(inputs) or len(axes_in) != number or len(back_in) != number:
+    if len(axes_in) != number or len(back_in) != number:
         raise Unsuited(f"it has {number} sequences with {len(axes_in)} axes and {len(back_in)} directions")
     turned = []
     for x, axis, is_back in zip(sequences, axes_in, back_in, strict=True):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
@@ -29,6 +30,8 @@ class _Cell:
         self.x, self.w, self.r, self.b, self.lengths = inputs[:5]
         if node["layout"]:
             self.x = at.swapaxes(self.x, 0, 1)
+        if (self.x.type.ndim, self.w.type.ndim, self.r.type.ndim) != (3, 3, 3):
+            raise GraphValueError("X, W and R are tensors of rank 3")
         self.hidden = self.w.type.shape[1]
         if not isinstance(self.hidden, int) or self.hidden % gates:
             raise Unsuited("its hidden size is not known when the model is read")
