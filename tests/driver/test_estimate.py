@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import aotensor as aot
@@ -97,3 +98,10 @@ def test_polynomials() -> None:
     assert (n - n).number() == 0 and n.number() is None
     block = Polynomial.of("#1")
     assert (n * block).has_unknowns() and str((n * block).without_unknowns()) == "n"
+
+
+def test_powers_of_a_number_are_no_extents() -> None:
+    """2^y of integers by squaring: the estimate squared a number that no extent reaches, and never came back."""
+    y = at.vector("y", dtype="int64", shape=("n",))
+    f = aot.function([y], at.pow(at.constant(2, dtype="int64"), y), name="powers")
+    np.testing.assert_array_equal(f(np.array([0, 1, 10, 62])), [1, 2, 1024, 1 << 62])

@@ -337,9 +337,14 @@ class _Counter:
             case arith.SubiOp():
                 return left - right
             case arith.MuliOp():
-                return left * right
+                product = left * right
+                return None if any(abs(factor) > _LARGEST for factor in product.terms.values()) else product
             case _:
                 return left.over(right)
+
+
+_LARGEST: Final = 1 << 63
+"""No extent is larger: what is, wraps around, such as a power by squaring again and again."""
 
 
 _ARITHMETIC: Final = (
