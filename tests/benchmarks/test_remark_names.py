@@ -22,6 +22,8 @@ from aotensor.graph.passes.remarks import Remark
 
 ALL = CASES | SPARSE_CASES
 SMALL = 0.01
+DOORS = {"from_jax": "jax", "eight_schools": "pymc"}
+"""Examples that need another framework."""
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 EXAMPLES = [path for path in EXAMPLES if path.stem not in ("out_of_core", "logistic_with_mpi")]  # compile by a command
 PACKAGES = (
@@ -78,6 +80,8 @@ def test_benchmarks(name: str) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
 def test_examples(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if path.stem in DOORS:
+        pytest.importorskip(DOORS[path.stem], reason=f"{DOORS[path.stem]} is not installed")
     name = f"example_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None

@@ -111,7 +111,7 @@ def _check_output(item: Any, y: Any) -> None:
 def _gradients(cost: tuple[str, Any], names: Sequence[str], known: dict[str, Any]) -> dict[str, Any]:
     """`grad_<name>` for the first output, which is one number."""
     label, y = cost
-    if not all(isinstance(n, int) for n in y.type.shape) or prod(y.type.shape) != 1 or y.type.dtype[:5] != "float":
+    if not all(isinstance(n, int) for n in y.type.shape) or prod(y.type.shape) != 1 or "float" not in y.type.dtype:
         raise GraphTypeError(
             f"grad: the first output {label!r} is {y.type}, and gradients are of one floating number",
             hint="let the model compute a loss first, with ReduceMean or SoftmaxCrossEntropyLoss",
@@ -119,7 +119,7 @@ def _gradients(cost: tuple[str, Any], names: Sequence[str], known: dict[str, Any
     for name in names:
         if name not in known:
             raise GraphValueError(f"grad: {name!r} is no input and no initializer of the model")
-        if not known[name].type.dtype.startswith("float"):
+        if "float" not in known[name].type.dtype:
             raise GraphTypeError(f"grad: {name!r} is {known[name].type}, which has no gradient")
     found = aot.grad(at.reshape(y, ()), [known[name] for name in names], disconnected_inputs="ignore")
     return {f"grad_{name}": value for name, value in zip(names, found, strict=True)}

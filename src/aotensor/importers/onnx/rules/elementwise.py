@@ -29,7 +29,7 @@ RULES.update({("", name): row(function) for name, function in _PLAIN.items()})
 
 def is_float(x: Any) -> bool:
     """Is it of float32 or float64?"""
-    return str(x.type.dtype).startswith("float")
+    return "float" in x.type.dtype
 
 
 def scalar(value: float, like: Any) -> Any:

@@ -131,7 +131,7 @@ def window(node: Node, size: Any) -> Any:
     """Weights of a window of Fourier analysis, by cosines"""
     count = node.entries(0)[0]
     dtype = dtype_of(node["output_datatype"], "the result")
-    if not dtype.startswith("float"):
+    if "float" not in dtype:
         raise Unsuited(f"a window of {dtype}")
     length = at.cast(at.as_tensor(count if node["periodic"] else count - 1), "float64")
     turn = at.cast(at.arange(count, dtype="int64"), "float64") * (2 * np.pi) / length
