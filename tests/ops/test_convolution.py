@@ -146,3 +146,10 @@ def test_a_sum_of_products_says_its_work() -> None:
     assert Lop(y.sum(), w, at.constant(1.0)).ndim == 4
     f = aot.function([x, w], y, name="work")
     assert f.cost(n=5).flops == 2 * 5 * 16 * 8 * 9 * 64
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_results_have_the_dtype_of_the_input(dtype: str) -> None:
+    x, w = at.tensor("x", dtype=dtype, shape=(1, 2, 6)), at.tensor("w", dtype=dtype, shape=(3, 2, 2))
+    pools = [at.avg_pool1d(x, 3), at.avg_pool1d(x, 3, 1, 1, count_include_pad=False), at.max_pool1d(x, 2)]
+    assert {y.dtype for y in (at.conv1d(x, w), *pools)} == {dtype}

@@ -118,10 +118,10 @@ def _avg_pool(
         x = cast(x, "floatX")
     total = _combined(add, _padded(x, sides, 0), x, sizes, strides, sides, name)
     if count_include_pad or max(sides) == 0:
-        return true_div(total, constant(int(np.prod(sizes)), dtype="int64"))
+        return true_div(total, constant(int(np.prod(sizes)), dtype=x.dtype))
     for d in range(rank):
         axis = x.ndim - rank + d
-        counts = _counts(extent_of(x, axis), extent_of(total, axis), sizes[d], strides[d], sides[d])
+        counts = cast(_counts(extent_of(x, axis), extent_of(total, axis), sizes[d], strides[d], sides[d]), x.dtype)
         total = true_div(total, dimshuffle(counts, [0 if k == axis else "x" for k in range(x.ndim)]))
     return total
 

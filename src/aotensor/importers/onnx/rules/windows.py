@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import aotensor.tensor as at
+from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
@@ -21,8 +22,8 @@ def _pads(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) ->
     if kind == "VALID":
         return [(0, 0)] * rank
     if kind == "NOTSET":
-        pads = node["pads"] or [0] * (2 * rank)
-        return [(int(a), int(b)) for a, b in zip(pads[:rank], pads[rank:], strict=True)]
+        pads = _numbers(node, "pads", 2 * rank, 0)
+        return list(zip(pads[:rank], pads[rank:], strict=True))
     found = []
     for k, (window, stride) in enumerate(zip(windows, strides, strict=True)):
         n = node.extent(x, k + 2)
@@ -34,7 +35,15 @@ def _pads(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) ->
     return found
 
 
-def _rank(node: Node, x: Any, known: Sequence[Any]) -> int:
+def _numbers(node: Node, name: str, count: int, least: int) -> list[int]:
+    """Of an attribute, `least` for each where it is left out.   Raises: GraphValueError for too many, few or small"""
+    found = [int(n) for n in node[name] or [least] * count]
+    if len(found) != count or any(n < least for n in found):
+        raise GraphValueError(f"attribute {name} is {found}, not {count} numbers from {least} on")
+    return found
+
+
+def _rank(node: Node, x: Any, known: Collection[int]) -> int:
     """The number of axes that windows move over.   Raises: Unsuited for more than three, or none"""
     rank = int(x.type.ndim) - 2
     if rank not in known:
@@ -46,7 +55,7 @@ def _rank(node: Node, x: Any, known: Sequence[Any]) -> int:
 def convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
     """Over one to three axes, with strides, dilations, groups and pads"""
     rank = _rank(node, x, _CONVOLUTIONS)
-    strides, dilations = (list(node[name] or [1] * rank) for name in ("strides", "dilations"))
+    strides, dilations = (_numbers(node, name, rank, 1) for name in ("strides", "dilations"))
     kernel = [node.extent(w, k + 2) for k in range(rank)]
     if not all(isinstance(n, int) for n in kernel):
         raise Unsuited("filters whose extents are known at run time only")
@@ -65,10 +74,10 @@ def convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
 def _pooled(node: Node, x: Any) -> tuple[int, list[int], list[int], list[tuple[int, int]]]:
     """Rank, windows, strides and pads.   Raises: Unsuited"""
     rank = _rank(node, x, _MAXIMA)
-    windows = [int(n) for n in node["kernel_shape"]]
-    if node["ceil_mode"] or any(d != 1 for d in node["dilations"] or []):
+    windows = _numbers(node, "kernel_shape", rank, 1)
+    if node["ceil_mode"] or any(d != 1 for d in _numbers(node, "dilations", rank, 1)):
         raise Unsuited("ceil_mode and dilations")
-    strides = [int(n) for n in node["strides"] or [1] * rank]
+    strides = _numbers(node, "strides", rank, 1)
     return rank, windows, strides, _pads(node, x, windows, strides)
 
 
