@@ -253,7 +253,7 @@ func.func @f(%v: vector<4xf32>) {
         ("func.func private @f() -> (f64, f64)", "f must return one scalar"),
         ("func.func private @f() -> memref<3xf64>", "f must return one scalar"),
         ("func.func private @f(%x: tensor<3xf64>) {\n  func.return\n}", "no LLVM type for tensor"),
-        ("func.func private @f(%x: f16) {\n  func.return\n}", "no LLVM type for f16"),
+        ("func.func private @f(%x: f80) {\n  func.return\n}", "no LLVM type for f80"),
         (PRINTED, "no LLVM IR for"),
     ],
 )  # fmt: skip
