@@ -128,10 +128,14 @@ MAKERS["bitcast"] = _bitcast
 def bitcast(x: Any, dtype: Any) -> Variable:
     """The bits of x taken for another dtype of the same size, as `x.view(dtype)` of NumPy; its derivative is 0.
 
-    Raises: GraphTypeError for a dtype of another size, for bool and complex; UnsupportedError for one that cannot be
+    Raises: GraphTypeError for a dtype of another size, for bool, complex and halves; UnsupportedError for one that cannot be
     compiled.
     """
     variable, wanted = as_tensor(x), dtypes.canonical(dtype)
+    if dtypes.is_half(variable.dtype) or dtypes.is_half(wanted):
+        raise GraphTypeError(
+            f"bitcast: halves are computed in float32: from {variable.dtype} to {wanted} is not possible"
+        )
     if dtypes.is_complex(variable.dtype) or dtypes.is_complex(wanted):
         raise GraphTypeError(
             f"bitcast: the bits of {variable.dtype} are no {wanted}", hint="bitcast real and imaginary parts"
