@@ -128,8 +128,8 @@ MAKERS["bitcast"] = _bitcast
 def bitcast(x: Any, dtype: Any) -> Variable:
     """The bits of x taken for another dtype of the same size, as `x.view(dtype)` of NumPy; its derivative is 0.
 
-    Raises: GraphTypeError for a dtype of another size, for bool, complex and halves; UnsupportedError for one that cannot be
-    compiled.
+    Raises: GraphTypeError for a dtype of another size, for bool, complex and halves; UnsupportedError for one that
+    cannot be compiled.
     """
     variable, wanted = as_tensor(x), dtypes.canonical(dtype)
     if dtypes.is_half(variable.dtype) or dtypes.is_half(wanted):
