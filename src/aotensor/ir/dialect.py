@@ -386,9 +386,8 @@ class SelectOp(IRDLOperation):
     )
 
     def __init__(self, kind: str, source: SSAValue, ranks: SSAValue | None, to: Attribute, is_unsigned: bool) -> None:
-        properties: dict[str, Attribute] = {"kind": StringAttr(kind)}
-        properties |= {"unsigned": UnitAttr()} if is_unsigned else {}
-        super().__init__(operands=[source, ranks], result_types=[to], properties=properties)
+        flags: dict[str, Attribute] = {"unsigned": UnitAttr()} if is_unsigned else {}
+        super().__init__(operands=[source, ranks], result_types=[to], properties={"kind": StringAttr(kind), **flags})
 
 
 AOT = Dialect(

@@ -12,6 +12,7 @@ from aotensor.core.dtypes import is_complex, is_float
 from aotensor.ops.complex.parts import conj, imag, real
 from aotensor.ops.complex.polar import angle
 from aotensor.ops.contract import dot, matmul, outer, tensordot, trace
+from aotensor.ops.convolution.signals import convolve, correlate
 from aotensor.ops.create import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from aotensor.ops.diagonal import diag, diagonal, eye, tri, tril, tril_indices, triu, triu_indices
 from aotensor.ops.diagonal import identity as identity_matrix
@@ -203,6 +204,7 @@ FUNCTIONS: Final[Table] = {
     "linalg.tensordot": tensordot, "linalg.trace": numpy_trace,
     "linalg.vecdot": numpy_vecdot,
     "average": average, "bincount": bincount, "corrcoef": corrcoef, "cov": cov, "geomspace": geomspace,
+    "convolve": convolve, "correlate": correlate,
     "histogram": histogram, "interp": interp, "linspace": linspace, "logspace": logspace, "meshgrid": meshgrid,
     "isneginf": isneginf, "isposinf": isposinf, "tril_indices_from": tril_indices_from,
     "triu_indices_from": triu_indices_from, "argpartition": argpartition, "nan_to_num": nan_to_num,
