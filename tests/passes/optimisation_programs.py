@@ -117,6 +117,16 @@ def of_sparse(build: Any) -> Any:
     return make
 
 
+def of_blocks(build: Any) -> Any:
+    """A program of a matrix in rows of blocks, and a dense one."""
+
+    def make() -> aot.Function:
+        given = [sp.bsr_matrix("B", dtype="float64", blocksize=(2, 2)), matrix("D")]
+        return function(given, build(*given))
+
+    return make
+
+
 def recurrent() -> aot.Function:
     """Loss and gradient of a recurrent net."""
     x, h, w, u = at.dtensor3("x"), at.dmatrix("h"), at.dmatrix("w"), at.dmatrix("u")

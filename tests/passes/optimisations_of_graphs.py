@@ -10,6 +10,7 @@ from optimisation_programs import (
     invariant,
     last_state,
     mapped,
+    of_blocks,
     of_matrix,
     of_sparse,
     of_vector,
@@ -41,6 +42,7 @@ from aotensor.sparse.arithmetic.add import Neg
 from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.convert import DenseFromSparse, Transpose
+from aotensor.sparse.product.dots import Dot, StructuredDot
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
 
@@ -84,6 +86,16 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A + B)),
         "tensor",
         lacks("aot\\.pattern"),
+    ),
+    *(
+        Row(
+            f"a transposed matrix of blocks stays where it is, {product.__name__}",
+            without_rule(SPARSE, op),
+            of_blocks(lambda B, D, product=product: product(B.T, D)),
+            "tensor",
+            lacks(r"aot\.pattern.*transpose"),
+        )
+        for product, op in ((sp.dot, Dot), (sp.structured_dot, StructuredDot))
     ),
     Row(
         "two transposes",
