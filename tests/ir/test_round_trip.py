@@ -36,7 +36,7 @@ def check_round_trip(text: str, is_brief: bool = False) -> None:
     assert again.is_structurally_equivalent(parsed)
 
 
-@pytest.mark.parametrize("level", ["tensor", "tensor-opt", "nest", "loops"])
+@pytest.mark.parametrize("level", [pytest.param("tensor", marks=pytest.mark.again), "tensor-opt", "nest", "loops"])
 @PROGRAMS
 def test_all_levels(make: Callable[[], Program], level: str) -> None:
     check_round_trip(levels(make)[level], is_brief=level in ("tensor", "loops") and make not in FULL)
