@@ -11,6 +11,7 @@ from typing import Any
 
 import ml_dtypes  # noqa: F401  (np.dtype("bfloat16"))
 import numpy as np
+from loaded import address_of, loaded
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IndexType, MemRefType, ModuleOp
@@ -18,7 +19,6 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
 from aotensor.ir.upstream import GatherOp, ReallocOp
 
@@ -80,8 +80,7 @@ class Compiled:
         module = parse(source) if isinstance(source, str) else source
         machine = machine or Machine.host(opt_level)
         optimised_module = machine.optimise(emit_module(module, machine, exported=symbols(module)))
-        self._engine = binding.create_mcjit_compiler(optimised_module, machine.target_machine())
-        self._engine.finalize_object()
+        self._library = loaded(optimised_module, machine, symbols(module))
         self._types = {op.sym_name.data: op.function_type for op in module.ops if isinstance(op, func.FuncOp)}
 
     def __getattr__(self, name: str) -> Any:
@@ -90,8 +89,7 @@ class Compiled:
         inputs: list[type] = []
         for kind in signature.inputs:
             inputs += [ctypes.c_void_p, *_sizes_of(kind)] if isinstance(kind, MemRefType) else [_c_type(kind)]
-        address = self._engine.get_function_address(name)
-        call = ctypes.CFUNCTYPE(outputs[0] if outputs else None, *inputs)(address)
+        call = ctypes.CFUNCTYPE(outputs[0] if outputs else None, *inputs)(address_of(self._library, name))
 
         def run(*arguments: Any) -> Any:
             flat: list[Any] = []

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from loaded import address_of, loaded
 from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.llvm import binding, ir
+from aotensor.codegen.llvm import ir
 from aotensor.codegen.machine import Machine
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.types import element_type, i1, i8
@@ -77,15 +78,12 @@ class Product:
             refused = module.globals["aligned_alloc"]
             refused.linkage = "internal"
             ir.IRBuilder(refused.append_basic_block()).ret(ir.Constant(refused.function_type.return_type, None))
-        self._engine = binding.create_mcjit_compiler(machine.optimise(module), machine.target_machine())
-        self._engine.finalize_object()
+        library = loaded(machine.optimise(module), machine, exported)
         matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         signature = [ctypes.c_bool, ctypes.c_bool, *matrix * 3, ctypes.c_void_p]
         results = {"product": None, "blas": ctypes.c_bool}
         self.functions = {
-            symbol: ctypes.CFUNCTYPE(results[symbol.split(".")[0]], *signature)(
-                self._engine.get_function_address(symbol)
-            )
+            symbol: ctypes.CFUNCTYPE(results[symbol.split(".")[0]], *signature)(address_of(library, symbol))
             for symbol in exported
         }
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final
 
 import mpmath as mp
 import numpy as np
+from loaded import address_of, loaded
 from numpy.typing import NDArray
 
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.llvm import binding
 from aotensor.codegen.machine import Machine
 from aotensor.ir.context import parse_module
 from aotensor.passes.expand_math import expand_math
@@ -58,15 +58,18 @@ class Library:
         module.verify()
         self.text = str(module)
         symbols = {f"{name}_{dtype}" for name in names for dtype in DTYPES}
-        optimised = machine.optimise(emit_module(module, machine, exported=symbols))
-        self.assembly = machine.assembly(optimised)
-        self._engine = binding.create_mcjit_compiler(optimised, machine.target_machine())
-        self._engine.finalize_object()
+        self._machine, self._optimised = machine, machine.optimise(emit_module(module, machine, exported=symbols))
+        self._library = loaded(self._optimised, machine, list(symbols))
+
+    @cached_property
+    def assembly(self) -> str:
+        """What LLVM makes of it, as text."""
+        return self._machine.assembly(self._optimised)
 
     def __call__(self, name: str, *operands: Array) -> Array:
         """The function on arrays of one length and dtype."""
         result = np.empty_like(operands[0])
-        address = self._engine.get_function_address(f"{name}_{result.dtype.name}")
+        address = address_of(self._library, f"{name}_{result.dtype.name}")
         pairs = [item for array in (*operands, result) for item in (array.ctypes.data, array.size)]
         ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * (len(pairs) // 2))(address)(*pairs)
         return result

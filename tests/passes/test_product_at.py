@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from gemm_harness import SMALL, SUFFIXES, Matrix, integers
+from loaded import address_of, loaded
 from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
 from aotensor.codegen.emit import emit_module
-from aotensor.codegen.llvm import binding, ir
+from aotensor.codegen.llvm import ir
 from aotensor.codegen.machine import Machine
 from aotensor.ir.types import element_type
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
@@ -46,10 +47,9 @@ class ProductAt:
             refused = code.globals["aligned_alloc"]
             refused.linkage = "internal"
             ir.IRBuilder(refused.append_basic_block()).ret(ir.Constant(refused.function_type.return_type, None))
-        self._engine = binding.create_mcjit_compiler(machine.optimise(code), machine.target_machine())
-        self._engine.finalize_object()
+        library = loaded(machine.optimise(code), machine, exported)
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 12, ctypes.c_void_p)
-        self.functions = {name: signature(self._engine.get_function_address(name)) for name in exported}
+        self.functions = {name: signature(address_of(library, name)) for name in exported}
 
     def __call__(self, a: Matrix, b: Matrix, size: int, tables: dict[str, Any]) -> Matrix:
         c = np.full(size, np.nan, a.dtype)

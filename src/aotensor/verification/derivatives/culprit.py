@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from aotensor.errors import AotensorError
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import subgraphs
 from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.unify import constant_key
 from aotensor.graph.walk import evaluate_all, toposort
 from aotensor.sampling.dense_view import DenseView, dense_value
 from aotensor.verification.derivatives.measure import Point, findings_at
@@ -41,20 +42,27 @@ def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: 
 
 def purposeful(output: Variable, wrt: Variable) -> Variable | None:
     """What an op on the way from `wrt` to `output` gives that changes gradients on purpose, if there is one."""
-    moving = {wrt}
+    moving, known = {wrt}, dict[Hashable, bool]()
     for node in toposort([output]):
         if moving.intersection(node.inputs):
-            if not _is_faithful(node):
+            if not _is_faithful(node, known):
                 return node.outputs[0]
             moving.update(node.outputs)
     return None
 
 
-def _is_faithful(node: Apply) -> bool:
-    """Does the node mean the derivatives of its value, and all that it runs or stands for?"""
-    inner = [x for _, body in subgraphs(node.op) for x in body.nodes]
-    inner += toposort(node.op.expand(node.inputs) or (), stop=node.inputs)
-    return node.op.is_faithful() and all(map(_is_faithful, inner))
+def _is_faithful(node: Apply, known: dict[Hashable, bool] | None = None) -> bool:
+    """Does the node mean the derivatives of its value, and all that it runs or stands for?
+
+    known: of equal ops on inputs of equal types, which expansions hold by the thousand
+    """
+    known = {} if known is None else known
+    key = (node.op, *(constant_key(x) if isinstance(x, Constant) else x.tensor_type for x in node.inputs))
+    if key not in known:
+        inner = [x for _, body in subgraphs(node.op) for x in body.nodes]
+        inner += toposort(node.op.expand(node.inputs) or (), stop=node.inputs)
+        known[key] = node.op.is_faithful() and all(_is_faithful(x, known) for x in inner)
+    return known[key]
 
 
 def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list[Finding]:
