@@ -10,8 +10,8 @@ from aotensor.core.dtypes import is_float
 from aotensor.errors import AotensorError
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import subgraphs
-from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.unify import constant_key
+from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import evaluate_all, toposort
 from aotensor.sampling.dense_view import DenseView, dense_value
 from aotensor.verification.derivatives.measure import Point, findings_at
