@@ -176,6 +176,10 @@ PROGRAMS: dict[str, Any] = {
 }  # fmt: skip
 
 
+COMPILED = ("dot_real", "real_dot", "product", "mul_dense", "sampled", "cast", "scales")
+"""Programs whose derivatives are compiled too: those of the other ones are made of the same."""
+
+
 @pytest.mark.shows("sparse/0-complex-gradients")
 @pytest.mark.parametrize("format", ["csr", pytest.param("csc", marks=pytest.mark.again)])
 def test_derivatives_by_differences_and_their_duals(format: str) -> None:
@@ -204,14 +208,18 @@ def test_derivatives_by_differences_and_their_duals(format: str) -> None:
         slopes[key] = pulled
         slopes[f"{key}, forward"] = Rop(costs[key], symbols, along)
         slopes[f"{key}, twice"] = Rop(pulled, symbols, along)
-    f = aot.function(symbols, {**costs, **{f"slope of {k}": s for k, s in slopes.items()}}, name="derivatives")
-    at_point, reference = f(*point), f.reference(*point)
+    outputs = {**costs, **{f"slope of {k}": x for k, x in slopes.items()}}
+    f = aot.function(symbols, outputs, name="derivatives")
+    compiled = {k: x for k, x in outputs.items() if k.removeprefix("slope of ").split(",")[0] in COMPILED}
+    at_point, reference = aot.function(symbols, compiled, name="compiled")(*point), f.reference(*point)
     ahead, behind = (f.reference(*(v + s * 1e-6 * t for v, t in zip(point, along, strict=True))) for s in (1, -1))
     for key in costs:
         difference = (ahead[key] - behind[key]) / 2e-6
         second = (ahead[f"slope of {key}"] - behind[f"slope of {key}"]) / 2e-6
         for name, value in ((key, difference), (f"{key}, forward", difference), (f"{key}, twice", second)):
             for found in (at_point, reference):
+                if found is at_point and key not in COMPILED:
+                    continue
                 np.testing.assert_allclose(found[f"slope of {name}"], value, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
