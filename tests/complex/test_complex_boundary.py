@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import aotensor as aot
+import aotensor.sparse as sp
 import aotensor.tensor as at
 
 Z = np.array([1 + 2j, -0.5j, 3])
@@ -26,6 +27,29 @@ int main(void) {
       turned(3, (const aotensor_complex128 *)z, (aotensor_complex128 *)y, (aotensor_complex128 *)&total, 0);
   if (status) return puts(aotensor_status_message(status)), 1;
   printf("%g%+gi %g%+gi\n", creal(y[0]), cimag(y[0]), creal(total), cimag(total));
+  return 0;
+}
+"""
+
+
+SPARSE_CLIENT = r"""
+#include "spread.h"
+#include <complex.h>
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  double _Complex data[3] = {1 + 2 * I, -I, 3}, x[2] = {I, 2}, y[2];
+  int32_t indices[3] = {0, 1, 1}, indptr[3] = {0, 2, 3};
+  aotensor_sparse A = {data, indices, indptr, 3, {2, 2}, AOTENSOR_COMPLEX128, AOTENSOR_INT32}, S;
+  double _Complex found[3];
+  int32_t columns[3], starts[3];
+  memset(&S, 0, sizeof S);
+  S.data = found, S.indices = columns, S.indptr = starts, S.nnz = 3;
+  int32_t status =
+      spread(NULL, 2, 2, &A, (const aotensor_complex128 *)x, (aotensor_complex128 *)y, &S, NULL);
+  if (status) return puts(aotensor_status_message(status)), 1;
+  printf("%g%+gi %g%+gi %d %g%+gi\n", creal(y[0]), cimag(y[0]), creal(y[1]), cimag(y[1]), (int)S.dtype, creal(found[0]),
+         cimag(found[0]));
   return 0;
 }
 """
@@ -100,3 +124,14 @@ def test_the_command_line_runs_and_verifies(folder: Path) -> None:
     run = command[:3]
     verified = subprocess.run([*run, "verify", "libturned.so"], cwd=folder, capture_output=True, text=True, check=False)
     assert verified.returncode == 0, verified.stdout
+
+
+@pytest.mark.shows("sparse/0-complex")
+def test_a_client_in_c_with_a_sparse_matrix(tmp_path: Path) -> None:
+    A, x = sp.csr_matrix("A", dtype="complex128", shape=("m", "n")), at.zvector("x", shape=("n",))
+    aot.compile([aot.function([A, x], {"y": sp.dot(A, x), "S": A * 1j}, name="spread")], tmp_path)
+    (tmp_path / "client.c").write_text(SPARSE_CLIENT)
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "client.c", "-o", "client", "-L.", "-lspread", "-lm"]
+    subprocess.run([*command, "-Wl,-rpath,$ORIGIN"], cwd=tmp_path, check=True)
+    found = subprocess.run([tmp_path / "client"], capture_output=True, text=True, check=True)
+    assert found.stdout == "-2-1i 6+0i 13 -2+1i\n"

@@ -107,3 +107,25 @@ def test_verify_checks_complex_functions() -> None:
     f = aot.function([z, w], [cost, grad(cost, w), at.fft(z)], name="verified")
     report = f.verify(samples=3)
     assert report, str(report)
+
+
+@pytest.mark.shows("tensor/12-loops")
+def test_loops_have_the_derivatives_of_what_they_compute() -> None:
+    z, w = at.zvector("z"), np.array([1, 1j, 2, -1j])
+    steps: dict[str, Any] = {
+        **{name: getattr(at, name) for name in HOLOMORPHIC},
+        "power": lambda x: x**0.3,
+    }
+
+    def step(x: Any) -> list[Any]:
+        return [function(x) for function in steps.values()]
+
+    looped = at.scan(step, at.shape_padleft(z), return_updates=False)
+    pairs = {
+        name: (grad(at.real(y * w).sum(), z), grad(at.real(function(z) * w).sum(), z))
+        for (name, function), y in zip(steps.items(), looped, strict=True)
+    }
+    f = aot.function([z], {f"{k}{name}": g for name, pair in pairs.items() for k, g in enumerate(pair)})
+    found = f.reference(POINT)
+    for name in steps:
+        np.testing.assert_allclose(found[f"0{name}"], found[f"1{name}"], rtol=1e-12, err_msg=name)

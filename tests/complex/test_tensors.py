@@ -147,5 +147,3 @@ def test_arguments_are_converted_where_nothing_is_lost() -> None:
         assert f(value, [1.0])[0] == 2 * value
     with pytest.raises(TypeError, match="x has dtype complex128, expected float64"):
         f(1j, np.array([1j]))
-    with pytest.raises(aot.errors.UnsupportedError, match="sparse matrices of complex128"):
-        sp.csr_matrix("A", dtype="complex128")

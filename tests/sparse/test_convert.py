@@ -133,9 +133,14 @@ def test_casts(format: str) -> None:
     derivatives = [grad(y.toarray().sum().astype("float64"), x) for y in results]
     sizes = aot.function([x], derivatives, on_unused_input="ignore").reference(stored(format))
     assert [size.toarray().any() for size in sizes] == [False] * 4 + [True] * 2
-    for complex_cast in (sp.ccast, sp.zcast):
-        with pytest.raises(aot.errors.UnsupportedError, match="complex"):
-            complex_cast(x)
+    for complex_cast, dtype in ((sp.ccast, "complex64"), (sp.zcast, "complex128")):
+        whole = complex_cast(x)
+        assert str(whole.type) == f"{format} {dtype}[2, 3]"
+        found, slope = aot.function([x], [whole, grad((whole.toarray() * 2j).imag.sum(), x)]).reference(stored(format))
+        np.testing.assert_array_equal(found.toarray(), M.astype(dtype))
+        np.testing.assert_array_equal(slope.data, [2.0] * 4)
+        with pytest.raises(GraphTypeError, match="would drop the imaginary parts"):
+            sp.dcast(whole)
     with pytest.raises(GraphTypeError, match="bool"):
         sp.cast(x, "bool")
 

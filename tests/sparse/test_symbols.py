@@ -123,7 +123,7 @@ def test_lists_of_dtypes() -> None:
     assert sp.integer_dtypes == sp.int_dtypes + sp.uint_dtypes == sp.discrete_dtypes
     assert sp.continuous_dtypes == sp.float_dtypes + sp.complex_dtypes
     assert sp.all_dtypes == sp.discrete_dtypes + sp.continuous_dtypes
-    assert sorted(sp.all_dtypes) == sorted(str(np.dtype(c)) for c in "bhilBHILfd")
+    assert sorted(sp.all_dtypes) == sorted(str(np.dtype(c)) for c in "bhilBHILfdFD")
 
 
 @pytest.mark.shows("sparse/1-as_sparse_variable", "sparse/0-wrong-kind", "sparse/0-scipy-arrays")

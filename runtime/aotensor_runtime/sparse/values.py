@@ -146,7 +146,8 @@ def _from_dense(spec: FunctionSpec, value: object, target: SparseValue) -> Compr
         dense = as_plain(spec, value, target.name)
     except ArgumentTypeError as error:
         raise ArgumentTypeError(error.diagnostic.title, hint=error.diagnostic.hint or hint) from error
-    if dense.ndim != 2 or dense.dtype.kind not in NUMBERS:
+    kinds = f"{NUMBERS}c" if target.dtype.startswith("complex") else NUMBERS
+    if dense.ndim != 2 or dense.dtype.kind not in kinds:
         is_array = dense.dtype.kind in f"{NUMBERS}c"
         found = f"an array of {dense.dtype}{list(dense.shape)}" if is_array else type(value).__name__
         raise ArgumentTypeError(

@@ -11,10 +11,12 @@ from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
+from aotensor.graph.operands import is_complex
 from aotensor.graph.placeholder import NullType
 from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
+from aotensor.ops.complex.parts import real
 
 Pattern = list[list[bool]]
 
@@ -60,6 +62,8 @@ def graph_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Pa
 def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Sequence[Variable]) -> list[Variable]:
     """The terms that one of `rules` returned: as many as expected, floating, of the rank of their variables.
 
+    Of an op that takes complex values, terms of real variables are real parts of what it returned.
+
     Raises: GraphTypeError or GraphValueError that says what the op returned instead.
     """
     where = _rule_name(node.op, rules)
@@ -71,9 +75,17 @@ def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Seq
         raise GraphValueError(
             f"{where} returned {len(found)} terms for {len(expected)} variables", lines=[node.outputs[0].describe()]
         )
+    if node.op.takes_complex:
+        found = [_real_of(term, x) for term, x in zip(found, expected, strict=True)]
     for position, (term, x) in enumerate(zip(found, expected, strict=True)):
         _check_term(f"{where}: term {position}", term, x)
     return [_located(term, node) for term in found]
+
+
+def _real_of(term: Any, x: Variable) -> Any:
+    """What a formula over complex numbers says of a real variable: Re(g·dx) = Re(g)·dx."""
+    is_formula = isinstance(term, Variable) and is_complex(term) and not is_complex(x)
+    return real(term) if is_formula else term
 
 
 def _located(term: Variable, node: Apply) -> Variable:

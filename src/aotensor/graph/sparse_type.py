@@ -11,7 +11,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType, as_array
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
@@ -65,10 +65,6 @@ class SparseTensorType(TensorType):
         dims = (None, None) if shape is None else tuple(shape)
         if len(dims) != 2:
             raise GraphValueError(f"a sparse matrix has 2 dims, not {len(dims)}")
-        if str(dtype).startswith("complex"):
-            raise UnsupportedError(
-                f"sparse matrices of {dtype} are not supported", hint="keep two: of real and imaginary parts"
-            )
         if str(dtype) in UNCOMPRESSED_DTYPES:
             raise GraphTypeError(f"sparse matrices of {dtype} are not there")
         super(SparseTensorType, self).__init__(dtype, dims)
@@ -143,7 +139,7 @@ class SparseTensorType(TensorType):
             raise GraphTypeError(f"expected a matrix of {self}, found {describe_value(value)}")
         if not sparse.issparse(value):
             dense = as_array(value)
-            if dense.ndim != 2 or dense.dtype.kind not in "biuf":
+            if dense.ndim != 2 or dense.dtype.kind not in "biufc":
                 raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
             value = sparse.csr_matrix(dense)
         found = self._converted(value, allow_downcast)
@@ -166,8 +162,10 @@ class SparseTensorType(TensorType):
             raise GraphTypeError(f"expected {self}, found {describe_value(value)}")
         if value.dtype != self.dtype:
             fits = np.can_cast(value.dtype, self.dtype, "same_kind" if allow_downcast else "safe")
-            if value.dtype.kind not in "biuf" or not fits:
-                hint = "pass allow_input_downcast=True or convert it" if value.dtype.kind == "f" else "convert it first"
+            if value.dtype.kind not in "biufc" or not fits:
+                hint = (
+                    "pass allow_input_downcast=True or convert it" if value.dtype.kind in "fc" else "convert it first"
+                )
                 raise GraphTypeError(f"{describe_value(value)} does not fit {self} without loss", hint=hint)
         if self.blocksize is not None:
             return self._in_blocks(value)

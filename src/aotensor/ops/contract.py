@@ -39,6 +39,7 @@ class Contract(Op):
     """
 
     name: ClassVar[str] = "dot"
+    bilinear_in: ClassVar[tuple[int, int]] = (0, 1)
     is_analytic: ClassVar[bool] = True
     spec: str
 

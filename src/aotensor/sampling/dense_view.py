@@ -71,10 +71,14 @@ class DenseView:
         known: dict[Variable, Variable] = {
             arguments[one.name]: _matrix(one.type, leaves[one.first : one.first + 4]) for one in flat.sparse_arguments
         }
-        known.update((arguments[name], whole(*halves(flat.arguments[name]))) for name in flat.complex_arguments)
+        known.update(
+            (arguments[name], whole(*halves(flat.arguments[name])))
+            for name in flat.complex_arguments
+            if name in arguments and not arguments[name].is_sparse
+        )
         pairs = frozenset(k for k, name in enumerate(flat.arguments) if name in flat.complex_arguments)
         found = replace(list(results.values()), known)
-        dense = [densified(parts_of(y)) if isinstance(y, SparseVariable) else _as_pair(y) for y in found]
+        dense = [_as_pair(densified(parts_of(y)) if isinstance(y, SparseVariable) else y) for y in found]
         return DenseView(name, flat.arguments, dict(zip(results, dense, strict=True)), flat.sparse_arguments, pairs)
 
     def split(self, values: Arrays) -> dict[str, Array]:
@@ -89,13 +93,15 @@ class DenseView:
 
 
 def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> list[Any]:
-    """Values, some of which are matrices, from arrays."""
+    """Values, some of which are matrices, from arrays; data of complex ones may come as pairs."""
     found, position = list[Any](), 0
-    formats = {one.first: one.type.format for one in groups}
+    types = {one.first: one.type for one in groups}
     while position < len(arrays):
-        if position in formats:
+        if position in types:
             pattern, data, indices, indptr = arrays[position : position + 4]
-            found.append(matrix_value(formats[position], data, indices, indptr, (pattern.shape[0], pattern.shape[1])))
+            type, shape = types[position], (pattern.shape[0], pattern.shape[1])
+            data = unpaired(data) if is_complex(type.dtype) and data.dtype.kind != "c" else data
+            found.append(matrix_value(type.format, data, indices, indptr, shape))
             position += 4
         else:
             found.append(arrays[position])
@@ -107,7 +113,7 @@ def arrays_of(x: Any) -> list[Array]:
     """An array itself, a complex one as pairs; pattern, data, indices and indptr of a SciPy matrix."""
     if isinstance(x, np.ndarray) or not is_matrix(x):
         return [paired(np.asarray(x))]
-    return [np.broadcast_to(np.zeros((), bool), x.shape), x.data, x.indices, x.indptr]
+    return [np.broadcast_to(np.zeros((), bool), x.shape), paired(x.data), x.indices, x.indptr]
 
 
 def matrix_value(form: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
@@ -128,6 +134,7 @@ def dense_value(x: Any) -> Array:
 
 def _matrix(kind: SparseTensorType, leaves: Sequence[Variable]) -> SparseVariable:
     pattern, data, indices, indptr = leaves
+    data = whole(*halves(data)) if is_complex(kind.dtype) else data
     rows, columns = kind.shape
     return matrix_of(
         Parts(

@@ -19,6 +19,7 @@ from aotensor.sparse.arithmetic.compare import (
     greater_equal_s_s, greater_than_s_d, greater_than_s_s, gt, le, less_equal_s_d, less_equal_s_s, less_than_s_d,
     less_than_s_s, lt, neq, not_equal_s_d, not_equal_s_s,
 )
+from aotensor.sparse.arithmetic.complex import conj, conjugate, imag, real, structured_conjugate
 from aotensor.sparse.arithmetic.dispatch import sparse_counterpart, sparse_div, sparse_power
 from aotensor.sparse.arithmetic.extremum import SpExtremum, sparse_max, sparse_min
 from aotensor.sparse.arithmetic.multiply import (
@@ -26,10 +27,10 @@ from aotensor.sparse.arithmetic.multiply import (
     SparseSparseMultiply, col_scale, mul, mul_s_d, mul_s_s, mul_s_v, multiply, row_scale,
 )
 from aotensor.sparse.arithmetic.structured import (
-    StructuredElemwise, abs, arcsin, arcsinh, arctan, arctanh, ceil, conj, conjugate, deg2rad, expm1, floor, log1p,
+    StructuredElemwise, abs, arcsin, arcsinh, arctan, arctanh, ceil, deg2rad, expm1, floor, log1p,
     rad2deg, rint, sgn, sign, sin, sinh, sqr, sqrt, square, structured_abs, structured_add, structured_arcsin,
-    structured_arcsinh, structured_arctan, structured_arctanh, structured_ceil, structured_conjugate,
-    structured_deg2rad, structured_elemwise, structured_exp, structured_expm1, structured_floor, structured_log,
+    structured_arcsinh, structured_arctan, structured_arctanh, structured_ceil, structured_deg2rad,
+    structured_elemwise, structured_exp, structured_expm1, structured_floor, structured_log,
     structured_log1p, structured_maximum, structured_minimum, structured_monoid, structured_pow, structured_rad2deg,
     structured_rint, structured_sgn, structured_sigmoid, structured_sign, structured_sin, structured_sinh,
     structured_sqr, structured_sqrt, structured_square, structured_tan, structured_tanh, structured_trunc, tan,
@@ -108,9 +109,9 @@ __all__ = [
     "eliminate_zeros", "ensure_sorted_indices", "eq", "equal_s_d", "equal_s_s", "expm1", "fcast", "float_dtypes",
     "floor", "ge", "get_item_2d", "get_item_2lists", "get_item_2lists_grad", "get_item_list", "get_item_list_grad",
     "get_item_scalar", "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "gt",
-    "hstack", "icast", "int_dtypes", "integer_dtypes", "lcast", "le", "less_equal_s_d", "less_equal_s_s",
+    "hstack", "icast", "imag", "int_dtypes", "integer_dtypes", "lcast", "le", "less_equal_s_d", "less_equal_s_s",
     "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s", "mul_s_v",
-    "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg", "remove0",
+    "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg", "real", "remove0",
     "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "sgn", "shared", "sign", "sin", "sinh", "solve",
     "solve_triangular",
     "sp_ones_like", "sp_sum", "sp_zeros_like", "sparse_constructor", "sparse_counterpart", "sparse_div",

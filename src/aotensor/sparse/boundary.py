@@ -3,7 +3,8 @@
 An input A becomes four arguments: the pattern A of bool (m, n), which only carries the extents and has no memory;
 A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order. Of a bsr matrix
 A_data is (nnz, r, c), and A_indptr counts rows of blocks.
-A complex z of shape (n,) becomes its own memory: reals of shape (n, 2), the last axis of which has both parts.
+A complex z of shape (n,) becomes its own memory: reals of shape (n, 2), the last axis of which has both parts. So
+do the data of a complex matrix.
 """
 
 from __future__ import annotations
@@ -90,35 +91,49 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
     inputs: dict[str, Variable] = {}
     known: dict[Variable, Sequence[Variable]] = {}
     sparse_arguments: list[SparseValue] = []
+    complex_arguments: list[str] = []
     for name, x in arguments.items():
         if not isinstance(x, SparseVariable):
-            inputs[name] = pair_of(x, name) if is_complex(x.dtype) else x
+            inputs[name] = x
             if is_complex(x.dtype):
+                inputs[name] = pair_of(x, name)
                 known[x] = [inputs[name]]
+                complex_arguments.append(name)
             continue
         names = _leaf_names(name, taken)
         sparse_arguments.append(SparseValue(name, x.sparse_type, len(inputs)))
         with made_at(x.site):
             known[x] = _leaves_of(x, names)
         inputs.update(zip(names, known[x], strict=True))
+        if is_complex(x.dtype):
+            complex_arguments.append(names[1])
     outputs: dict[str, Variable] = {}
     sparse_results: list[SparseValue] = []
+    complex_results: list[str] = []
     for name, x in results.items():
         if not isinstance(x, SparseVariable):
-            outputs[name] = x
-            if is_complex(x.dtype):
-                with made_at(x.site):
-                    outputs[name] = stack([part_of(x, index) for index in range(2)], axis=x.ndim)
+            outputs[name] = _as_leaf(name, x, complex_results)
             continue
         sparse_results.append(SparseValue(name, x.sparse_type, len(outputs)))
         with made_at(x.site):
             p = parts_of(x)
             pattern = Pattern(p.dims)(as_tensor(p.rows), as_tensor(p.columns))
-        outputs.update(zip(_leaf_names(name, taken), (pattern, p.data, p.indices, p.indptr), strict=True))
+        names = _leaf_names(name, taken)
+        data = _as_leaf(names[1], p.data, complex_results)
+        outputs.update(zip(names, (pattern, data, p.indices, p.indptr), strict=True))
     dense = replace(list(outputs.values()), _replacements(list(outputs.values()), known), is_rewrite=True)
     named = dict(zip(outputs, dense, strict=True))
-    pairs = [tuple(name for name, x in side.items() if is_complex(x.dtype)) for side in (arguments, results)]
+    pairs = tuple(complex_arguments), tuple(complex_results)
     return Flat(inputs, named, tuple(sparse_arguments), tuple(sparse_results), *pairs)
+
+
+def _as_leaf(name: str, x: Variable, complex_results: list[str]) -> Variable:
+    """A dense result, of a complex one the pair, whose name is noted."""
+    if not is_complex(x.dtype):
+        return x
+    complex_results.append(name)
+    with made_at(x.site):
+        return stack([part_of(x, index) for index in range(2)], axis=x.ndim)
 
 
 def pair_of(x: Variable, name: str | None = None) -> Variable:
@@ -153,7 +168,8 @@ def _leaves_of(x: SparseVariable, names: Sequence[str]) -> list[Variable]:
         TensorType(type.index_dtype, (f"{names[0]}_nnz",)),
         TensorType(type.index_dtype, (slices,)),
     ]
-    return [Variable(one, name=name) for one, name in zip(types, names, strict=True)]
+    leaves = [Variable(one, name=name) for one, name in zip(types, names, strict=True)]
+    return [pair_of(one, one.name) if is_complex(one.dtype) else one for one in leaves]
 
 
 def _replacements(
@@ -161,10 +177,11 @@ def _replacements(
 ) -> dict[Variable, Variable]:
     """What ops on sparse inputs give, in terms of the leaves."""
     found: dict[Variable, Variable] = {}
+    leaves = dict(known)
     for node in toposort(outputs, stop=known):
-        if not node.inputs or node.inputs[0] not in known:
+        if not node.inputs or node.inputs[0] not in leaves:
             continue
-        pattern, *vectors = known[node.inputs[0]]
+        pattern, *vectors = leaves[node.inputs[0]]
         with made_at(written_as(node)):
             if isinstance(node.op, Part):
                 found[node.outputs[0]] = halves(pattern)[node.op.index]
@@ -172,6 +189,8 @@ def _replacements(
                 extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
                 shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)
                 found.update(zip(node.outputs, [*vectors, shape], strict=True))
+                if is_complex(node.outputs[0].dtype):
+                    leaves[node.outputs[0]] = [found.pop(node.outputs[0])]
             elif isinstance(node.op, MatrixExtent):
                 found[node.outputs[0]] = as_tensor(extent_of(pattern, node.op.axis))
     return found

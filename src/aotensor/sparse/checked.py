@@ -9,9 +9,11 @@ from typing import ClassVar
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply, Op, disconnected
+from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import check_steering
+from aotensor.ops.complex.parts import parts, whole
 from aotensor.ops.create import alloc
 from aotensor.ops.shape.extents import extents_of
 
@@ -25,6 +27,7 @@ class CheckedStructure(Op):
 
     name: ClassVar[str] = "checked_structure"
     is_check: ClassVar[bool] = True
+    takes_complex: ClassVar[bool] = True
     format: str
     is_known: bool = False
 
@@ -55,6 +58,15 @@ class CheckedStructure(Op):
         data = inputs[0]
         single = alloc(constant(0, dtype=data.dtype), *extents_of(data)[1:]) if is_batched[0] else data
         return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """Of complex data one part is looked at: both are as long."""
+        data, *structure = inputs
+        if not is_complex(data):
+            return None
+        re, im = parts(data)
+        re, *checked = self(re, *structure)
+        return [whole(re, im), *checked]
 
     def lower(
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor

@@ -6,6 +6,9 @@ from aotensor.sparse.arithmetic.add import sparse_add as add
 from aotensor.sparse.arithmetic.add import sparse_neg as neg
 from aotensor.sparse.arithmetic.add import sparse_sub as sub
 from aotensor.sparse.arithmetic.compare import ge, gt, le, lt
+from aotensor.sparse.arithmetic.complex import sparse_conj as conj
+from aotensor.sparse.arithmetic.complex import sparse_imag as imag
+from aotensor.sparse.arithmetic.complex import sparse_real as real
 from aotensor.sparse.arithmetic.dispatch import sparse_counterpart as counterpart
 from aotensor.sparse.arithmetic.dispatch import sparse_div as div
 from aotensor.sparse.arithmetic.dispatch import sparse_power as power
@@ -13,7 +16,6 @@ from aotensor.sparse.arithmetic.extremum import sparse_max as max
 from aotensor.sparse.arithmetic.extremum import sparse_min as min
 from aotensor.sparse.arithmetic.multiply import sparse_mul as mul
 from aotensor.sparse.arithmetic.structured import abs
-from aotensor.sparse.arithmetic.structured import sparse_conj as conj
 from aotensor.sparse.arithmetic.sums import sp_sum as sum
 from aotensor.sparse.arithmetic.sums import sparse_mean as mean
 from aotensor.sparse.construct.cleaned import sparse_copy as copy
@@ -35,7 +37,7 @@ from aotensor.sparse.symbols import shared
 
 __all__ = [
     "abs", "add", "as_sparse_or_tensor", "cast", "conj", "copy", "counterpart", "dense_from_sparse", "diag", "div",
-    "dot", "from_entries", "ge", "getitem", "gt", "in_format", "le", "lt", "max", "mean", "min", "mul", "neg",
-    "of_vectors", "ones_like", "power", "sample_at", "shape", "shared", "size", "structured_dot", "sub", "sum",
+    "dot", "from_entries", "ge", "getitem", "gt", "imag", "in_format", "le", "lt", "max", "mean", "min", "mul", "neg",
+    "of_vectors", "ones_like", "power", "real", "sample_at", "shape", "shared", "size", "structured_dot", "sub", "sum",
     "to_bsr", "to_csc", "to_csr", "to_entries", "trace", "transpose", "vectors", "zeros_like",
 ]  # fmt: skip

@@ -37,11 +37,15 @@ class SparseOp(Op):
     `reference` gets and gives SciPy matrices, `expand` says the op in parts: `parts_of` takes a matrix apart, and
     `matrix_of` puts one together. What is put together and taken apart again costs nothing when it is compiled.
 
+    takes_complex: entries and operands may be complex; what an op is made of works on vectors of these, and gradients
+    are formulas over complex numbers. An op that has no meaning there says False, and is refused by name.
+
     gives_canonical: its results are canonical even where its inputs are not. takes_blocks: it works on bsr matrices
     block by block; other ops get them as csr, converted in front of them.
     """
 
     takes_sparse: ClassVar[bool] = True
+    takes_complex: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = False
     takes_blocks: ClassVar[bool] = False
 

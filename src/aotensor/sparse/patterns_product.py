@@ -21,9 +21,9 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import all_batched, check_steering
+from aotensor.ops.complex.parts import as_factor
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import add
-from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_axes
 from aotensor.ops.shape.axes import dimshuffle
@@ -108,6 +108,7 @@ class ProductValues(Op):
     """
 
     name: ClassVar[str] = "product_values"
+    bilinear_in: ClassVar[tuple[int, int]] = (-2, -1)
     kind: str
     is_whole: bool = False
 
@@ -235,7 +236,7 @@ def product_values(p: Parts, q: Parts, indices: Variable, indptr: Variable) -> V
     ip, pp, inner, iq, pq = patterns
     dtype = dtypes.promote(p.data.dtype, q.data.dtype)
     op = ProductValues("product_values", _is_pattern_of(indices, indptr, steering))
-    return op(ip, pp, iq, pq, indices, indptr, inner, minor, cast(left.data, dtype), cast(right.data, dtype))  # type: ignore[no-any-return]
+    return op(ip, pp, iq, pq, indices, indptr, inner, minor, as_factor(left.data, dtype), as_factor(right.data, dtype))  # type: ignore[no-any-return]
 
 
 def by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:

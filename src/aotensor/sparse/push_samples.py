@@ -3,6 +3,7 @@
     sample(z̄ @ yᵀ, A)        →    Σ_k z̄[row p, k]·y[column p, k]      for every entry p of A
     sample(outer(z̄, y), A)   →    z̄[row p]·y[column p]
     sample(f(g, h), A)        →    f(sample(g, A), sample(h, A))        f elementwise
+    sample(x + i·y, A)        →    sample(x, A) + i·sample(y, A)
     sample(B + d, A)          →    sample(B, A) + sample(d, A)          B sparse, d dense or sparse
 
 The left sides are what the true gradient of a product becomes where the matrix is made of its data: m·n elements, of
@@ -17,6 +18,8 @@ from typing import Final
 
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
+from aotensor.ops.complex.functions import ComplexFunction
+from aotensor.ops.complex.parts import FromParts, Part, part_of, whole
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.elementwise.arithmetic import add, mul, neg
@@ -108,6 +111,12 @@ def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
         match g.owner.op:
             case Elementwise() as op if op.row.guard is None:
                 return _by_operands(operand, xs, p, op)
+            case ComplexFunction() as op:
+                return _by_operands(operand, xs, p, op)
+            case FromParts(count=1):
+                return Step([operand.of(x) for x in xs], lambda re, im: whole(at_all(p, re), at_all(p, im)))
+            case Part(index=index):
+                return Step([operand.of(xs[0])], lambda x: part_of(x, index))
             case Alloc() | FullLike():
                 return _by_operands(operand, xs[:1], p, lambda x: x)
             case StoredEverywhere():

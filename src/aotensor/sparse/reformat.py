@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
+from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.sparse_type import (
@@ -20,6 +21,7 @@ from aotensor.graph.sparse_type import (
     checked_blocksize,
 )
 from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import real
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import saturated
 from aotensor.ops.linear import zero_gradient
@@ -181,9 +183,10 @@ def to_bsr(x: Any, blocksize: Sequence[int]) -> SparseVariable:
 class Cast(PassingOp):
     """x with another dtype and the same pattern; floats to integers truncate, saturate, and give 0 for nan.
 
-    Gradient: regular, in the dtype of x; zero where the result is discrete.
+    Gradient: regular, in the dtype of x, of a complex cotangent of a real x the real part; zero where the result is
+    discrete.
 
-    Raises: GraphTypeError for a dtype that sparse matrices do not have, UnsupportedError for complex ones.
+    Raises: GraphTypeError for a dtype that sparse matrices do not have, and from a complex to a real one.
     """
 
     name: ClassVar[str] = "sparse_cast"
@@ -192,7 +195,12 @@ class Cast(PassingOp):
     dtype: str
 
     def infer_type(self, x: TensorType) -> TensorType:
-        return need_sparse(self, x).with_dtype(dtypes.canonical(self.dtype))
+        x, wanted = need_sparse(self, x), dtypes.canonical(self.dtype)
+        if dtypes.is_complex(x.dtype) and not dtypes.is_complex(wanted):
+            raise GraphTypeError(
+                f"{x.dtype} to {wanted} would drop the imaginary parts", hint="use real(x), imag(x) or abs(x)"
+            )
+        return x.with_dtype(wanted)
 
     def reference(self, x: Any) -> Any:
         x = canonical_matrix(x)
@@ -203,10 +211,17 @@ class Cast(PassingOp):
         return [matrix_of(replace(p, data=cast_dense(p.data, self.dtype)))]
 
     def pulled(self, ct: Variable, x: Variable) -> Variable:
-        return cast_dense(ct, x.dtype) if dtypes.is_float(x.dtype) else ct
+        return fitted(ct, x)
 
     def pushed(self, tangent: Variable, y: Variable) -> Variable:
         return cast_dense(tangent, y.dtype)
+
+
+def fitted(term: Variable, x: Variable) -> Variable:
+    """A derivative by x, dense or sparse, in its dtype where that has derivatives: of a real x it is real."""
+    if not dtypes.is_inexact(x.dtype):
+        return term
+    return cast_dense(term if dtypes.is_complex(x.dtype) else real(term), x.dtype)
 
 
 bcast: Final = Cast("int8")
@@ -228,6 +243,6 @@ def cast(variable: Any, dtype: Any) -> SparseVariable:
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
     if x.owner is not None and isinstance(x.owner.op, Cast):
         (source,) = x.owner.inputs
-        if source.dtype == wanted and dtypes.is_float(wanted) and dtypes.promote(wanted, x.dtype) == x.dtype:
+        if source.dtype == wanted and dtypes.is_inexact(wanted) and dtypes.promote(wanted, x.dtype) == x.dtype:
             return as_sparse(source)
     return x if x.dtype == wanted else Cast(wanted)(x)

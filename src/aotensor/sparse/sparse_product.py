@@ -18,11 +18,12 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
+from aotensor.ops.complex.parts import as_factor, parts, whole
 from aotensor.ops.create import zeros
-from aotensor.ops.elementwise.arithmetic import add
-from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.arithmetic import add, sub
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.op import Parts
@@ -42,28 +43,30 @@ from aotensor.sparse.patterns_product import (
 class SparseProduct(UnsortedMatrix):
     """(indices, indptr, minor of p, then of q, x, y) → (data, indices, indptr) of p·q, in compressed rows.
 
-    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data. Every entry that some k has comes once,
-    in the order of the first terms. q is canonical.
+    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data; beside complex values others are of the
+    dtype of their parts. Every entry that some k has comes once, in the order of the first terms. q is canonical.
 
     Raises: GraphTypeError for values of two dtypes; GraphValueError at run time if q has not as many rows as p has
     columns.
     """
 
     name: ClassVar[str] = "sparse_product"
+    takes_complex: ClassVar[bool] = True
 
     def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
         ip, pp, _, iq, pq, _, x, y = types
-        if x.dtype != y.dtype or {x.rank, y.rank} != {1}:
+        if dtypes.part_of(x.dtype) != dtypes.part_of(y.dtype) or {x.rank, y.rank} != {1}:
             raise GraphTypeError(f"{self.name}: expected vectors of values of one dtype, found {x} and {y}")
         dtype = self.index_dtype(ip, pp, iq, pq)
-        return TensorType(x.dtype, (None,)), TensorType(dtype, (None,)), TensorType(dtype, pp.shape)
+        values = TensorType(dtypes.promote(x.dtype, y.dtype), (None,))
+        return values, TensorType(dtype, (None,)), TensorType(dtype, pp.shape)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         ip, pp, inner, iq, pq, _, x, y = inputs
         check_inner(inner, pq)
         p, q = triples(ip, pp, pq)
         indices, indptr, at = entries_by_first_term(slices_of(pp)[p], iq[q], len(pp) - 1)
-        data = np.zeros(len(indices), x.dtype)
+        data = np.zeros(len(indices), np.result_type(x, y))
         with np.errstate(all="ignore"):
             np.add.at(data, at, x[p] * y[q])
         return data, indices, indptr
@@ -113,6 +116,20 @@ class SparseProduct(UnsortedMatrix):
         _, indices, indptr = one.outputs
         return [_values("product_values", one, indices, indptr, x, y), indices, indptr]
 
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """Of complex values: the pattern with the product of real parts, further products on that pattern."""
+        *steering, x, y = inputs
+        if not is_complex(x) and not is_complex(y):
+            return None
+        (u, *v), (s, *t) = (parts(z) if is_complex(z) else (z,) for z in (x, y))
+        node = self.apply(*steering, u, s)
+        re, indices, indptr = node.outputs
+        vt, ut, vs = (
+            [_values("product_values", node, indices, indptr, a, b) for a in first for b in second]
+            for first, second in ((v, t), ([u], t), (v, [s]))
+        )
+        return [whole(sub(re, *vt) if vt else re, sum_terms([*ut, *vs], add)), indices, indptr]
+
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
         ip, pp, inner, iq, pq, minor, x, y = inputs
         lowered_inner(b, inner, pq)
@@ -155,6 +172,6 @@ def sparse_product(p: Parts, q: Parts) -> Parts:
     left, right = by_slices(p, q)
     dtype = dtypes.promote(p.data.dtype, q.data.dtype)
     op = SparseProduct()
-    data, indices, indptr = op(*steering_of(left, right), cast(left.data, dtype), cast(right.data, dtype))
+    data, indices, indptr = op(*steering_of(left, right), as_factor(left.data, dtype), as_factor(right.data, dtype))
     return replace(p, data=data, indices=indices, indptr=indptr, columns=q.columns, dims=(p.dims[0], q.dims[1]),
                    is_canonical=False)  # fmt: skip

@@ -30,16 +30,18 @@ from aotensor.codegen.llvm import (
 )
 from aotensor_runtime.abi import DTYPE_CODES
 
-_KINDS: Final[tuple[tuple[tuple[str, ...], Type, int], ...]] = (
-    (("bool",), i8, 1),
-    (("int8", "uint8"), i8, 1),
-    (("int16", "uint16"), integer(16), 2),
-    (("int32", "uint32"), i32, 4),
-    (("int64", "uint64"), i64, 8),
-    (("float32",), f32, 4),
-    (("float64",), f64, 8),
+_KINDS: Final[tuple[tuple[tuple[str, ...], Type, int, int], ...]] = (
+    (("bool",), i8, 1, 1),
+    (("int8", "uint8"), i8, 1, 1),
+    (("int16", "uint16"), integer(16), 2, 1),
+    (("int32", "uint32"), i32, 4, 1),
+    (("int64", "uint64"), i64, 8, 1),
+    (("float32",), f32, 4, 1),
+    (("float64",), f64, 8, 1),
+    (("complex64",), f32, 4, 2),
+    (("complex128",), f64, 8, 2),
 )
-"""Dtypes that are added by the same instruction, its type, and their bytes."""
+"""Dtypes that are added by the same instruction, its type, its bytes, and how many such numbers they are."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +177,15 @@ def define_gather(module: Module) -> Function:
     c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, i64, pointer], attributes=FAST)
     data, order, target, count, width, dtype, result = c.arguments
     b = c.builder
-    for names, kind, size in _KINDS:
+    for names, kind, size, numbers in _KINDS:
         with c.when(c.any(*(c.same(dtype, number(DTYPE_CODES[name])) for name in names))):
+            extent = b.mul(width, number(numbers))
             with c.loop(count) as k:
                 position = c.item(target, k)
                 before = c.item(target, c.larger(b.sub(k, number(1)), number(0)))
                 is_more = c.all(c.less(number(0), k), c.same(before, position))
-                source, goal = b.mul(c.item(order, k), width), b.mul(position, width)
-                with c.loop(width) as e:
+                source, goal = b.mul(c.item(order, k), extent), b.mul(position, extent)
+                with c.loop(extent) as e:
                     value = b.load(c.at(data, b.add(source, e), size), typ=kind)
                     to = c.at(result, b.add(goal, e), size)
                     with b.if_else(is_more) as (more, first):
@@ -199,4 +202,4 @@ def define_gather(module: Module) -> Function:
 def _sum(c: Code, dtype: str, x: Value, y: Value) -> Value:
     if dtype == "bool":
         return c.builder.or_(x, y)
-    return c.builder.fadd(x, y) if dtype.startswith("float") else c.builder.add(x, y)
+    return c.builder.fadd(x, y) if dtype.startswith(("float", "complex")) else c.builder.add(x, y)

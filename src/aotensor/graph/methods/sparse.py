@@ -141,6 +141,16 @@ class SparseOperators:
         """The product, with a structured gradient."""
         return sparse().structured_dot(self, other)
 
+    @property
+    def real(self) -> Variable:
+        """The real parts of the entries; the matrix itself where it is real."""
+        return sparse().real(self)
+
+    @property
+    def imag(self) -> Variable:
+        """The imaginary parts of the entries; zeros where the matrix is real."""
+        return sparse().imag(self)
+
     def conj(self) -> Variable:
         return sparse().conj(self)
 

@@ -20,8 +20,6 @@ from aotensor.ops.advanced import IncAdvancedSubtensor
 from aotensor.ops.complex.formulas import direction
 from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
 from aotensor.ops.complex.parts import FromParts, parts, real, to_complex, whole
-from aotensor.ops.contract import Contract
-from aotensor.ops.convolution.op import Convolution
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import hypot, identity, second
 from aotensor.ops.elementwise.base import Elementwise
@@ -65,11 +63,19 @@ _ORDERED: Final = frozenset(
         "rint",
         "round_half_to_even",
         "round_half_away_from_zero",
+        "sparse_max",
+        "sparse_min",
+        "less_than_s_s",
+        "less_than_s_d",
+        "less_equal_s_s",
+        "less_equal_s_d",
+        "greater_than_s_s",
+        "greater_than_s_d",
+        "greater_equal_s_s",
+        "greater_equal_s_d",
     ]
 )
 """Ops that need an order of their operands."""
-_SPARSE_PRODUCTS: Final = frozenset({"sparse_dot", "structured_dot", "true_dot"})
-"""Ops that are linear in a dense operand beside a real sparse one."""
 SUPPORTED: Final = (
     "use real(z), imag(z), abs(z) or angle(z), which are real; elementary functions, sums, products, shapes and "
     "indices take complex values as they are"
@@ -101,18 +107,13 @@ def _other(op: Op, inputs: Sequence[Variable]) -> Apply | None:
             return op.apply(*map(real, inputs))
         case Prod() | CumProd():
             return _node(_product(op, inputs[0]))
-        case Contract() | Convolution():
-            return _bilinear(op, inputs)
         case Join():
             return _linear(op, inputs, len(inputs))
         case IncSubtensor() | IncAdvancedSubtensor():
             return _linear(op, inputs, 2) if dtypes.is_complex(inputs[0].dtype) else None
         case LinearOp() | Split() | ViewOp():
             return _linear(op, inputs, 1)
-    if op.name in _SPARSE_PRODUCTS and not any(dtypes.is_complex(x.dtype) for x in inputs if x.is_sparse):
-        sides = ([x if x.is_sparse else parts(x)[k] for x in inputs] for k in range(2))
-        return _node(whole(*(op.apply(*side).outputs[0] for side in sides)))
-    return None
+    return None if op.bilinear_in is None else _bilinear(op, inputs, op.bilinear_in)
 
 
 def _product(op: Prod | CumProd, z: Variable) -> Variable:
@@ -153,17 +154,19 @@ def _of_parts(op: Op) -> Op | None:
     return replace(op, **{name: dtypes.part_of(dtype) for name, dtype in given.items()}) if given else op
 
 
-def _bilinear(op: Op, inputs: Sequence[Variable]) -> Apply:
-    """Four real products, or two where one factor is real."""
-    a, b, *steering = inputs
+def _bilinear(op: Op, inputs: Sequence[Variable], factors: tuple[int, int]) -> Apply:
+    """Four real products, or two where one factor is real.   factors: where these are among the inputs"""
+    first, second = (k % len(inputs) for k in factors)
+    a, b = inputs[first], inputs[second]
 
     def product(x: Variable, y: Variable) -> Variable:
-        return op(x, y, *steering)  # type: ignore[no-any-return]
+        known = {first: x, second: y}
+        return op(*(known.get(k, z) for k, z in enumerate(inputs)))  # type: ignore[no-any-return]
 
     if not dtypes.is_complex(a.dtype):
-        return _node(whole(*(_cast_to_part(product(a, part), inputs) for part in parts(b))))
+        return _node(whole(*(_cast_to_part(product(a, part), (a, b)) for part in parts(b))))
     if not dtypes.is_complex(b.dtype):
-        return _node(whole(*(_cast_to_part(product(part, b), inputs) for part in parts(a))))
+        return _node(whole(*(_cast_to_part(product(part, b), (a, b)) for part in parts(a))))
     (u, v), (x, y) = parts(a), parts(b)
     return _node(whole(product(u, x) - product(v, y), product(u, y) + product(v, x)))
 

@@ -20,7 +20,7 @@ import numpy as np
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import abs, hypot, maximum, neg
-from aotensor.ops.elementwise.base import Elementwise, Row, not_implemented
+from aotensor.ops.elementwise.base import Elementwise, Row
 from aotensor.ops.elementwise.compare import and_, eq, ge, gt, lt, switch
 from aotensor.ops.elementwise.elementary import (
     arcsinh,
@@ -48,9 +48,14 @@ copysign: Final = Elementwise(
         "|x| with the sign of y, that of a zero included",
         np.copysign,
         lambda s, x, y: s.math2("copysign", x, y),
-        (not_implemented, not_implemented),
+        (lambda g, x, sign, y: g * _sign_bit(x) * _sign_bit(sign), None),
     )
 )
+
+
+def _sign_bit(x: Variable) -> Variable:
+    """1 or −1, also of a zero."""
+    return copysign(zeros_like(x) + 1, x)
 
 
 def _im(z: Number) -> Variable:
@@ -298,7 +303,7 @@ def inverse_hyperbolic_cosine(z: Number) -> Pair:
 
 def inverse_hyperbolic_tangent(z: Number) -> Pair:
     """arctanh z, an odd function, on its right half; cuts on the real axis beyond ±1."""
-    y = copysign(zeros_like(z[0]) + 1, z[0])
+    y = _sign_bit(z[0])
     x, signed = abs(z[0]), _im(z) * y
     gap = 1 - x
     re = 0.25 * log1p(4 * x / (gap * gap + signed * signed))

@@ -20,6 +20,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.operations import sparse
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import all_batched
 from aotensor.ops.create import is_zeros, zeros_like
@@ -164,6 +165,11 @@ def parts(x: Variable) -> tuple[Variable, Variable]:
     return x, zeros_like(x)
 
 
+def as_factor(x: Variable, dtype: str) -> Variable:
+    """x in the dtype of a product; beside complex factors a real one is of the dtype of their parts, and stays real."""
+    return cast(x, dtype if dtypes.is_complex(x.dtype) else dtypes.part_of(dtype))
+
+
 def to_complex(x: Variable, dtype: str) -> Variable:
     """A value of any dtype as a complex one."""
     re, im = parts(x)
@@ -174,6 +180,8 @@ def to_complex(x: Variable, dtype: str) -> Variable:
 @coerced
 def real(x: Any) -> Variable:
     """The real part; x itself where it is real."""
+    if getattr(x, "is_sparse", False):
+        return sparse().real(x)
     x = as_tensor(x)
     return Part(0).apply(x).outputs[0] if dtypes.is_complex(x.dtype) else x
 
@@ -181,6 +189,8 @@ def real(x: Any) -> Variable:
 @coerced
 def imag(x: Any) -> Variable:
     """The imaginary part; zeros where x is real."""
+    if getattr(x, "is_sparse", False):
+        return sparse().imag(x)
     x = as_tensor(x)
     return Part(1).apply(x).outputs[0] if dtypes.is_complex(x.dtype) else zeros_like(x)
 
@@ -212,6 +222,8 @@ def same_shape(x: Variable, y: Variable) -> tuple[Variable, Variable]:
 @coerced
 def conj(x: Any) -> Variable:
     """The complex conjugate; x itself where it is real."""
+    if getattr(x, "is_sparse", False):
+        return sparse().conj(x)
     z: Variable = as_tensor(x)
     if not dtypes.is_complex(z.dtype):
         return z

@@ -41,6 +41,7 @@ class Convolution(Op):
     fault: what an extent below 1 of the result means, if it is an error.
     """
 
+    bilinear_in: ClassVar[tuple[int, int]] = (0, 1)
     is_analytic: ClassVar[bool] = True
     role: Role
     dims: tuple[Dim, ...]

@@ -14,16 +14,18 @@ from aotensor.ops.complex.parts import whole as of_parts
 
 
 def dense_values(x: Variable) -> list[Variable]:
-    """x itself; of a complex value its two parts, of a sparse matrix its five vectors: data, indices, indptr, and two
-    that have its extents.
+    """x itself; of a complex value its two parts, of a sparse matrix its five vectors: data, which may be two parts,
+    indices, indptr, and two that have its extents.
     """
     if isinstance(x, SparseVariable):
-        return sparse().vectors(x)
+        data, *structure = sparse().vectors(x)
+        return [*dense_values(data), *structure]
     return list(parts(x)) if dtypes.is_complex(x.dtype) else [x]
 
 
 def whole(type: TensorType, values: Iterator[Variable]) -> Variable:
     """The value of that type from the next of the dense ones."""
+    first = of_parts(next(values), next(values)) if dtypes.is_complex(type.dtype) else next(values)
     if not isinstance(type, SparseTensorType):
-        return of_parts(next(values), next(values)) if dtypes.is_complex(type.dtype) else next(values)
-    return sparse().of_vectors(type, [next(values) for _ in range(5)])
+        return first
+    return sparse().of_vectors(type, [first, *(next(values) for _ in range(4))])

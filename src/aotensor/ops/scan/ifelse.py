@@ -94,5 +94,5 @@ def _fitted(x: Variable, type: TensorType) -> list[Variable]:
     values = dense_values(x)
     if not isinstance(type, SparseTensorType):
         return values
-    data, indices, indptr, *sides = values
-    return [data, *(cast(vector, type.index_dtype) for vector in (indices, indptr)), *sides]
+    *data, indices, indptr, rows, columns = values
+    return [*data, *(cast(vector, type.index_dtype) for vector in (indices, indptr)), rows, columns]

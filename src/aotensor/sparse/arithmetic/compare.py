@@ -46,6 +46,7 @@ class ComparisonSS(DiscreteOp, CanonicalOp):
     Raises: GraphValueError for shapes that differ (at run time where they are not known).
     """
 
+    takes_complex: ClassVar[bool] = False
     comparison: ClassVar[Elementwise]
     function: ClassVar[Callable[..., Any]]
 
@@ -81,6 +82,7 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
     Raises: GraphValueError for shapes that do not go together (at run time where they are not known).
     """
 
+    takes_complex: ClassVar[bool] = False
     comparison: ClassVar[Elementwise]
     function: ClassVar[Callable[..., Any]]
 
@@ -101,6 +103,7 @@ class EqualSS(ComparisonSS):
     """1 where x = y."""
 
     name: ClassVar[str] = "equal_s_s"
+    takes_complex: ClassVar[bool] = True
     comparison: ClassVar[Elementwise] = compare.eq
     function: ClassVar[Callable[..., Any]] = np.equal
 
@@ -109,6 +112,7 @@ class EqualSD(ComparisonSD):
     """1 where x = d."""
 
     name: ClassVar[str] = "equal_s_d"
+    takes_complex: ClassVar[bool] = True
     comparison: ClassVar[Elementwise] = compare.eq
     function: ClassVar[Callable[..., Any]] = np.equal
 
@@ -117,6 +121,7 @@ class NotEqualSS(ComparisonSS):
     """1 where x ≠ y."""
 
     name: ClassVar[str] = "not_equal_s_s"
+    takes_complex: ClassVar[bool] = True
     comparison: ClassVar[Elementwise] = compare.neq
     function: ClassVar[Callable[..., Any]] = np.not_equal
 
@@ -125,6 +130,7 @@ class NotEqualSD(ComparisonSD):
     """1 where x ≠ d."""
 
     name: ClassVar[str] = "not_equal_s_d"
+    takes_complex: ClassVar[bool] = True
     comparison: ClassVar[Elementwise] = compare.neq
     function: ClassVar[Callable[..., Any]] = np.not_equal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class SpExtremum(CanonicalOp):
     Raises: GraphValueError for an axis that is empty (at run time where it is not known).
     """
 
+    takes_complex: ClassVar[bool] = False
     kind: Literal["max", "min"]
     axis: int | None = None
 

@@ -144,12 +144,3 @@ rint = structured_rint = ZERO_PRESERVING["rint"]
 sign = sgn = structured_sign = structured_sgn = ZERO_PRESERVING["sign"]
 sqr = square = structured_sqr = structured_square = ZERO_PRESERVING["sqr"]
 abs = structured_abs = ZERO_PRESERVING["abs"]
-
-
-@coerced
-def sparse_conj(x: Any) -> Variable:
-    """x itself: its elements are real.   Raises: GraphTypeError for a dense matrix."""
-    return as_sparse(x)
-
-
-conj = conjugate = structured_conjugate = sparse_conj

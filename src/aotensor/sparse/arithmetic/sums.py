@@ -14,6 +14,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.complex.parts import real
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast
@@ -118,7 +119,11 @@ def kept(x: Variable, found: Variable, axis: int | None, keepdims: bool) -> Vari
 
 
 def sum_to(x: Variable, d: Variable) -> Variable:
-    """A sparse or dense matrix summed to the shape of the dense tensor d, which was repeated to that of x."""
+    """A sparse or dense matrix summed to the shape of the dense tensor d, which was repeated to that of x.
+
+    Of complex derivatives by a real d these are the real parts.
+    """
+    x = x if dtypes.is_complex(d.dtype) else real(x)
     if not isinstance(x, SparseVariable):
         return unbroadcast(x, d)
     if d.ndim == 0:
@@ -149,6 +154,6 @@ def sparse_mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
     x = as_sparse(x)
     chosen = one_axis(axis)
     p, out = parts_of(x), dtypes.mean_of(x.dtype)
-    total = sp_sum(cast(x, "float64"), chosen, keepdims=keepdims)
+    total = sp_sum(cast(x, dtypes.accumulator_of(out)), chosen, keepdims=keepdims)
     count = product([p.rows, p.columns]) if chosen is None else (p.rows, p.columns)[chosen]
     return cast(total / cast(as_tensor(count), "float64"), out)

@@ -15,8 +15,8 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
+from aotensor.ops.complex.parts import as_factor
 from aotensor.ops.elementwise.arithmetic import add, mul
-from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
@@ -53,6 +53,7 @@ class BlockProduct(IndexOp):
     """
 
     name: ClassVar[str] = "block_product"
+    bilinear_in: ClassVar[tuple[int, int]] = (-2, -1)
     is_turned: bool = False
     dim: Dim = None
 
@@ -149,7 +150,7 @@ def block_times(p: Parts, x: Variable, is_turned: bool = False) -> Variable:
     assert p.blocksize is not None
     inner, outer = (0, 1) if is_turned else (1, 0)
     common = dtypes.promote(p.data.dtype, x.dtype)
-    data, x = cast(p.data, common), cast(x, common)
+    data, x = as_factor(p.data, common), as_factor(x, common)
     columns: Variable = x if x.ndim == 2 else dimshuffle(x, [0, None])
     rows: SymbolicExtent = p.minor if is_turned else p.major
     dim = p.minor_dim if is_turned else p.major_dim

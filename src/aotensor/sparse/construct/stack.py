@@ -36,7 +36,7 @@ from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
 from aotensor.sparse.index.getitem import sparse_getitem
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse
 from aotensor.sparse.patterns import other_format
-from aotensor.sparse.reformat import in_format
+from aotensor.sparse.reformat import fitted, in_format
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _sums(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
 
 def _part(ct: Variable, window: tuple[slice, ...], x: Variable) -> Variable:
     """A window of a cotangent in the dtype of the block x, and in its format if it is sparse."""
-    part = cast(sparse_getitem(ct, window) if ct.is_sparse else subtensor(ct, window), x.dtype)
+    part = fitted(sparse_getitem(ct, window) if ct.is_sparse else subtensor(ct, window), x)
     return in_format(part, as_sparse(x).format) if isinstance(part, SparseVariable) else part
 
 

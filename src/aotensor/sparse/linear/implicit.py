@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering, repeated
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -139,6 +140,12 @@ def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
     if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
         raise GraphValueError(f"{name}: the matrix is not square, {rows} by {columns}", lines=[matrix.describe()])
     p, right = parts_of(matrix), as_tensor(b)
+    if is_complex(matrix) or is_complex(right):
+        raise GraphTypeError(
+            f"{name}: sparse equations of complex numbers are not there",
+            lines=[matrix.describe(), right.describe()],
+            hint="solve those of twice the size: [X −Y; Y X] for A = X + iY, beside real and imaginary parts of b",
+        )
     if right.ndim not in (1, 2):
         raise GraphTypeError(f"{name}: b is a vector or a matrix", lines=[right.describe()])
     data, right = both_floating(p.data, right)
