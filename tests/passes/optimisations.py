@@ -230,6 +230,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"memref\.prefetch"),
     ),
     Row(
+        "what is read along short rows is fetched ahead where these add at positions",
+        without_pass("fetch-ahead"),
+        of_sparse(lambda A, D, v, E, s, B: A.T @ D[:, 0]),
+        "loops",
+        has(r"memref\.prefetch %A_data\[[\s\S]*memref\.prefetch %A_indices\["),
+    ),
+    Row(
         "short rows under a mask",
         without_pass("row-vectors"),
         of_sparse(lambda A, D, v, E, s, B: A @ v),

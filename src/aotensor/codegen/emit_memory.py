@@ -52,7 +52,7 @@ def _store(e: Emitter, op: memref.StoreOp) -> None:
 
 
 def _prefetch(e: Emitter, op: PrefetchOp) -> None:
-    address = e.address(e.buffer(op.memref), _type(op.memref), [e.extent(i) for i in op.indices])
+    address = e.address(e.buffer(op.memref), _type(op.memref), [e.extent(i) for i in op.indices], exists=False)
     flags = [llvm.constant(llvm.integer(32), n) for n in (int(bool(op.is_write)), op.locality.value.data, 1)]
     llvm.intrinsic(e.builder, "prefetch", [address, *flags], result=llvm.void, overloads=[llvm.pointer])
 

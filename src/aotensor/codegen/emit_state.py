@@ -360,15 +360,15 @@ class Emitter:
 
     # --- memory ------------------------------------------------------------------------------------------------------
 
-    def address(self, buffer: Buffer, kind: MemRefType[Any], indices: Sequence[Extent]) -> Value:
-        """Pointer to an element that exists."""
+    def address(self, buffer: Buffer, kind: MemRefType[Any], indices: Sequence[Extent], exists: bool = True) -> Value:
+        """Pointer to an element, if that exists; otherwise it may lie outside of the array."""
         offset: Extent = 0
         for index, stride in zip(indices, buffer.strides, strict=True):
             offset = self.add(offset, self.multiply(index, stride))
         if offset == 0:
             return buffer.pointer
         element = memory_type(kind.element_type)
-        return self.builder.gep(buffer.pointer, [self.register(offset)], inbounds=True, source_etype=element)
+        return self.builder.gep(buffer.pointer, [self.register(offset)], inbounds=exists, source_etype=element)
 
     def shifted(self, start: Value, element: Type, offset: Extent) -> Value:
         """`start` moved by elements; it may leave the array when the view that begins there is empty."""

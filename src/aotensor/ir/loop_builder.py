@@ -241,7 +241,7 @@ class LoopBuilder(IndexBuilder):
         return self.make(arith.IndexCastOp, (self.fetch(positions, [at], "raw").ssa,), "index", IndexType())
 
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
-        """Say that buffer[indices], an element or the address behind the last one, is wanted soon."""
+        """Say that buffer[indices] is wanted soon, which may lie behind the last element."""
         self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))
 
     def extent_of(self, buffer: SSAValue, axis: int) -> Extent:

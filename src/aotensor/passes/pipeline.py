@@ -33,6 +33,7 @@ from aotensor.passes.nest.coalesce import coalesce
 from aotensor.passes.nest.cores.parallelize import parallelize
 from aotensor.passes.nest.divide_slices import divide_slices
 from aotensor.passes.nest.eliminate_copies import eliminate_copies
+from aotensor.passes.nest.fetch_ahead import fetch_ahead
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.interchange import interchange
 from aotensor.passes.nest.jam import jam
@@ -86,6 +87,7 @@ TENSOR_RECIPE: Final = (
 _FACTS: Final = {
     ("block-rows", "elements"): ["block_elements"],
     ("tile-columns", "prefetch-distance"): ["prefetch_distance"],
+    ("fetch-ahead", "entries"): ["entries_ahead"],
     ("jam", "by"): ["jam", "jam_products"],
     ("vectorize", "interleave"): ["interleave"],
     ("hint-vectors", "interleave"): ["interleave"],
@@ -120,11 +122,11 @@ def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
     most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
-    block, tile, sums, jams, matrices, lanes, sweeps, chunks = (
+    block, tile, sums, jams, matrices, lanes, sweeps, chunks, ahead = (
         _facts(target, pipeline, name)
         for name in (
             "block-rows", "tile-columns", "row-vectors", "jam", "small-matrices", "vectorize", "tile-sweeps",
-            "parallelize",
+            "parallelize", "fetch-ahead",
         )
     )  # fmt: skip
     passes = (
@@ -150,6 +152,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("tile-sweeps", lambda module: tile_sweeps(module, sweeps), NEST_FORM, NEST_FORM),
         Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
         Pass("split-loops", split_loops, NEST_FORM, NEST_FORM),
+        Pass("fetch-ahead", lambda module: fetch_ahead(module, ahead), NEST_FORM, NEST_FORM),
     )
     return chosen_passes(passes, pipeline)
 

@@ -22,6 +22,7 @@ class Target:
     loops_together: loops of a kernel beyond which they are functions of their own.
     smallest_function: operations of such a loop: a call costs some, too.
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
+    entries_ahead: entries of a compressed matrix between those that are worked on and those that are fetched.
     sweeps_together: sweeps over neighbouring rows that follow each other.
     window_rows: rows that such a sweep goes over before the next one follows, at least.
     tile_per_halo: rows of a tile of sweeps for each row that it computes in common with its neighbours.
@@ -60,6 +61,7 @@ class Target:
     loops_together: int = 16
     smallest_function: int = 24
     prefetch_distance: int = 32
+    entries_ahead: int = 128
     sweeps_together: int = 10
     window_rows: int = 2
     tile_per_halo: int = 7

@@ -74,6 +74,7 @@ STEPS: Final = (
     Step("tile-sweeps", "nest", options={"together": (2, 64), "window": (1, 64)}),
     Step("parallelize", "nest", options={"chunk-work": (1, 1 << 30), "most-chunks": (1, 64)}),
     Step("split-loops", "nest"),
+    Step("fetch-ahead", "nest", options={"entries": (2, 1 << 20)}),
     Step("hand-over", "loops"),
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),

@@ -15,7 +15,7 @@ TOPICS: Final = {
         "read-windows", "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse",
         "block-rows", "coalesce", "split-loops", "jam", "tile-sweeps",
     ),
-    "memory": ("eliminate-copies", "place-values", "assign-memory", "hand-over", "plan-memory"),
+    "memory": ("eliminate-copies", "place-values", "assign-memory", "fetch-ahead", "hand-over", "plan-memory"),
     "vectors": ("transpose-factors", "tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
     "cores": ("chunk-scans", "mark-parallel", "parallelize"),
     "code": ("outline-chunks", "outline"),

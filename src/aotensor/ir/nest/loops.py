@@ -30,7 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-_NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms")
+_NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms", "ahead")
 _FLAGS: Final = ("parallel", "masked", "short", "cores")
 
 
@@ -44,6 +44,7 @@ class LoopOp(IRDLOperation):
     rows: the sums over the entries of so many slices become the lanes of a vector.
     terms: slices of a vector that have no more entries than that in all go entry by entry, if they have as many each,
         or all their terms are made before these are added.
+    ahead: what is read along the entries of a slice is fetched when so many entries in front of it are worked on.
     short: few iterations are likely.
     cores: they may run on several cores at once.
     """
@@ -54,6 +55,7 @@ class LoopOp(IRDLOperation):
     interleave = opt_prop_def(IntegerAttr[I64])
     rows = opt_prop_def(IntegerAttr[I64])
     terms = opt_prop_def(IntegerAttr[I64])
+    ahead = opt_prop_def(IntegerAttr[I64])
     parallel = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
     short = opt_prop_def(UnitAttr)

@@ -106,6 +106,12 @@ def gathers(statement: DoOp) -> set[SSAValue]:
     return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)}
 
 
+def streams(loop: EntriesOp) -> list[SSAValue]:
+    """Vectors that the statements of a loop read along its entries."""
+    reads = (read for op in loop.body.block.ops if isinstance(op, DoOp) for read in op.reads)
+    return list(dict.fromkeys(x for x, subscripts in reads if len(subscripts) == 1 and subscripts[0] is loop.counter))
+
+
 def scatters_along(statement: DoOp, loop: LoopOp) -> bool:
     """Does a statement write at positions that it reads along a loop?"""
     return statement.scatter is not None and loop.counter in statement.access(statement.scatter.value.data)

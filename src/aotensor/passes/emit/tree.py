@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 
 from xdsl.dialects import arith, func, tensor, vector
 from xdsl.dialects.builtin import IndexType, TensorType, VectorType, i1
@@ -24,12 +24,18 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import is_register
+from aotensor.ir.nest.tree import is_register, streams
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import element_bytes
 from aotensor.passes.emit.balance import balanced_row
 from aotensor.passes.emit.frame import Frame, Lanes
 from aotensor.passes.emit.row_sums import emit_row_sums
 from aotensor.passes.scalar_math.table import vector_symbol
+
+_LINE: Final = 64
+"""Bytes of a line of the cache."""
+_SLICE: Final = 16
+"""Entries of a slice that are fetched ahead: two lines of eight bytes each, one of four."""
 
 
 class Memory(Protocol):
@@ -96,6 +102,8 @@ class TreeEmitter:
             emit_row_sums(self, loop, frames[0], _updated(loop), lanes_around.count)
             return
         low, high, step = self._bounds(loop, frames[0])
+        if isinstance(loop, EntriesOp) and loop.number("ahead") > 1:
+            self._fetch_ahead(loop, low)
         if loop.cores is not None:
             (frame,) = frames
             body = loop.body.block.ops
@@ -121,6 +129,14 @@ class TreeEmitter:
         whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), jam), jam))
         self._range(loop, frames, low, whole, jam, jam)
         self._range(loop, frames, whole, high, 1)
+
+    def _fetch_ahead(self, loop: EntriesOp, first: Extent) -> None:
+        """Fetch what a later slice will read along its entries.   first: entry of this one"""
+        for x in streams(loop):
+            assert isinstance(x.type, TensorType)
+            line = max(_LINE // element_bytes(x.type.element_type), 1)
+            for k in range(0, _SLICE, line):
+                self.b.prefetch(self.memory.buffer(x), [self.b.iadd(first, loop.number("ahead") + k)])
 
     def _one_vector(self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int) -> None:
         """All iterations as the lanes of one vector; sums into numbers begin with zeros, and the lanes are added up."""

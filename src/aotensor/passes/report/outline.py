@@ -312,6 +312,8 @@ def _how(op: LoopOp) -> list[str]:
         words.append(f"{op.number('interleave')} vectors at once")
     if op.number("rows") > 1:
         words.append(f"{op.number('rows')} slices become the lanes of a vector")
+    if op.number("ahead") > 1:
+        words.append(f"entries are fetched {op.number('ahead')} ahead")
     if op.masked is not None:
         words.append("the rest under a mask")
     if op.short is not None:

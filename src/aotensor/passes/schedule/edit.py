@@ -194,7 +194,7 @@ def _fuse(nest: Nest, name: str, other: str) -> None:
     first.body.block.add_ops(held)
     block.detach_op(second)
     second.erase()
-    for word in ("jam", "lanes", "interleave", "rows", "terms", "masked"):
+    for word in ("jam", "lanes", "interleave", "rows", "terms", "ahead", "masked"):
         first.properties.pop(word, None)
     first.schedule(parallel=is_parallel(first))
     nest.loops = {key: loop for key, loop in nest.loops.items() if loop is not second}

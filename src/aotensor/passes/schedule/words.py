@@ -82,7 +82,7 @@ def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
         _check_lanes(loop, target)
     if loop.cores is not None:
         _check_cores(loop, meaning)
-    for name in ("rows", "terms"):
+    for name in ("rows", "terms", "ahead"):
         if loop.number(name) > 1:
             raise Refused(loop, f"{name} {loop.number(name)}: the compiler alone can say that of a loop")
     if loop.masked is not None and loop.number("lanes") == 1:
