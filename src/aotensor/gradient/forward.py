@@ -20,7 +20,7 @@ from aotensor.gradient.options import (
 from aotensor.gradient.origins import remembers
 from aotensor.gradient.reverse import as_points, grad
 from aotensor.gradient.sweep import Sweep
-from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern
+from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern, sends_zeros
 from aotensor.graph.coercion import coerced
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (
@@ -104,7 +104,8 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     results = [disconnected() for _ in node.outputs]
     real = [disconnected() if is_null(tangent) else tangent for tangent in given]
     # zeros, as discrete values send them, add nothing, also where the derivative is infinite
-    moving = [disconnected() if node.op.is_faithful() and _is_zeros(tangent) else tangent for tangent in real]
+    is_still = node.op.is_faithful() and all(sends_zeros(node, x) for x in node.outputs)
+    moving = [disconnected() if is_still or (node.op.is_faithful() and _is_zeros(t)) else t for t in real]
     if not all(map(is_disconnected, moving)):
         results = _by_rule(node, pattern, moving)
     still = [not is_disconnected(one) and is_disconnected(other) for one, other in zip(real, moving, strict=True)]

@@ -192,7 +192,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
             guards = (*guards, Guard(cast(route[0], "bool"), route[1], False))
         else:
             scaled = op.scaled(given.term, position, node.inputs, y)
-        if scaled is None or dtypes.is_discrete(y.dtype):
+        if scaled is None:
             found.append(Guarded(given.guards, zero_gradient(x)))
         elif is_null(scaled):
             found.append(Guarded((), scaled))

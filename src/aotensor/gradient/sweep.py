@@ -9,7 +9,7 @@ from aotensor.gradient.guards import Guarded, Guards, carried, pull_choice, pull
 from aotensor.gradient.options import (
     is_float,
 )
-from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern
+from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern, sends_zeros
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (
     REVERSE_RULES,
@@ -154,7 +154,8 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Guarded], live: Sequence[bool]
     ) -> list[Guarded]:
         """The cotangents of the inputs, with guards that the op adds and those that it passes on."""
-        if node.op.is_faithful() and all(is_zeros(one.term) for one, on in zip(given, live, strict=True) if on):
+        sent = [(x, one.term) for x, one, on in zip(node.outputs, given, live, strict=True) if on]
+        if node.op.is_faithful() and all(is_zeros(term) or sends_zeros(node, x) for x, term in sent):
             return [Guarded((), zero_gradient(x) if _meets(row, live) else disconnected())
                     for x, row in zip(node.inputs, pattern, strict=True)]  # fmt: skip
         if isinstance(node.op, IfElse):

@@ -146,5 +146,10 @@ def _report_missing(op: Op, what: str) -> None:
     warn_user(f"{what} is disconnected: give {op.name} a connection_pattern that says so")
 
 
+def sends_zeros(node: Apply, output: Variable) -> bool:
+    """Does this output of `node` send zeros whatever its cotangent is, because it is discrete?"""
+    return not node.op.sees_discrete and dtypes.is_discrete(output.dtype)
+
+
 def _is_surely_nonzero(term: Variable) -> bool:
     return isinstance(term, Constant) and bool(term.data.any())

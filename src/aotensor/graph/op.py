@@ -109,6 +109,9 @@ class Op(ABC):
     is_analytic: ClassVar[bool] = False
     """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
 
+    sees_discrete: ClassVar[bool] = True
+    """Whether its derivative rules are asked where all outputs are discrete; else sweeps know that these send zeros."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" not in vars(cls) and getattr(cls, "name", None) in {None, *(base.__name__ for base in cls.__mro__)}:
@@ -299,7 +302,12 @@ def call_pullback(
 def call_pushforward(
     op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
 ) -> Any:
-    """What the forward rule of an op returns, unchecked but for None.   Raises: MissingRuleError if there is none."""
+    """What the forward rule of an op returns, unchecked but for None; nothing moves where no input does.
+
+    Raises: MissingRuleError if there is none.
+    """
+    if all(map(is_disconnected, tangents)):
+        return [disconnected() for _ in outputs]
     match chosen_rule(type(op), FORWARD_RULES):
         case "pushforward":
             return op.pushforward(inputs, outputs, tangents)

@@ -12,13 +12,13 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, is_disconnected
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import aligned, moved, repeated
 from aotensor.ops.create import zeros, zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import eq, switch
-from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.linear import LinearOp, MultilinearOp
 from aotensor.ops.mask import mask_of
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
@@ -84,7 +84,7 @@ class AdvancedSubtensor(LinearOp):
 
 
 @dataclass(frozen=True)
-class IncAdvancedSubtensor(Op):
+class IncAdvancedSubtensor(MultilinearOp):
     """A copy of x with y added to x at the positions of AdvancedSubtensor, or put there: inputs x, y and the arrays.
 
     y is cast to the dtype of x and broadcasts along dims that are statically 1. A position that is named several times
@@ -92,7 +92,7 @@ class IncAdvancedSubtensor(Op):
     """
 
     name: ClassVar[str] = "inc_advanced_subtensor"
-    is_analytic: ClassVar[bool] = True
+    linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((0, 1),)
     axes: tuple[int, ...]
     is_set: bool = False
 
@@ -123,19 +123,14 @@ class IncAdvancedSubtensor(Op):
         check_extents(self.name, node.inputs[1].tensor_type, y, window)
         return super().evaluate(node, inputs)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, y, *indices), (ct,) = inputs, cotangents
-        rest = [disconnected() for _ in indices]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x), zero_gradient(y), *rest]
-        for_y: Variable = AdvancedSubtensor(self.axes)(ct, *indices)
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        x, y, *indices = inputs
+        for_y: Variable = AdvancedSubtensor(self.axes)(cotangent, *indices)
         if not self.is_set:
-            return [ct, unbroadcast(for_y, y), *rest]
+            return [cotangent, unbroadcast(for_y, y)]
         if mask_of(indices) is None:
             for_y = switch(self._stays(x, for_y, indices), for_y, constant(0, dtype=for_y.dtype))
-        return [self._cleared(ct, indices), unbroadcast(for_y, y), *rest]
+        return [self._cleared(cotangent, indices), unbroadcast(for_y, y)]
 
     def _stays(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
         """True for the elements of the window that are not overwritten by a later one."""
@@ -153,20 +148,10 @@ class IncAdvancedSubtensor(Op):
         """x with zeros at the positions."""
         return IncAdvancedSubtensor(self.axes, is_set=True)(x, constant(0, dtype=x.dtype), *indices)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, _, *indices), (tx, ty, *_) = inputs, tangents
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected()]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
-        if is_disconnected(ty):
-            return [self._cleared(tx, indices) if self.is_set else tx]
-        return [self(zero_gradient(x) if is_disconnected(tx) else tx, ty, *indices)]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[position < 2] for position in range(len(node.inputs))]
+    def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
+        if not is_disconnected(tangents[1]):
+            return super().along(group, inputs, tangents)
+        return self._cleared(tangents[0], inputs[2:]) if self.is_set else tangents[0]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         sample = inputs[list(is_batched).index(True)]

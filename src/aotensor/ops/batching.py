@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from aotensor.errors import UnsupportedError
 from aotensor.graph.op import Apply, Op
@@ -49,6 +49,8 @@ def check_steering(op: Op, is_batched: Sequence[bool], first: int = 1) -> None:
 
 class AxisOp(Op):
     """An op that runs along its `axis` or its `axes`, and on all else element by element."""
+
+    sees_discrete: ClassVar[bool] = False
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return moved(self).apply(*all_batched(inputs, is_batched)).outputs

@@ -17,21 +17,21 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op
+from aotensor.graph.op import Apply
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.linear import bilinear_tangent, zero_gradient
+from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import squeeze
 from aotensor.ops.shape.reshape import ravel
 
 
 @dataclass(frozen=True)
-class Contract(Op):
+class Contract(MultilinearOp):
     """y[out] = Σ x[left]·y[right] over the letters that `out` leaves out, in the promoted dtype.
 
     spec: "left,right->out" with letters as axes. Every letter stands in exactly two of the three, or in all of them;
@@ -39,8 +39,6 @@ class Contract(Op):
     """
 
     name: ClassVar[str] = "dot"
-    bilinear_in: ClassVar[tuple[int, int]] = (0, 1)
-    is_analytic: ClassVar[bool] = True
     spec: str
 
     def parts(self) -> tuple[str, str, str]:
@@ -79,23 +77,12 @@ class Contract(Op):
         with np.errstate(all="ignore"):
             return np.asarray(np.einsum(self.spec, x.astype(common), y.astype(common), optimize=True))
 
-    def _adjoints(self) -> tuple[Contract, Contract]:
-        left, right, out = self.parts()
-        return Contract(f"{out},{right}->{left}"), Contract(f"{left},{out}->{right}")
-
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, y), (ct,) = inputs, cotangents
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x), zero_gradient(y)]
-        for_x, for_y = self._adjoints()
-        return [for_x(ct, y), for_y(x, ct)]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return bilinear_tangent(inputs, outputs, tangents, self)
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        (x, y), (left, right, out) = inputs, self.parts()
+        return [
+            Contract(f"{out},{right}->{left}")(cotangent, y),
+            Contract(f"{left},{out}->{right}")(x, cotangent),
+        ]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         left, right, out = self.parts()

@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
+from aotensor.graph.op import Apply, Op, disconnected, null_gradient
 from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.batching import aligned, all_batched
@@ -61,7 +61,7 @@ class ZeroGrad(ViewOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [tangents[0] if is_disconnected(tangents[0]) else zero_gradient(outputs[0])]
+        return [zero_gradient(outputs[0])]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class UndefinedGrad(ViewOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [tangents[0] if is_disconnected(tangents[0]) else grad_undefined(self, 0, inputs[0])]
+        return [grad_undefined(self, 0, inputs[0])]
 
 
 class SteeredView(ViewOp):
@@ -198,7 +198,7 @@ class GradScale(SteeredView):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [tangents[0] if is_disconnected(tangents[0]) else self._scaled(tangents[0], inputs[1])]
+        return [self._scaled(tangents[0], inputs[1])]
 
 
 def _check_bounds(lower: Variable, upper: Variable) -> None:

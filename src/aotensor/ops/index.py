@@ -13,14 +13,14 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, within_reach
 from aotensor.errors import GraphIndexError, GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, is_disconnected
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.index_batch import batched_change, batched_window, differs_in_positions
-from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.linear import LinearOp, MultilinearOp
 from aotensor.ops.mask import axes_of, is_mask, with_positions
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, shape_i
@@ -79,14 +79,14 @@ class Subtensor(LinearOp):
 
 
 @dataclass(frozen=True)
-class IncSubtensor(Op):
+class IncSubtensor(MultilinearOp):
     """A copy of x with y added to x[entries], or put there if `is_set`: inputs x, y and the symbolic bounds.
 
     y is cast to the dtype of x and broadcasts to the window along dims that are statically 1.
     """
 
     name: ClassVar[str] = "inc_subtensor"
-    is_analytic: ClassVar[bool] = True
+    linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((0, 1),)
     entries: Entries
     is_set: bool = False
 
@@ -113,35 +113,20 @@ class IncSubtensor(Op):
         check_extents(self.name, node.inputs[1].tensor_type, y, window)
         return super().evaluate(node, inputs)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, y, *symbols), (ct,) = inputs, cotangents
-        rest = [disconnected() for _ in symbols]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x), zero_gradient(y), *rest]
-        for_y = unbroadcast(Subtensor(self.entries)(ct, *symbols), y)
-        return [self._cleared(ct, symbols) if self.is_set else ct, for_y, *rest]
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        _, y, *symbols = inputs
+        for_y = unbroadcast(Subtensor(self.entries)(cotangent, *symbols), y)
+        return [self._cleared(cotangent, symbols) if self.is_set else cotangent, for_y]
 
     def _cleared(self, x: Variable, symbols: Sequence[Variable]) -> Variable:
         """x with zeros in the window."""
         zero = constant(0, dtype=x.dtype)
         return IncSubtensor(self.entries, is_set=True)(x, zero, *symbols)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, _, *symbols), (tx, ty, *_) = inputs, tangents
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected()]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
-        if is_disconnected(ty):
-            return [self._cleared(tx, symbols) if self.is_set else tx]
-        return [self(zero_gradient(x) if is_disconnected(tx) else tx, ty, *symbols)]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[position < 2] for position in range(len(node.inputs))]
+    def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
+        if not is_disconnected(tangents[1]):
+            return super().along(group, inputs, tangents)
+        return self._cleared(tangents[0], inputs[2:]) if self.is_set else tangents[0]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         x, y, *symbols = inputs

@@ -1,9 +1,9 @@
-"""Ops that are linear in their first input, and the zero gradients that go with discrete values."""
+"""Ops that are linear in some of their inputs, and the zero gradients that go with discrete values."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from aotensor.config import config
@@ -22,56 +22,73 @@ def zero_gradient(x: Variable) -> Variable:
     return zeros(x, x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
 
 
-def bilinear_tangent(
-    inputs: Sequence[Variable],
-    outputs: Sequence[Variable],
-    tangents: Sequence[Variable],
-    product: Callable[[Variable, Variable], Variable],
-) -> list[Variable]:
-    """ẋ·y + x·ẏ, the pushforward of an op that is linear in each of its two inputs; exact zeros for a discrete one."""
-    (x, y), (tx, ty) = inputs, tangents
-    if is_disconnected(tx) and is_disconnected(ty):
-        return [disconnected()]
-    if dtypes.is_discrete(outputs[0].dtype):
-        return [zero_gradient(outputs[0])]
-    pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
-    return [sum_terms([product(a, b) for a, b in pairs], dense().add)]
+class MultilinearOp(Op):
+    """An op that is linear in some of its inputs; the others (extents, positions) only steer it and get no gradient.
 
+        y = f(x₁, x₂, s)      ẏ = f(ẋ₁, x₂, s) + f(x₁, ẋ₂, s)      (x̄₁, x̄₂) = adjoints(x₁, x₂, s; ȳ)
 
-class LinearOp(Op):
-    """An op that is linear in input 0; the other inputs (extents, positions) only steer it and get no gradient.
-
-    Both derivative rules follow from `transpose`. A discrete output sends exact zeros, as everywhere.
+    Both derivative rules, the pattern and the meaning on complex operands follow from `linear_in` and `adjoints`. The
+    sweeps know what a discrete output sends.
     """
 
     is_analytic: ClassVar[bool] = True
+    sees_discrete: ClassVar[bool] = False
+
+    linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((0,), (1,))
+    """Groups of positions: the op is linear in each group while the others stay, and in all of a group together."""
+
+    def groups(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """`linear_in`, of an op on `count` inputs."""
+        return self.linear_in
+
+    @abstractmethod
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        """The adjoints of the op in each input in which it is linear, in their order, applied to a cotangent."""
+
+    def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
+        """The op on the tangents of a group and the other inputs; some of the group may have no tangent."""
+        return self(*(_filled(tangents[k], x) if k in group else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        positions = sorted(sum(self.groups(len(inputs)), ()))
+        terms = dict(zip(positions, self.adjoints(inputs, cotangents[0]), strict=True))
+        return [terms[k] if k in terms else disconnected() for k in range(len(inputs))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        moving = {k for k, tangent in enumerate(tangents) if not is_disconnected(tangent)}
+        terms = [self.along(group, inputs, tangents) for group in self.groups(len(inputs)) if moving & {*group}]
+        return [sum_terms(terms, dense().add)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        positions = {k for group in self.groups(len(node.inputs)) for k in group}
+        return [[k in positions] for k in range(len(node.inputs))]
+
+
+def _filled(tangent: Variable, x: Variable) -> Variable:
+    return zero_gradient(x) if is_disconnected(tangent) else tangent
+
+
+class LinearOp(MultilinearOp):
+    """An op that is linear in input 0, while the other inputs only steer it."""
+
+    linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((0,),)
 
     @abstractmethod
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         """The adjoint of the op, applied to the cotangent of its output."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        is_discrete = dtypes.is_discrete(outputs[0].dtype)
-        term = zero_gradient(inputs[0]) if is_discrete else self.transpose(inputs, cotangents[0])
-        return [term, *(disconnected() for _ in inputs[1:])]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        return [self(tangents[0], *inputs[1:])]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], *([False] for _ in node.inputs[1:])]
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        return [self.transpose(inputs, cotangent)]
 
 
 class DiscreteOp(Op):
     """An op whose outputs are discrete and depend on the values of all inputs: every derivative is an exact zero."""
+
+    sees_discrete: ClassVar[bool] = False
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

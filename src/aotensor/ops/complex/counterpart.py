@@ -26,14 +26,14 @@ from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import and_, cast, eq, isfinite, isinf, isnan, neq, or_, switch
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor
-from aotensor.ops.linear import LinearOp
+from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.mask import Nonzero
 from aotensor.ops.reduce.cumulate import CumProd
 from aotensor.ops.reduce.sums import Prod, Quantifier
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.shape.axes import transpose
 from aotensor.ops.shape.extents import Shape, ShapeI, shape_i
-from aotensor.ops.shape.join import Join, Split, concatenate
+from aotensor.ops.shape.join import Split, concatenate
 from aotensor.ops.shape.reshape import reshape
 
 __all__ = ["SUPPORTED", "counterpart", "refusal", "to_complex"]
@@ -107,11 +107,12 @@ def _other(op: Op, inputs: Sequence[Variable]) -> Apply | None:
             return op.apply(*map(real, inputs))
         case Prod() | CumProd():
             return _node(_product(op, inputs[0]))
-        case Join():
-            return _linear(op, inputs, len(inputs))
-        case IncSubtensor() | IncAdvancedSubtensor():
-            return _linear(op, inputs, 2) if dtypes.is_complex(inputs[0].dtype) else None
-        case LinearOp() | Split() | ViewOp():
+        case IncSubtensor() | IncAdvancedSubtensor() if not dtypes.is_complex(inputs[0].dtype):
+            return None
+        case MultilinearOp():
+            first, *others = op.groups(len(inputs))
+            return _bilinear(op, inputs, (first[0], others[0][0])) if others else _linear(op, inputs, len(first))
+        case Split() | ViewOp():
             return _linear(op, inputs, 1)
     return None if op.bilinear_in is None else _bilinear(op, inputs, op.bilinear_in)
 

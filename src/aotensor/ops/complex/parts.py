@@ -110,8 +110,7 @@ class Part(Op):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (t,) = tangents
-        return [t if is_disconnected(t) else part_of(t, self.index)]
+        return [part_of(tangents[0], self.index)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*inputs).outputs

@@ -19,7 +19,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, UnsupportedError
-from aotensor.graph.op import Apply, Op, is_disconnected
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.complex.formulas import Pair, times
 from aotensor.ops.complex.parts import parts, whole
@@ -70,7 +70,7 @@ class Dft(Op):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [tangents[0] if is_disconnected(tangents[0]) else self(tangents[0])]
+        return [self(tangents[0])]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*inputs).outputs

@@ -19,12 +19,12 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.convolution.lower import LETTERS, Relation, Role, lower_convolution
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
-from aotensor.ops.linear import bilinear_tangent, zero_gradient
+from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.shape.axes import moveaxis
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product
 from aotensor.ops.shape.reshape import reshape
@@ -34,14 +34,13 @@ _NOT_WITH_BOOL: Final = "bool has no sums of products"
 
 
 @dataclass(frozen=True)
-class Convolution(Op):
+class Convolution(MultilinearOp):
     """One of input, filters and output from the other two, in that order, in the promoted dtype: a, b, *extents → c.
 
     dims: extents of the result along the spatial axes: a number, or a name or None for the next of `extents`.
     fault: what an extent below 1 of the result means, if it is an error.
     """
 
-    bilinear_in: ClassVar[tuple[int, int]] = (0, 1)
     is_analytic: ClassVar[bool] = True
     role: Role
     dims: tuple[Dim, ...]
@@ -130,34 +129,15 @@ class Convolution(Op):
 
     # --- derivatives -------------------------------------------------------------------------------------------------
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        values = dict(zip(self.given(), inputs, strict=False))
-        steered = [disconnected() for _ in inputs[2:]]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [*(zero_gradient(x) for x in inputs[:2]), *steered]
-        values[self.role] = cotangents[0]
-        terms = []
-        for role, x in zip(self.given(), inputs, strict=False):
-            terms.append(self.of(role, values, extents_of(x)[3:]))
-        return [*terms, *steered]
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        values = {**dict(zip(self.given(), inputs, strict=False)), self.role: cotangent}
+        return [self.of(role, values, extents_of(x)[3:]) for role, x in zip(self.given(), inputs, strict=False)]
 
     def of(self, role: Role, values: dict[Role, Variable], extents: Sequence[SymbolicExtent]) -> Variable:
         """Another one of the three, of these spatial extents, from the other two of `values`."""
         dims, symbolic = split_shape(self.name, list(extents))
         op = Convolution(role, dims, self.strides, self.dilations, self.before)
         return op(*(values[other] for other in op.given()), *symbolic)  # type: ignore[no-any-return]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        if all(map(is_disconnected, tangents[:2])):
-            return [disconnected()]
-        return bilinear_tangent(inputs[:2], outputs, tangents[:2], lambda a, b: self(a, b, *inputs[2:]))
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True], *([False] for _ in node.inputs[2:])]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """Samples go along an axis that those operands and the result have which have samples, and no other."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -90,6 +90,7 @@ class Elementwise(Op):
     that differ (at run time too: an extent that merely happens to be 1 does not broadcast).
     """
 
+    sees_discrete: ClassVar[bool] = False
     row: Row
 
     def __post_init__(self) -> None:
@@ -161,7 +162,7 @@ class Elementwise(Op):
         (y,), (g,) = outputs, cotangents
         terms: list[Variable] = []
         for position, x in enumerate(inputs):
-            if position in self.row.unread or is_disconnected(g):
+            if position in self.row.unread:
                 terms.append(disconnected())
             else:
                 scaled = self.scaled(g, position, inputs, y)
@@ -177,16 +178,12 @@ class Elementwise(Op):
             for position, tangent in enumerate(tangents)
             if position not in self.row.unread and not is_disconnected(tangent)
         ]
-        if not varying:
-            return [disconnected()]
         scaled = [self.scaled(tangent, position, inputs, y) for position, tangent in varying]
         total = sum_terms([_expanded(term, y) for term in scaled if term is not None], dense().add)
         return [zero_gradient(y) if is_disconnected(total) else total]
 
     def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
         """∂y/∂inputs[position]·g, of the shape of y, or None where that is exactly zero."""
-        if dtypes.is_discrete(y.dtype):
-            return None
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
         values = [
             dense().cast(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)

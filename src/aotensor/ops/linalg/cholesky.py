@@ -13,7 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.complex.blocks import hermitian_factor, is_complex
@@ -80,8 +80,6 @@ class Cholesky(TrailingOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (factor,), (tangent,) = outputs, tangents
-        if is_disconnected(tangent):
-            return [disconnected()]
         left = SolveTriangular(True, False, on_error="nan")(factor, symmetric_of_lower(tangent))
         both = SolveTriangular(True, True, is_left=False, on_error="nan")(factor, left)
         return [_lower(MultiplyTriangular(True)(factor, _half_diagonal(both)))]

@@ -86,8 +86,6 @@ class Determinant(FactoredOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
         return [_inner(matrix_transpose(Adjugate()(*inputs)), tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:
@@ -128,7 +126,7 @@ class Adjugate(FactoredOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [disconnected() if is_disconnected(tangents[0]) else AdjugateTangent()(inputs[0], tangents[0])]
+        return [AdjugateTangent()(inputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:
         results = [(factors.dtype, factors.extents)]
@@ -237,8 +235,6 @@ class SignLogDeterminant(FactoredOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected(), disconnected()]
         return [zero_gradient(outputs[0]), _inner(matrix_transpose(LuInverse()(*inputs)), tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import hermitian_of
@@ -86,8 +86,6 @@ class Eigh(TrailingOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
-        if is_disconnected(tx):
-            return [disconnected(), disconnected()]
         inner = matmul(matmul(matrix_transpose(v), symmetric(tx, self.uplo)), v)
         return [diagonal(inner, 0, -2, -1), matmul(v, inverse_differences(w) * inner)]
 
@@ -118,8 +116,6 @@ class HermitianEigh(Linearised):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
-        if is_disconnected(tx):
-            return [disconnected(), disconnected()]
         inner = matmul(matmul(adjoint(v), hermitian_of(tx, lower=True)), v)
         moved = matmul(v, inverse_differences(w) * inner)
         turned = turn(moved, v)

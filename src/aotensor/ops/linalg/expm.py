@@ -11,7 +11,6 @@ import numpy as np
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import by_blocks, is_complex
@@ -65,7 +64,7 @@ class Expm(TrailingOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        return [tx if is_disconnected(tx) else self._derivative(x, tx)]
+        return [self._derivative(x, tx)]
 
     def _derivative(self, x: Variable, direction: Variable) -> Variable:
         """d/dt exp(x + t·direction): the upper right block of exp([[x, direction], [0, x]]).

@@ -100,8 +100,6 @@ class ColumnLu(TrailingOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (factors, exchanges), (tangent,) = outputs, tangents
-        if is_disconnected(tangent):
-            return [disconnected(), disconnected()]
         exchanged = _with_columns(tangent, Permutation(False)(factors, exchanges))
         left = SolveTriangular(True, on_error="nan")(factors, exchanged)
         both = SolveTriangular(False, False, True, is_left=False, on_error="nan")(factors, left)
@@ -146,8 +144,6 @@ class ComplexLu(Linearised):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (factors, exchanges), (tangent,) = outputs, tangents
-        if is_disconnected(tangent):
-            return [disconnected(), disconnected()]
         order = Permutation(False)(real(factors), exchanges)
         exchanged = take_along_axis(tangent, expand_dims(order, -1), -2)
         options: dict[str, Any] = {"b_ndim": 2, "on_error": "nan"}

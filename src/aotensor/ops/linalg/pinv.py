@@ -13,7 +13,6 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import by_blocks, hermitian_of, is_complex
@@ -58,8 +57,6 @@ class Pinv(TrailingOp):
     ) -> list[Variable]:
         """−Y·Ẋ·Y + Y·Yᵀ·Ẋᵀ·(I − X·Y) + (I − Y·X)·Ẋᵀ·Yᵀ·Y"""
         (x,), (y,), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [tx]
         yt, txt = matrix_transpose(y), matrix_transpose(tx)
         inside = matmul(matmul(y, tx), y)
         left = matmul(y, matmul(yt, txt - matmul(matmul(txt, x), y)))

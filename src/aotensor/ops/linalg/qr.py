@@ -70,8 +70,6 @@ class Qr(TrailingOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (q, r), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [disconnected(), disconnected()]
         if not self.is_complete:
             return list(moved_factors(x, q, r, tx))
         null = null_gradient(self, 0, x, "not implemented", _COMPLETE)
@@ -206,8 +204,6 @@ class PivotedQr(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (q, r, p), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [disconnected() for _ in outputs]
         pushed = Qr(self.is_complete).pushforward([self._of_columns(x, p)], [q, r], [self._of_columns(tx, p)])
         return [*pushed, disconnected()]
 

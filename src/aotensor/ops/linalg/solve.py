@@ -299,8 +299,6 @@ class LuInverse(FactoredOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (y,), tangent = outputs, tangents[0]
-        if is_disconnected(tangent):
-            return [disconnected()]
         return [-product("ij,jk->ik", product("ij,jk->ik", y, tangent), y)]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
+from aotensor.graph.op import is_disconnected, null_gradient, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
@@ -74,8 +74,6 @@ class Svd(TrailingOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        if is_disconnected(tx):
-            return [disconnected() for _ in outputs]
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
         u, _, vt = _thin(outputs)
@@ -188,8 +186,6 @@ class ComplexSvd(Linearised):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        if is_disconnected(tx):
-            return [disconnected() for _ in outputs]
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
         u, _, vh = _thin(outputs)

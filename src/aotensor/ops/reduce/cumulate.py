@@ -14,11 +14,10 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, neq
-from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.linear import LinearOp
 from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift, mirror
 from aotensor.ops.shape.axes import transpose
 from aotensor.ops.shape.extents import extents_of, product
@@ -118,9 +117,7 @@ class CumProd(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         """x̄[j] = (Π_{i<j} x[i])·s[j], where s[j] = Σ_{k≥j} ȳ[k]·Π_{j<i≤k} x[i] = ȳ[j] + x[j + 1]·s[j + 1]."""
-        (x,), (y,), (ct,) = inputs, outputs, cotangents
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(x)]
+        (x,), (ct,) = inputs, cotangents
         factors = cast(x, self.dtype)
         weights = cast(self._after(ct) if self.exclusive else ct, self.dtype)
         sums = LinearRecurrence(self.axis, not self.reverse)(self._after(factors), weights)
@@ -130,11 +127,7 @@ class CumProd(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         """ẏ[k] = x[k]·ẏ[k − 1] + ẋ[k]·Π_{i<k} x[i]."""
-        (x,), (y,), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [tx]
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(y)]
+        (x,), (tx,) = inputs, tangents
         factors = cast(x, self.dtype)
         terms = cast(tx, self.dtype) * self._factors_before(factors)
         change = LinearRecurrence(self.axis, self.reverse)(factors, terms)

@@ -8,16 +8,14 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import switch
-from aotensor.ops.linear import ConstantOp, DiscreteOp, zero_gradient
+from aotensor.ops.linear import ConstantOp, DiscreteOp
 from aotensor.ops.reduce.sums import Axes, finished, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand, transpose
@@ -77,18 +75,12 @@ class Extremum(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
         return [switch(ExtremumMask(self.axes)(x, y), reexpand(ct, self.axes, x.ndim), 0)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [tx]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(y)]
         return [sum_over(switch(ExtremumMask(self.axes)(x, y), tx, 0), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:

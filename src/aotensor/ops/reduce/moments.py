@@ -14,7 +14,6 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.base import Elementwise, Row
@@ -69,7 +68,7 @@ class SquaredDeviations(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        return [tx if is_disconnected(tx) else sum_over(self._derivatives(x) * tx, axis=self.axes)]
+        return [sum_over(self._derivatives(x) * tx, axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v = b.scalars

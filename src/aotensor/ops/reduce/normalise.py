@@ -13,7 +13,6 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast
@@ -93,7 +92,7 @@ class Softmax(AxisOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [tangents[0] if is_disconnected(tangents[0]) else self._derivative(outputs[0], tangents[0])]
+        return [self._derivative(outputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         """By a quotient for each sum and a product for each element, where ½ ulp more saves most of the time."""
@@ -136,8 +135,6 @@ class LogSoftmax(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        if is_disconnected(tx):
-            return [tx]
         return [tx - sum_over(Softmax(self.axes)(x) * tx, axis=self.axes, keepdims=True)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
@@ -178,8 +175,6 @@ class LogSumExp(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        if is_disconnected(tx):
-            return [tx]
         return [sum_over(Softmax(self.axes, at_limits=True)(x) * tx, axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:

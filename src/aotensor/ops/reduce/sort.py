@@ -12,10 +12,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, disconnected, is_disconnected
+from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
-from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.reshape import ravel
 
 
@@ -38,18 +38,12 @@ class Sort(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (_, order), (ct, _) = inputs, outputs, cotangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
-        return [disconnected() if is_disconnected(ct) else Permute(self.axis).transpose([x, order], ct)]
+        return [Permute(self.axis).transpose([x, order], ct)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (tx,), (y, order) = tangents, outputs
-        if is_disconnected(tx):
-            return [disconnected(), disconnected()]
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(y), disconnected()]
+        (tx,), (_, order) = tangents, outputs
         return [Permute(self.axis)(tx, order), disconnected()]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

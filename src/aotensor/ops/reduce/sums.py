@@ -15,12 +15,12 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Op, is_disconnected
+from aotensor.graph.op import Op
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.linear import DiscreteOp, LinearOp, zero_gradient
+from aotensor.ops.linear import DiscreteOp, LinearOp
 from aotensor.ops.reduce.cumulate import exclusive_products
 from aotensor.ops.shape.axes import reexpand
 from aotensor.ops.shape.extents import extents_of, product
@@ -107,18 +107,12 @@ class Prod(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(x)]
         return [spread(ct, self.axes, x) * self._derivatives(x, y)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [tx]
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(y)]
         return [sum(tx * self._derivatives(x, y), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:

@@ -8,16 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.base import Elementwise, elementwise
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.signatures import numeric
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.cumulate import exclusive_products
 from aotensor.ops.reduce.sums import spread, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -76,19 +73,13 @@ class ProdWithoutZeros(AxisOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x,), (y,), (ct,) = inputs, outputs, cotangents
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(x)]
+        (x,), (ct,) = inputs, cotangents
         return [spread(ct, self.axes, x) * self._derivatives(x)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x,), (y,), (tx,) = inputs, outputs, tangents
-        if is_disconnected(tx):
-            return [tx]
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(y)]
+        (x,), (tx,) = inputs, tangents
         return [sum_over(tx * self._derivatives(x), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:

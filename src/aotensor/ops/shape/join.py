@@ -16,19 +16,18 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp, check_steering, moved
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.linear import MultilinearOp, zero_gradient
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
 from aotensor.ops.shape.extents import as_extents, dim_of, extent_of
 from aotensor.ops.window import Line, gather
 
 
 @dataclass(frozen=True)
-class Join(AxisOp):
+class Join(AxisOp, MultilinearOp):
     """Tensors of one rank one after another along an axis, in their promoted dtype; other extents are equal."""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "join"
-    is_analytic: ClassVar[bool] = True
     axis: int
 
     def infer_type(self, *types: TensorType) -> TensorType:
@@ -57,23 +56,13 @@ class Join(AxisOp):
                 raise GraphValueError(f"join: {_what(axis)} differ, {found[0]} and {found[1]}")
         return np.concatenate(xs, self.axis)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x) for x in inputs]
+    def groups(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return (tuple(range(count)),)
+
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
         extents = [extent_of(x, self.axis) for x in inputs]
         sizes = [extent for extent in extents if isinstance(extent, Variable)]
-        return list(Split(self.axis, tuple(map(dim_of, extents))).apply(cotangents[0], *sizes).outputs)
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        if all(map(is_disconnected, tangents)):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        return [self(*(zero_gradient(x) if is_disconnected(t) else t for x, t in zip(inputs, tangents, strict=True)))]
+        return Split(self.axis, tuple(map(dim_of, extents))).apply(cotangent, *sizes).outputs
 
     def lower(self, b: TensorBuilder, *xs: Tensor) -> Tensor:
         common = dtypes.promote(*(x.dtype for x in xs))
@@ -93,6 +82,8 @@ class Split(Op):
 
     dims: the extents; a name or None stands for the next of `sizes`.
     """
+
+    sees_discrete: ClassVar[bool] = False
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "split"
@@ -126,19 +117,13 @@ class Split(Op):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        rest = [disconnected() for _ in inputs[1:]]
-        if dtypes.is_discrete(inputs[0].dtype):
-            return [zero_gradient(inputs[0]), *rest]
         pairs = zip(outputs, cotangents, strict=True)
-        return [join(self.axis, *(zero_gradient(y) if is_disconnected(ct) else ct for y, ct in pairs)), *rest]
+        whole = join(self.axis, *(zero_gradient(y) if is_disconnected(ct) else ct for y, ct in pairs))
+        return [whole, *(disconnected() for _ in inputs[1:])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected() for _ in outputs]
-        if dtypes.is_discrete(inputs[0].dtype):
-            return [zero_gradient(y) for y in outputs]
         return list(self.apply(tangents[0], *inputs[1:]).outputs)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -21,7 +21,7 @@ from aotensor.graph.sparse_type import SparseTensorType, canonical_matrix, is_ma
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import matmul, outer
 from aotensor.ops.elementwise.arithmetic import mul
-from aotensor.ops.linear import bilinear_tangent, zero_gradient
+from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.fitting import fitting
@@ -127,7 +127,7 @@ class ProductOp(SparseOp):
 
 
 @dataclass(frozen=True)
-class Dot(ProductOp):
+class Dot(ProductOp, MultilinearOp):
     """(x, y) → x @ y, dense, in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
 
     Gradient: regular, x ← z̄·yᵀ and y ← xᵀ·z̄, dense for sparse operands too; with `sparse_grad`, those of sparse
@@ -139,6 +139,7 @@ class Dot(ProductOp):
     """
 
     name: ClassVar[str] = "sparse_dot"
+    is_analytic: ClassVar[bool] = False
     sparse_grad: bool = False
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
@@ -151,22 +152,16 @@ class Dot(ProductOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         return [self.dense_product(*inputs)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, y), (ct,) = inputs, cotangents
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x), zero_gradient(y)]
-        terms = [regular_left(ct, y), regular_right(x, ct)]
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        x, y = inputs
+        terms = [regular_left(cotangent, y), regular_right(x, cotangent)]
         return [
             at_pattern(term, of) if self.sparse_grad and of.is_sparse else term
             for term, of in zip(terms, inputs, strict=True)
         ]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return bilinear_tangent(inputs, outputs, tangents, any_product)
+    def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
+        return any_product(*(tangents[k] if k in group else x for k, x in enumerate(inputs)))
 
 
 def regular_left(ct: Variable, y: Variable) -> Variable:

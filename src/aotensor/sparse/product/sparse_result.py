@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.graph.coercion import coerced
+from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.sparse_type import is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import alloc, ones_like
-from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast, gt
-from aotensor.ops.linear import bilinear_tangent, zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import dim_of, extents_of
 from aotensor.ops.shape.reshape import ravel
@@ -43,6 +42,7 @@ class TrueDot(ProductOp):
     """
 
     name: ClassVar[str] = "true_dot"
+    sees_discrete: ClassVar[bool] = False
     takes_blocks: ClassVar[bool] = False
     gives_canonical: ClassVar[bool] = True
     grad_preserves_dense: bool = True
@@ -77,8 +77,6 @@ class TrueDot(ProductOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x, y), (ct,) = inputs, cotangents
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x), zero_gradient(y)]
         if not ct.is_sparse:
             terms = [any_product(ct, turned(y)), any_product(turned(x), ct)]
             return [self._stored(x, terms[0], outputs[0]), self._stored(y, terms[1], outputs[0])]
@@ -100,8 +98,9 @@ class TrueDot(ProductOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        is_first = inputs[0].is_sparse
-        return bilinear_tangent(inputs, outputs, tangents, lambda a, b: self._tangent(a, b, is_first))
+        (x, y), (tx, ty) = inputs, tangents
+        pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
+        return [sum_terms([self._tangent(a, b, x.is_sparse) for a, b in pairs], add)]
 
     def _tangent(self, a: Variable, b: Variable, is_first: bool) -> Variable:
         """A product as a tangent: sparse where its operand gives the format, else dense."""

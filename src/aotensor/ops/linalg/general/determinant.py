@@ -10,7 +10,6 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import imag, real
@@ -67,7 +66,7 @@ class ComplexDeterminant(Linearised):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (tx,) = tangents
-        return [tx if is_disconnected(tx) else _trace_of_product(ComplexAdjugate()(*inputs), tx)]
+        return [_trace_of_product(ComplexAdjugate()(*inputs), tx)]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return [prod(_signed_pivots(inputs[0]), axis=-1)]
@@ -98,8 +97,6 @@ class ComplexAdjugate(Linearised):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (m,), (tx,) = outputs, tangents
-        if is_disconnected(tx):
-            return [tx]
         determinant = ComplexDeterminant()(*inputs)
         both = matmul(matmul(m, tx), m)
         is_singular = eq(determinant, 0)
@@ -137,8 +134,6 @@ class ComplexSlogdet(Linearised):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (sign, _), (tx,) = outputs, tangents
-        if is_disconnected(tx):
-            return [disconnected(), disconnected()]
         moved = _trace_of_product(inv(inputs[0], on_error="nan"), tx)
         return [sign * complex_of_parts(0 * imag(moved), imag(moved)), real(moved)]
 

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import conj, imag, real
@@ -93,8 +93,6 @@ class Eig(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
-        if is_disconnected(tx):
-            return [disconnected(), disconnected()]
         inner = solve(v, matmul(tx, v), on_error="nan")
         moved = matmul(v, inverse_differences(w) * inner)
         stretch = sum_over(real(conj(v) * moved), axis=-2, keepdims=True)

@@ -12,7 +12,6 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import real, to_complex
 from aotensor.ops.contract import matmul
@@ -118,7 +117,7 @@ class SquareRoot(MatrixFunction):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (y,), (tx,) = outputs, tangents
-        return [tx if is_disconnected(tx) else Sylvester(False, False)(y, y, tx)]
+        return [Sylvester(False, False)(y, y, tx)]
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ class Logarithm(MatrixFunction):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        return [tx if is_disconnected(tx) else self._derivative(x, tx)]
+        return [self._derivative(x, tx)]
 
     def _derivative(self, x: Variable, direction: Variable) -> Variable:
         """Linear in the direction, which is made as large as x: a large one would decide about the number of roots."""

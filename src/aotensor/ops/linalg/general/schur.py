@@ -74,8 +74,6 @@ class Schur(MatrixOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected(), disconnected()]
         null = null_gradient(self, 0, inputs[0], "not implemented", _NO_RULE)
         return [null, null]
 
