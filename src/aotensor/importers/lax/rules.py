@@ -1,0 +1,18 @@
+"""All rules, by family: importing this module fills the table."""
+
+from __future__ import annotations
+
+from aotensor.importers.lax import (  # noqa: F401  (each enters its rules)
+    bits,
+    calls,
+    elementwise,
+    gather,
+    linalg,
+    loops,
+    reductions,
+    scatter,
+    shapes,
+    sorting,
+    windows,
+)
+from aotensor.importers.lax.table import RULES as RULES
