@@ -129,7 +129,8 @@ def _with_words(equation: Any, **changes: Any) -> Equation:
     """The equation on the words of keys: avals with an axis more, and other parameters."""
     invars = [_Plain(words(x.aval)) if is_key(x.aval) else x for x in equation.invars]
     outvars = [_Plain(words(x.aval)) if is_key(x.aval) else x for x in equation.outvars]
-    return equation.replace(invars=invars, outvars=outvars, params={**equation.params, **changes})
+    found: Equation = equation.replace(invars=invars, outvars=outvars, params={**equation.params, **changes})
+    return found
 
 
 class _Plain:
@@ -141,7 +142,7 @@ class _Plain:
 
 def _moved(change: Callable[[dict[str, Any], int], dict[str, Any]], name: str) -> Convert:
     def convert(context: Context, equation: Equation, *inputs: at.Variable) -> Any:
-        changes = change(equation.params, len(equation.invars[0].aval.shape))
+        changes = change(dict(equation.params), len(equation.invars[0].aval.shape))
         return RULES[name].convert(context, _with_words(equation, **changes), *inputs)
 
     return convert

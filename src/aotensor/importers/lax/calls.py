@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 import aotensor.tensor as at
 from aotensor.gradient import zero_grad
 from aotensor.importers.lax.table import Context, Equation, rule

@@ -5,7 +5,6 @@ from __future__ import annotations
 from string import ascii_letters
 from typing import Any
 
-
 import aotensor.tensor as at
 from aotensor.importers.lax.table import Context, Equation, rule
 

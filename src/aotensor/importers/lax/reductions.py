@@ -52,7 +52,7 @@ def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
     def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         axes, shape = _axes(equation), equation.outvars[0].aval.shape
         if any(equation.invars[0].aval.shape[axis] == 0 for axis in axes):
-            return at.full(context.extents(shape), _bound(x.dtype, not is_upper), dtype=x.dtype)
+            return at.full(context.extents(shape), bound(x.dtype, not is_upper), dtype=x.dtype)
         if not axes:
             return x
         if x.dtype == "bool":
@@ -62,7 +62,8 @@ def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
     return convert
 
 
-def _bound(dtype: str, is_upper: bool) -> Any:
+def bound(dtype: str, is_upper: bool) -> Any:
+    """The largest number of a dtype, or the least."""
     if dtype == "bool":
         return is_upper
     if dtypes.is_float(dtype):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from aotensor.importers.lax import (  # noqa: F401  (each enters its rules)
     bits,
     calls,
+    convolution,
     elementwise,
     gather,
     linalg,
     loops,
+    pooling,
     reductions,
     scatter,
     shapes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ def _broadcast(context: Context, equation: Equation, x: at.Variable, *extents: a
 
 @rule("reshape")
 def _reshape(context: Context, equation: Equation, x: at.Variable, *extents: at.Variable) -> at.Variable:
+    if equation.params.get("dimensions") is not None:
+        x = at.dimshuffle(x, [int(axis) for axis in equation.params["dimensions"]])
     return at.reshape(x, context.extents(equation.params["new_sizes"]), ndim=len(equation.params["new_sizes"]))
 
 
@@ -98,16 +101,34 @@ def _widths(equation: Equation) -> list[Any]:
 def _pad(context: Context, equation: Equation, x: at.Variable, value: at.Variable) -> at.Variable:
     if not all(isinstance(width, int | np.integer) for width in _widths(equation)):
         return _bordered(context, equation, x, value)
-    shape, entries = context.extents(equation.outvars[0].aval.shape), []
-    for axis, (low, high, inner) in enumerate(equation.params["padding_config"]):
-        step = int(inner) + 1
-        x, first = _cut(x, axis, int(low), int(high), step)
+    widths = [(int(low), int(high), int(inner)) for low, high, inner in equation.params["padding_config"]]
+    return padded(x, widths, value)
+
+
+def padded(x: at.Variable, widths: Sequence[tuple[int, int, int]], value: at.Variable) -> at.Variable:
+    """x with copies of a number around its elements.   widths: before, behind and between; negative ones cut off"""
+    if not any(map(any, widths)):
+        return x
+    shape = [_wide(extent(x, axis), *one) for axis, one in enumerate(widths)]
+    entries = []
+    for axis, (low, high, inner) in enumerate(widths):
+        step = inner + 1
+        x, first = _cut(x, axis, low, high, step)
         count = extent(x, axis)
         stop = first + (count - 1) * step + 1 if isinstance(count, at.Variable) or count else first
         entries.append(slice(first, stop, step))
     if all(entry.start == 0 and entry.step == 1 for entry in entries) and shape == list(x.static_shape):
         return x
     return at.set_subtensor(at.broadcast_to(value, shape)[tuple(entries)], x)
+
+
+def _wide(count: Extent, low: int, high: int, inner: int) -> Extent:
+    """How many elements there are behind padding."""
+    if inner:
+        count = (
+            max(count - 1, 0) * inner + count if isinstance(count, int) else at.maximum(count - 1, 0) * inner + count
+        )
+    return count + low + high
 
 
 def extent(x: at.Variable, axis: int) -> Extent:
