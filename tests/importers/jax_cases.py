@@ -214,6 +214,42 @@ def factorisations(a: Any, s: Any, b: Any) -> Any:
     )  # fmt: skip
 
 
+def convolutions(x: Any, w: Any) -> Any:
+    """With strides, dilations of both, negative padding, groups, other orders of axes; their gradients."""
+    conv = lax.conv_general_dilated
+
+    def loss(x: Any, w: Any) -> Any:
+        return (conv(x, w, (2, 2), "SAME", feature_group_count=2) ** 2).sum()
+
+    return (
+        conv(x, w, (2, 1), [(1, 1), (0, 2)], lhs_dilation=(1, 2), rhs_dilation=(2, 1)),
+        conv(x, w, (1, 1), [(-1, 1), (0, -2)]), conv(x, w, (1, 1), "VALID", batch_group_count=2),
+        conv(x, w[:, :3], (1, 1), "SAME", feature_group_count=2), conv(x[..., 0], w[..., 0], (2,), "SAME"),
+        conv(x, w, (1, 1), "VALID", dimension_numbers=("NCHW", "OIHW", "NHWC")),
+        conv(x[..., 0, 0], w[..., 0, 0], (), []),
+        jax.grad(loss, (0, 1))(x, w[:, :3]), lax.reshape(w, (4, 36), (1, 0, 2, 3)),
+    )  # fmt: skip
+
+
+def pools(x: Any) -> Any:
+    """Reduced windows."""
+
+    def largest(x: Any) -> Any:
+        return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME")
+
+    def least(x: Any) -> Any:
+        return lax.reduce_window(x, jnp.inf, lax.min, (1, 1, 5, 5), (1, 1, 2, 1), "SAME")
+
+    sizes, steps = (1, 2, 3, 1), (1, 2, 1, 2)
+    whole = jnp.round(x).astype("int32")
+    return (
+        largest(x), least(x), lax.reduce_window(x, 0.0, lax.add, sizes, steps, "SAME", window_dilation=(1, 2, 1, 1)),
+        lax.reduce_window(x, 1.0, lax.mul, sizes, steps, "VALID"),
+        lax.reduce_window(x, 0.0, lax.add, sizes, steps, "VALID", base_dilation=(1, 1, 2, 1)),
+        lax.reduce_window(whole, jnp.int32(-(2**31)), lax.max, sizes, steps, "SAME"),
+    )  # fmt: skip
+
+
 def calls(x: Any) -> Any:
     """Programs inside of programs."""
     return (
@@ -255,6 +291,8 @@ PROGRAMS = [
     Program("sorts", sorts, (normal(4, 6),)),
     Program("loops", loops, (normal(5), np.int32(2))),
     Program("factorisations", factorisations, (SQUARE, POSITIVE_DEFINITE, normal(4)), 1e-10, "condition of the matrix"),
+    Program("convolutions", convolutions, (normal(2, 6, 7, 8), normal(4, 6, 3, 2)), 1e-11, "sums in another order"),
+    Program("pools", pools, (normal(2, 3, 6, 7),)),
     Program("calls", calls, (normal(5),)),
     Program("draws", draws, (np.array([0, 42], "uint32"), np.int64(123)), 1e-13),
 ]

@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.jax.door import from_jax
-from aotensor.importers.jax.rules import COUNTERPARTS
+from aotensor.importers.jax.interpret import COUNTERPARTS
 
 __all__ = ["COUNTERPARTS", "NoCounterpart", "from_jax"]

@@ -10,7 +10,7 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.jax.table import Extent
+from aotensor.importers.lax.table import Extent
 
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: lambda x, y: x + y, ast.Sub: lambda x, y: x - y, ast.Mult: lambda x, y: x * y, ast.Pow: lambda x, y: x**y,

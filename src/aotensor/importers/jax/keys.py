@@ -12,11 +12,10 @@ from typing import Any, Final
 import jax
 import jax.extend.random as generators
 import numpy as np
-from jax.extend.core import JaxprEqn
 
 import aotensor.tensor as at
-from aotensor.importers.jax.bits import like, shifted_right
-from aotensor.importers.jax.table import RULES, Context, Convert, rule
+from aotensor.importers.lax.bits import like, shifted_right
+from aotensor.importers.lax.table import RULES, Context, Convert, Equation, rule
 
 _ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY: Final = np.uint32(0x1BD11BDA)
@@ -31,7 +30,7 @@ def is_key(aval: Any) -> bool:
 
 @rule("threefry2x32", note="the same bits")
 def _threefry(
-    context: Context, equation: JaxprEqn, key0: at.Variable, key1: at.Variable, x0: at.Variable, x1: at.Variable
+    context: Context, equation: Equation, key0: at.Variable, key1: at.Variable, x0: at.Variable, x1: at.Variable
 ) -> list[at.Variable]:
     keys = [key0, key1, key0 ^ key1 ^ at.constant(_PARITY)]
     counts = {count: (like(count, x0), like(32 - count, x0)) for group in _ROTATIONS for count in group}
@@ -46,7 +45,7 @@ def _threefry(
 
 
 @rule("iota_2x32_shape")
-def _counters(context: Context, equation: JaxprEqn) -> list[at.Variable]:
+def _counters(context: Context, equation: Equation) -> list[at.Variable]:
     """The numbers of all elements in C order, as their high and low words."""
     shape = context.extents(equation.outvars[0].aval.shape)
     count: Any = 1
@@ -60,21 +59,21 @@ def _other_generator(dtype: Any) -> str:
     return "" if "fry" in str(dtype) else f"of {dtype}, only threefry's keys can be imported"
 
 
-def _of_key(equation: JaxprEqn) -> str:
+def _of_key(equation: Equation) -> str:
     return _other_generator(equation.invars[0].aval.dtype)
 
 
-def _to_key(equation: JaxprEqn) -> str:
+def _to_key(equation: Equation) -> str:
     return _other_generator(equation.outvars[0].aval.dtype)
 
 
 @rule("random_wrap", check=_to_key)
-def _wrap(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _wrap(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return x
 
 
 @rule("random_unwrap", check=_of_key, takes_keys=True)
-def _unwrap(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _unwrap(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return x
 
 
@@ -93,21 +92,21 @@ def words(aval: Any) -> jax.ShapeDtypeStruct:
 
 
 @rule("random_bits", check=_of_key, note="the same bits", takes_keys=True)
-def _bits(context: Context, equation: JaxprEqn, key: at.Variable) -> at.Variable:
+def _bits(context: Context, equation: Equation, key: at.Variable) -> at.Variable:
     aval, width, shape = equation.invars[0].aval, equation.params["bit_width"], equation.params["shape"]
     draw = generators.threefry_prng_impl.random_bits
     return _drawn(lambda words: draw(words, width, shape), context, len(aval.shape), (key, words(aval)))
 
 
 @rule("random_split", check=_of_key, note="the same keys", takes_keys=True)
-def _split(context: Context, equation: JaxprEqn, key: at.Variable) -> at.Variable:
+def _split(context: Context, equation: Equation, key: at.Variable) -> at.Variable:
     aval, shape = equation.invars[0].aval, tuple(equation.params["shape"])
     split = generators.threefry_prng_impl.split
     return _drawn(lambda words: split(words, shape), context, len(aval.shape), (key, words(aval)))
 
 
 @rule("random_fold_in", check=_of_key, note="the same keys", takes_keys=True)
-def _fold_in(context: Context, equation: JaxprEqn, key: at.Variable, number: at.Variable) -> at.Variable:
+def _fold_in(context: Context, equation: Equation, key: at.Variable, number: at.Variable) -> at.Variable:
     aval, other = (var.aval for var in equation.invars)
     shape = np.broadcast_shapes(aval.shape, other.shape)
     key = at.broadcast_to(key, [*shape, _WORDS]) if shape != aval.shape else key
@@ -120,17 +119,18 @@ def _fold_in(context: Context, equation: JaxprEqn, key: at.Variable, number: at.
 
 
 @rule("random_seed", check=_to_key, note="the same keys")
-def _seed(context: Context, equation: JaxprEqn, seed: at.Variable) -> at.Variable:
+def _seed(context: Context, equation: Equation, seed: at.Variable) -> at.Variable:
     aval = equation.invars[0].aval
     program = generators.threefry_prng_impl.seed
     return _drawn(program, context, len(aval.shape), (seed, jax.ShapeDtypeStruct(aval.shape, aval.dtype)))
 
 
-def _with_words(equation: JaxprEqn, **changes: Any) -> JaxprEqn:
+def _with_words(equation: Any, **changes: Any) -> Equation:
     """The equation on the words of keys: avals with an axis more, and other parameters."""
     invars = [_Plain(words(x.aval)) if is_key(x.aval) else x for x in equation.invars]
     outvars = [_Plain(words(x.aval)) if is_key(x.aval) else x for x in equation.outvars]
-    return equation.replace(invars=invars, outvars=outvars, params={**equation.params, **changes})
+    found: Equation = equation.replace(invars=invars, outvars=outvars, params={**equation.params, **changes})
+    return found
 
 
 class _Plain:
@@ -141,20 +141,20 @@ class _Plain:
 
 
 def _moved(change: Callable[[dict[str, Any], int], dict[str, Any]], name: str) -> Convert:
-    def convert(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> Any:
-        changes = change(equation.params, len(equation.invars[0].aval.shape))
+    def convert(context: Context, equation: Equation, *inputs: at.Variable) -> Any:
+        changes = change(dict(equation.params), len(equation.invars[0].aval.shape))
         return RULES[name].convert(context, _with_words(equation, **changes), *inputs)
 
     return convert
 
 
-def _window(context: Context, equation: JaxprEqn, x: at.Variable, *starts: at.Variable) -> Any:
+def _window(context: Context, equation: Equation, x: at.Variable, *starts: at.Variable) -> Any:
     sizes = (*equation.params["slice_sizes"], _WORDS)
     changed = _with_words(equation, slice_sizes=sizes)
     return RULES["dynamic_slice"].convert(context, changed, x, *starts, at.constant(np.int32(0)))
 
 
-def _gathered(context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable) -> Any:
+def _gathered(context: Context, equation: Equation, x: at.Variable, starts: at.Variable) -> Any:
     dims = equation.params["dimension_numbers"]
     dims = dims._replace(offset_dims=(*dims.offset_dims, len(equation.outvars[0].aval.shape)))
     sizes = (*equation.params["slice_sizes"], _WORDS)
@@ -163,7 +163,7 @@ def _gathered(context: Context, equation: JaxprEqn, x: at.Variable, starts: at.V
     return RULES["gather"].convert(context, changed, x, starts)
 
 
-def _selected(context: Context, equation: JaxprEqn, which: at.Variable, *cases: at.Variable) -> Any:
+def _selected(context: Context, equation: Equation, which: at.Variable, *cases: at.Variable) -> Any:
     which = at.expand_dims(which, -1) if which.ndim else which
     return RULES["select_n"].convert(context, equation, which, *cases)
 

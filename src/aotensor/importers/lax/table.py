@@ -1,12 +1,13 @@
-"""The table of primitives: what each rule is given, and how it gets into the table."""
+"""The table of primitives of XLA, by the names of `jax.lax`: what each rule is given, and how it gets into the table.
+
+A rule knows no framework: a program is anything with the attributes of a jaxpr, whoever has read it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
-
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 
 from aotensor.tensor import Variable
 
@@ -14,16 +15,40 @@ Extent: TypeAlias = int | Variable
 """A number, or an int64 scalar of the graph."""
 
 
+class Equation(Protocol):
+    """One operation of a program.
+
+    invars, outvars: operands and results, each with `aval`, which has `shape` and `dtype`; an operand that is a number
+    has its value as `val`. primitive: with its `name`. params: as `jax.lax` calls them.
+    """
+
+    @property
+    def primitive(self) -> Any: ...
+
+    @property
+    def params(self) -> Mapping[str, Any]: ...
+
+    @property
+    def invars(self) -> Sequence[Any]: ...
+
+    @property
+    def outvars(self) -> Sequence[Any]: ...
+
+
+Program: TypeAlias = Any
+"""`invars`, `eqns`, `outvars`, or one in `jaxpr` with its `consts` beside."""
+
+
 class Context(Protocol):
     """What a rule may ask of the import that it is a part of."""
 
     def extent(self, dim: Any) -> Extent:
-        """An extent of JAX, which may be an expression of symbolic dims."""
+        """An extent as the framework has it, which may be an expression of symbolic dims."""
         ...
 
     def extents(self, dims: Sequence[Any]) -> list[Extent]: ...
 
-    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[Variable], is_users: bool = True) -> list[Variable]:
+    def run(self, program: Program, inputs: Sequence[Variable], is_users: bool = True) -> list[Variable]:
         """The outputs of a program for these inputs.   is_users: its equations have lines of the user's program"""
         ...
 
@@ -32,13 +57,31 @@ Results: TypeAlias = Variable | Sequence[Variable]
 Convert: TypeAlias = Callable[..., Results]
 """(context, equation, *inputs) → the outputs; dtypes and static extents are settled by who calls it."""
 
-Inner: TypeAlias = Callable[[JaxprEqn], Iterable[Jaxpr | ClosedJaxpr]]
+Inner: TypeAlias = Callable[[Equation], Iterable[Program]]
 """The programs of an equation that may run."""
 
 F = TypeVar("F", bound=Convert)
 
-Check: TypeAlias = Callable[[JaxprEqn], str]
+Check: TypeAlias = Callable[[Equation], str]
 """What of an equation has no counterpart, in words; "" where all has."""
+
+
+def is_literal(x: Any) -> bool:
+    """Is this operand of an equation a number?"""
+    return hasattr(x, "val")
+
+
+def body_of(program: Program) -> Any:
+    """What has the equations."""
+    return program.jaxpr if hasattr(program, "consts") else program
+
+
+def programs_in(equation: Equation) -> Iterable[Program]:
+    """All programs among the parameters."""
+    for value in equation.params.values():
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if hasattr(one, "eqns"):
+                yield body_of(one)
 
 
 @dataclass(frozen=True)
@@ -53,7 +96,7 @@ class Rule:
     check: Check | None = None
     note: str = ""
     takes_keys: bool = False
-    inner: Inner = lambda equation: jaxprs_in_params(equation.params)
+    inner: Inner = programs_in
 
 
 RULES: Final[dict[str, Rule]] = {}

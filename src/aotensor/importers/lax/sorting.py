@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from jax.extend.core import JaxprEqn
 
 import aotensor.tensor as at
-from aotensor.importers.jax.shapes import extent
-from aotensor.importers.jax.table import Context, rule
+from aotensor.importers.lax.shapes import extent
+from aotensor.importers.lax.table import Context, Equation, rule
 
 
 @rule("sort", note="nan last")
-def _sort(context: Context, equation: JaxprEqn, *xs: at.Variable) -> list[at.Variable]:
+def _sort(context: Context, equation: Equation, *xs: at.Variable) -> list[at.Variable]:
     axis, keys = int(equation.params["dimension"]), int(equation.params["num_keys"])
     if len(xs) == 1:
         return [_as_numbers(at.sort, xs[0], axis)]
@@ -30,7 +29,7 @@ def _as_numbers(function: object, x: at.Variable, axis: int) -> at.Variable:
 
 
 @rule("top_k", note="nan first, of equal ones the earlier first")
-def _top_k(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _top_k(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     axis = int(equation.params.get("axis", x.ndim - 1)) % x.ndim
     count = context.extent(equation.params["k"])
     upwards = at.argsort(at.flip(x, axis), axis=axis)

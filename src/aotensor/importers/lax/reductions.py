@@ -6,20 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax.extend.core import JaxprEqn
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core import dtypes
-from aotensor.importers.jax.table import Context, Convert, enter
+from aotensor.importers.lax.table import Context, Convert, Equation, enter
 
 
-def _axes(equation: JaxprEqn) -> tuple[int, ...]:
+def _axes(equation: Equation) -> tuple[int, ...]:
     return tuple(int(axis) for axis in equation.params["axes"])
 
 
 def _reduced(function: Callable[..., at.Variable]) -> Convert:
-    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         axes = _axes(equation)
         return function(x, axis=axes) if axes else x
 
@@ -38,7 +37,7 @@ enter("reduce_sum", _reduced(_sum))
 enter("reduce_prod", _reduced(at.prod))
 
 
-def _is_integer(equation: JaxprEqn) -> str:
+def _is_integer(equation: Equation) -> str:
     return "" if equation.invars[0].aval.dtype == bool else "of integers"
 
 
@@ -50,10 +49,10 @@ enter("reduce_xor", _reduced(_parity), check=_is_integer, note="of bool")
 def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
     """max or min along axes; of no elements what is below or above all."""
 
-    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         axes, shape = _axes(equation), equation.outvars[0].aval.shape
         if any(equation.invars[0].aval.shape[axis] == 0 for axis in axes):
-            return at.full(context.extents(shape), _bound(x.dtype, not is_upper), dtype=x.dtype)
+            return at.full(context.extents(shape), bound(x.dtype, not is_upper), dtype=x.dtype)
         if not axes:
             return x
         if x.dtype == "bool":
@@ -63,7 +62,8 @@ def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
     return convert
 
 
-def _bound(dtype: str, is_upper: bool) -> Any:
+def bound(dtype: str, is_upper: bool) -> Any:
+    """The largest number of a dtype, or the least."""
     if dtype == "bool":
         return is_upper
     if dtypes.is_float(dtype):
@@ -77,7 +77,7 @@ enter("reduce_min", extremum(at.min, is_upper=False), note=_EMPTY)
 
 
 def _position(function: Callable[..., at.Variable]) -> Convert:
-    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         (axis,) = _axes(equation)
         return function(at.cast(x, "int8") if x.dtype == "bool" else x, axis=axis)
 
@@ -89,7 +89,7 @@ enter("argmin", _position(at.argmin))
 
 
 def _running(function: Callable[[at.Variable, int], at.Variable]) -> Convert:
-    def convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+    def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         axis = int(equation.params["axis"])
         if not equation.params["reverse"]:
             return function(x, axis)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from jax.extend.core import JaxprEqn
 from numpy.typing import NDArray
 
 import aotensor.tensor as at
-from aotensor.importers.jax.table import Context, Extent, rule
+from aotensor.importers.lax.table import Context, Equation, Extent, rule
 
 _DEEPEST: Final = 12
 """Ops between a value and the constants that it is made of."""
@@ -56,7 +55,7 @@ def inside(start: at.Variable | int, last: Extent) -> Extent:
 
 
 @rule("dynamic_slice", note="a start beyond the ends is moved inside")
-def _dynamic_slice(context: Context, equation: JaxprEqn, x: at.Variable, *starts: at.Variable) -> at.Variable:
+def _dynamic_slice(context: Context, equation: Equation, x: at.Variable, *starts: at.Variable) -> at.Variable:
     wholes = context.extents(equation.invars[0].aval.shape)
     sizes = context.extents(equation.params["slice_sizes"])
     return x[window(x, starts[: x.ndim], wholes, sizes)]
@@ -64,7 +63,7 @@ def _dynamic_slice(context: Context, equation: JaxprEqn, x: at.Variable, *starts
 
 @rule("dynamic_update_slice", note="a start beyond the ends is moved inside")
 def _dynamic_update(
-    context: Context, equation: JaxprEqn, x: at.Variable, update: at.Variable, *starts: at.Variable
+    context: Context, equation: Equation, x: at.Variable, update: at.Variable, *starts: at.Variable
 ) -> at.Variable:
     wholes = context.extents(equation.invars[0].aval.shape)
     sizes = context.extents(equation.invars[1].aval.shape)

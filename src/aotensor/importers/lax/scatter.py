@@ -6,18 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax.extend.core import JaxprEqn
-from jax.lax import GatherScatterMode
 
 import aotensor.tensor as at
 from aotensor.core import dtypes
-from aotensor.importers.jax.gather import Windows
-from aotensor.importers.jax.table import Context, Extent, enter, rule
+from aotensor.importers.lax.gather import Windows, mode_of
+from aotensor.importers.lax.table import Context, Equation, Extent, enter, rule
 
 _NOTE = "in every mode: outside of the array windows are moved inside, or dropped"
 
 
-def _windows(context: Context, equation: JaxprEqn, starts: at.Variable) -> Windows:
+def _windows(context: Context, equation: Equation, starts: at.Variable) -> Windows:
     dims, shape = equation.params["dimension_numbers"], equation.invars[0].aval.shape
     dropped = {*map(int, dims.inserted_window_dims), *map(int, dims.operand_batching_dims)}
     kept = [d for d in range(len(shape)) if d not in dropped]
@@ -36,11 +34,11 @@ def _windows(context: Context, equation: JaxprEqn, starts: at.Variable) -> Windo
             zip(map(int, dims.operand_batching_dims), map(int, dims.scatter_indices_batching_dims), strict=True)
         ),
         starts=starts,
-        mode=GatherScatterMode.from_any(equation.params["mode"]),
+        mode=mode_of(equation),
     )
 
 
-def _in_order(found: Windows, equation: JaxprEqn, updates: at.Variable) -> at.Variable:
+def _in_order(found: Windows, equation: Equation, updates: at.Variable) -> at.Variable:
     """The updates with axes batch, cut, slices."""
     return at.dimshuffle(updates, found.axes_of_selection(equation.params["dimension_numbers"].update_window_dims))
 
@@ -59,7 +57,7 @@ def _unless_outside(found: Windows, updates: at.Variable, neutral: Any) -> at.Va
 
 
 def _scatter(
-    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+    context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     found = _windows(context, equation, starts)
     if _fits_nowhere(found):
@@ -87,7 +85,7 @@ def _put_inside(found: Windows, target: at.Variable, values: at.Variable) -> at.
 
 
 def _added(
-    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+    context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     found = _windows(context, equation, starts)
     if _fits_nowhere(found):
@@ -103,19 +101,19 @@ enter("scatter-add", _added, note=_NOTE)
 
 @rule("scatter-sub", note=_NOTE)
 def _scatter_sub(
-    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+    context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     return _added(context, equation, x, starts, -updates)
 
 
-def _has_doubles(equation: JaxprEqn) -> str:
+def _has_doubles(equation: Equation) -> str:
     is_one = all(extent == 1 for extent in equation.invars[1].aval.shape[:-1])
     return "" if is_one or equation.params["unique_indices"] else "without unique_indices"
 
 
 @rule("scatter-mul", check=_has_doubles, note="for one window, or with `unique_indices`")
 def _scatter_mul(
-    context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+    context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     """The updates put into ones, times x."""
     return x * _scatter(context, equation, at.ones_like(x), starts, updates)
@@ -125,7 +123,7 @@ def _bounded(bound: Callable[..., at.Variable], is_upper: bool) -> Callable[...,
     """The bound of each element and its updates: sorted, of several updates the last one stays, which is the bound."""
 
     def convert(
-        context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable, updates: at.Variable
+        context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
     ) -> at.Variable:
         found = _windows(context, equation, starts)
         if _fits_nowhere(found):

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from jax.extend.core import JaxprEqn
-
 import aotensor.tensor as at
 from aotensor.gradient import zero_grad
-from aotensor.importers.jax.table import Context, rule
+from aotensor.importers.lax.table import Context, Equation, rule
 
 _INLINED = "its program, in place"
 
 
 @rule("jit", "closed_call", "call", "composite", "eval_jaxpr", "custom_vmap_call", note=_INLINED, takes_keys=True)
-def _call(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _call(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     return context.run(_program(equation, "jaxpr", "call_jaxpr", "call"), inputs)
 
 
 @rule("remat2", "checkpoint", note="its program; what is stored is the compiler's decision", takes_keys=True)
-def _remat(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _remat(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     return context.run(equation.params["jaxpr"], inputs)
 
 
@@ -27,11 +25,11 @@ def _remat(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[a
     "custom_jvp_call", "custom_vjp_call", takes_keys=True,
     note="its program: rules of the user's own hold where JAX differentiates, not where aotensor does",
 )  # fmt: skip
-def _custom(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _custom(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     return context.run(_program(equation, "call_jaxpr", "fun_jaxpr"), inputs)
 
 
-def _program(equation: JaxprEqn, *keys: str) -> Any:
+def _program(equation: Equation, *keys: str) -> Any:
     return next(equation.params[key] for key in keys if key in equation.params)
 
 
@@ -39,7 +37,7 @@ def _program(equation: JaxprEqn, *keys: str) -> Any:
     "custom_linear_solve", note="its `solve`",
     inner=lambda equation: [equation.params["jaxprs"].solve],
 )  # fmt: skip
-def _linear_solve(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _linear_solve(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     counts, start, consts = equation.params["const_lengths"], 0, {}
     for name, count in zip(counts._fields, counts, strict=True):
         consts[name] = inputs[start : start + count]
@@ -48,7 +46,7 @@ def _linear_solve(context: Context, equation: JaxprEqn, *inputs: at.Variable) ->
 
 
 @rule("stop_gradient")
-def _stop_gradient(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _stop_gradient(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return zero_grad(x) if x.dtype.startswith(("float", "complex")) else x
 
 
@@ -56,5 +54,5 @@ def _stop_gradient(context: Context, equation: JaxprEqn, x: at.Variable) -> at.V
     "copy", "name", "device_put", "sharding_constraint", "optimization_barrier", "layout_constraint", "random_clone",
     note="hands on its operands", takes_keys=True,
 )  # fmt: skip
-def _same(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _same(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     return list(inputs)

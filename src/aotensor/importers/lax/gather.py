@@ -14,13 +14,11 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-from jax.extend.core import JaxprEqn
-from jax.lax import GatherScatterMode
 
 import aotensor.tensor as at
 from aotensor.core import dtypes
-from aotensor.importers.jax.table import Context, Extent, rule
-from aotensor.importers.jax.windows import known_value, window
+from aotensor.importers.lax.table import Context, Equation, Extent, rule
+from aotensor.importers.lax.windows import known_value, window
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Windows:
     start_axes: Sequence[int]
     batch_axes: Mapping[int, int]
     starts: at.Variable
-    mode: GatherScatterMode
+    mode: str
 
     @cached_property
     def slices(self) -> list[int]:
@@ -77,7 +75,7 @@ class Windows:
     @cached_property
     def is_inside(self) -> at.Variable | None:
         """Which windows lie inside, of the shape of the batch; None where all do or outside ones are moved."""
-        if self.mode != GatherScatterMode.FILL_OR_DROP:
+        if self.mode != "fill_or_drop":
             return None
         found = []
         for column, axis in enumerate(self.start_axes):
@@ -156,11 +154,17 @@ def _line(extent: Extent, axis: int, rank: int) -> at.Variable:
     return at.dimshuffle(at.arange(extent), [0 if d == axis else None for d in range(rank)])
 
 
+def mode_of(equation: Equation) -> str:
+    """What becomes of windows outside: "clip", "fill_or_drop", or "promise_in_bounds" that there are none."""
+    mode = equation.params["mode"]
+    return str(getattr(mode, "name", mode)).lower()
+
+
 _NOTE = "in every mode: outside of the array windows are moved inside, or filled"
 
 
 @rule("gather", note=_NOTE)
-def _gather(context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Variable) -> at.Variable:
+def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Variable) -> at.Variable:
     dims = equation.params["dimension_numbers"]
     dropped = {*map(int, dims.collapsed_slice_dims), *map(int, dims.operand_batching_dims)}
     found = Windows(
@@ -173,7 +177,7 @@ def _gather(context: Context, equation: JaxprEqn, x: at.Variable, starts: at.Var
             zip(map(int, dims.operand_batching_dims), map(int, dims.start_indices_batching_dims), strict=True)
         ),
         starts=starts,
-        mode=GatherScatterMode.from_any(equation.params["mode"]),
+        mode=mode_of(equation),
     )
     if not found.batch:
         one = x[window(x, found.single(), found.wholes, found.sizes)]

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from jax.extend.core import JaxprEqn, Literal
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.gradient import undefined_grad
-from aotensor.importers.jax.table import Context, Extent, rule
+from aotensor.importers.lax.table import Context, Equation, Extent, body_of, is_literal, rule
 
 _MANY: Final = 1 << 48
 """Steps that a `while` may take: at a nanosecond each, three days."""
 
 
 @rule("scan", note="a loop", takes_keys=True)
-def _scan(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _scan(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     params = equation.params
     first, count = int(params["num_consts"]), int(params["num_carry"])
     consts, carry, rows = inputs[:first], list(inputs[first : first + count]), list(inputs[first + count :])
@@ -65,7 +64,7 @@ def _nothing(context: Context, var: Any) -> at.Variable:
     "while", takes_keys=True,
     note="a loop; one that counts (`fori_loop`) has a gradient, of another one `jax.grad` and `aot.grad` have none",
 )  # fmt: skip
-def _while(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[at.Variable]:
+def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     """Steps until the condition fails behind one; none where it fails before the first."""
     params = equation.params
     first, second = int(params["cond_nconsts"]), int(params["body_nconsts"])
@@ -84,7 +83,7 @@ def _while(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[a
     def step(*state: at.Variable) -> list[at.Variable]:
         """The next state; of a batch of loops, those that are done rest."""
         after = context.run(params["body_jaxpr"], [*for_body, *state])
-        if not params["cond_jaxpr"].out_avals[0].shape:
+        if not body_of(params["cond_jaxpr"]).outvars[0].aval.shape:
             return after
         rest = pending(state)
         return [
@@ -93,7 +92,7 @@ def _while(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[a
         ]
 
     if (counted := _counted(equation)) is not None:
-        lower, upper = (_operand(x, [*for_condition, *carry], params["cond_jaxpr"].jaxpr) for x in counted)
+        lower, upper = (_operand(x, [*for_condition, *carry], body_of(params["cond_jaxpr"])) for x in counted)
         count = at.maximum(at.cast(upper, "int64") - at.cast(lower, "int64"), 0)
         found = aot.reduce(lambda row, *state: step(*state), at.arange(count), carry, return_updates=False)
         return [found] if len(carry) == 1 else list(found)
@@ -107,17 +106,17 @@ def _while(context: Context, equation: JaxprEqn, *inputs: at.Variable) -> list[a
     return [undefined_grad(x) if dtypes.is_inexact(x.dtype) else x for x in found]
 
 
-def _counted(equation: JaxprEqn) -> tuple[Any, Any] | None:
+def _counted(equation: Equation) -> tuple[Any, Any] | None:
     """Counter and bound of a loop `while i < n` of integers whose steps add 1 to i and leave n as it is, else None."""
-    condition, body = (equation.params[key].jaxpr for key in ("cond_jaxpr", "body_jaxpr"))
+    condition, body = (body_of(equation.params[key]) for key in ("cond_jaxpr", "body_jaxpr"))
     consts, state = equation.params["cond_nconsts"], condition.invars[equation.params["cond_nconsts"] :]
     inner = body.invars[equation.params["body_nconsts"] :]
     if len(condition.eqns) != 1 or condition.eqns[0].primitive.name != "lt" or condition.outvars[0].aval.shape:
         return None
     counter, bound = condition.eqns[0].invars
-    if isinstance(counter, Literal) or counter not in state or counter.aval.dtype.kind not in "iu":
+    if is_literal(counter) or counter not in state or counter.aval.dtype.kind not in "iu":
         return None
-    if not isinstance(bound, Literal) and bound not in condition.invars[:consts]:
+    if not is_literal(bound) and bound not in condition.invars[:consts]:
         place = state.index(bound)
         if body.outvars[place] is not inner[place]:
             return None
@@ -126,12 +125,12 @@ def _counted(equation: JaxprEqn) -> tuple[Any, Any] | None:
     if len(made) != 1 or made[0].primitive.name not in ("add", "add_any"):
         return None
     others = [x for x in made[0].invars if x is not inner[place]]
-    is_one = len(others) == 1 and isinstance(others[0], Literal) and int(others[0].val) == 1
+    is_one = len(others) == 1 and is_literal(others[0]) and int(others[0].val) == 1
     return (counter, bound) if is_one else None
 
 
 def _operand(x: Any, values: Sequence[at.Variable], program: Any) -> at.Variable:
-    return at.constant(np.asarray(x.val, x.aval.dtype)) if isinstance(x, Literal) else values[program.invars.index(x)]
+    return at.constant(np.asarray(x.val, x.aval.dtype)) if is_literal(x) else values[program.invars.index(x)]
 
 
 def _on_cpu(platforms: Sequence[Sequence[str] | None]) -> int:
@@ -140,18 +139,18 @@ def _on_cpu(platforms: Sequence[Sequence[str] | None]) -> int:
 
 
 @rule("platform_index", note="that of a CPU")
-def _platform_index(context: Context, equation: JaxprEqn) -> at.Variable:
+def _platform_index(context: Context, equation: Equation) -> at.Variable:
     return at.constant(np.asarray(_on_cpu(equation.params["platforms"]), "int32"))
 
 
-def _branches(equation: JaxprEqn) -> list[Any]:
+def _branches(equation: Equation) -> list[Any]:
     """The branches that may be taken: of those for platforms, that of a CPU."""
     branches, platforms = equation.params["branches"], equation.params.get("branches_platforms")
     return list(branches) if platforms is None else [branches[_on_cpu(platforms)]]
 
 
 @rule("cond", note="only the chosen branch is computed", takes_keys=True, inner=_branches)
-def _cond(context: Context, equation: JaxprEqn, which: at.Variable, *inputs: at.Variable) -> list[at.Variable]:
+def _cond(context: Context, equation: Equation, which: at.Variable, *inputs: at.Variable) -> list[at.Variable]:
     branches = [context.run(branch, inputs) for branch in _branches(equation)]
     found = branches[-1]
     if not found:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jax.extend.core import JaxprEqn
 
 import aotensor.tensor as at
-from aotensor.importers.jax.table import Context, Extent, rule
+from aotensor.importers.lax.table import Context, Equation, Extent, rule
 
 
 @rule("broadcast_in_dim")
-def _broadcast(context: Context, equation: JaxprEqn, x: at.Variable, *extents: at.Variable) -> at.Variable:
+def _broadcast(context: Context, equation: Equation, x: at.Variable, *extents: at.Variable) -> at.Variable:
     shape, axes = equation.params["shape"], list(equation.params["broadcast_dimensions"])
     placed = at.dimshuffle(x, [axes.index(d) if d in axes else None for d in range(len(shape))])
     old = [equation.invars[0].aval.shape[axes.index(d)] if d in axes else 1 for d in range(len(shape))]
@@ -20,50 +20,52 @@ def _broadcast(context: Context, equation: JaxprEqn, x: at.Variable, *extents: a
 
 
 @rule("reshape")
-def _reshape(context: Context, equation: JaxprEqn, x: at.Variable, *extents: at.Variable) -> at.Variable:
+def _reshape(context: Context, equation: Equation, x: at.Variable, *extents: at.Variable) -> at.Variable:
+    if equation.params.get("dimensions") is not None:
+        x = at.dimshuffle(x, [int(axis) for axis in equation.params["dimensions"]])
     return at.reshape(x, context.extents(equation.params["new_sizes"]), ndim=len(equation.params["new_sizes"]))
 
 
 @rule("squeeze")
-def _squeeze(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _squeeze(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     dropped = equation.params["dimensions"]
     return at.dimshuffle(x, [d for d in range(x.ndim) if d not in dropped])
 
 
 @rule("transpose")
-def _transpose(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _transpose(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return at.dimshuffle(x, [int(axis) for axis in equation.params["permutation"]])
 
 
 @rule("rev")
-def _reverse(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _reverse(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     axes = tuple(int(axis) for axis in equation.params["dimensions"])
     return at.flip(x, axes) if axes else x
 
 
 @rule("concatenate")
-def _concatenate(context: Context, equation: JaxprEqn, *xs: at.Variable) -> at.Variable:
+def _concatenate(context: Context, equation: Equation, *xs: at.Variable) -> at.Variable:
     return at.concatenate(list(xs), axis=int(equation.params["dimension"]))
 
 
 @rule("stack")
-def _stack(context: Context, equation: JaxprEqn, *xs: at.Variable) -> at.Variable:
+def _stack(context: Context, equation: Equation, *xs: at.Variable) -> at.Variable:
     return at.stack(list(xs), axis=int(equation.params["axis"]))
 
 
 @rule("unstack")
-def _unstack(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _unstack(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     rows = at.moveaxis(x, int(equation.params["axis"]), 0)
     return [rows[k] for k in range(len(equation.outvars))]
 
 
 @rule("tile")
-def _tile(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _tile(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return at.tile(x, tuple(context.extents(equation.params["reps"])))
 
 
 @rule("split")
-def _split(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _split(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     axis, found = int(equation.params["axis"]), []
     start: Extent = 0
     for size in context.extents(equation.params["sizes"]):
@@ -73,7 +75,7 @@ def _split(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Vari
 
 
 @rule("slice")
-def _slice(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _slice(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     starts, stops = equation.params["start_indices"], equation.params["limit_indices"]
     steps = equation.params["strides"] or (1,) * x.ndim
     entries = [
@@ -85,30 +87,48 @@ def _slice(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
     return x[tuple(entries)]
 
 
-def _is_spread_unknown(equation: JaxprEqn) -> str:
+def _is_spread_unknown(equation: Equation) -> str:
     spread = any(int(inner) for *_, inner in equation.params["padding_config"])
     is_known = all(isinstance(width, int | np.integer) for width in _widths(equation))
     return "" if is_known or not spread else "between elements, by symbolic widths"
 
 
-def _widths(equation: JaxprEqn) -> list[Any]:
+def _widths(equation: Equation) -> list[Any]:
     return [width for low, high, _ in equation.params["padding_config"] for width in (low, high)]
 
 
 @rule("pad", check=_is_spread_unknown)
-def _pad(context: Context, equation: JaxprEqn, x: at.Variable, value: at.Variable) -> at.Variable:
+def _pad(context: Context, equation: Equation, x: at.Variable, value: at.Variable) -> at.Variable:
     if not all(isinstance(width, int | np.integer) for width in _widths(equation)):
         return _bordered(context, equation, x, value)
-    shape, entries = context.extents(equation.outvars[0].aval.shape), []
-    for axis, (low, high, inner) in enumerate(equation.params["padding_config"]):
-        step = int(inner) + 1
-        x, first = _cut(x, axis, int(low), int(high), step)
+    widths = [(int(low), int(high), int(inner)) for low, high, inner in equation.params["padding_config"]]
+    return padded(x, widths, value)
+
+
+def padded(x: at.Variable, widths: Sequence[tuple[int, int, int]], value: at.Variable) -> at.Variable:
+    """x with copies of a number around its elements.   widths: before, behind and between; negative ones cut off"""
+    if not any(map(any, widths)):
+        return x
+    shape = [_wide(extent(x, axis), *one) for axis, one in enumerate(widths)]
+    entries = []
+    for axis, (low, high, inner) in enumerate(widths):
+        step = inner + 1
+        x, first = _cut(x, axis, low, high, step)
         count = extent(x, axis)
         stop = first + (count - 1) * step + 1 if isinstance(count, at.Variable) or count else first
         entries.append(slice(first, stop, step))
     if all(entry.start == 0 and entry.step == 1 for entry in entries) and shape == list(x.static_shape):
         return x
     return at.set_subtensor(at.broadcast_to(value, shape)[tuple(entries)], x)
+
+
+def _wide(count: Extent, low: int, high: int, inner: int) -> Extent:
+    """How many elements there are behind padding."""
+    if inner:
+        count = (
+            max(count - 1, 0) * inner + count if isinstance(count, int) else at.maximum(count - 1, 0) * inner + count
+        )
+    return count + low + high
 
 
 def extent(x: at.Variable, axis: int) -> Extent:
@@ -125,7 +145,7 @@ def _cut(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.
     return x, low + before * step
 
 
-def _bordered(context: Context, equation: JaxprEqn, x: at.Variable, value: at.Variable) -> at.Variable:
+def _bordered(context: Context, equation: Equation, x: at.Variable, value: at.Variable) -> at.Variable:
     """x between blocks of `value`: a width that turns out to be negative is an error at run time."""
     for axis, (low, high, _) in enumerate(equation.params["padding_config"]):
         blocks = []
@@ -137,7 +157,7 @@ def _bordered(context: Context, equation: JaxprEqn, x: at.Variable, value: at.Va
 
 
 @rule("iota")
-def _iota(context: Context, equation: JaxprEqn, *extents: at.Variable) -> at.Variable:
+def _iota(context: Context, equation: Equation, *extents: at.Variable) -> at.Variable:
     shape, axis = context.extents(equation.params["shape"]), equation.params["dimension"]
     line = at.arange(shape[axis], dtype=np.dtype(equation.params["dtype"]).name)
     placed = at.dimshuffle(line, [0 if d == axis else None for d in range(len(shape))])
@@ -145,11 +165,11 @@ def _iota(context: Context, equation: JaxprEqn, *extents: at.Variable) -> at.Var
 
 
 @rule("empty", "empty2")
-def _empty(context: Context, equation: JaxprEqn) -> at.Variable:
+def _empty(context: Context, equation: Equation) -> at.Variable:
     aval = equation.outvars[0].aval
     return at.zeros(context.extents(aval.shape), dtype=str(aval.dtype))
 
 
 @rule("dim_as_value")
-def _extent_as_value(context: Context, equation: JaxprEqn) -> at.Variable:
+def _extent_as_value(context: Context, equation: Equation) -> at.Variable:
     return at.as_tensor(context.extent(equation.params["dim"]))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from jax.extend.core import JaxprEqn
 
 import aotensor.tensor as at
 from aotensor.core import dtypes
-from aotensor.importers.jax.table import Context, enter_functions, rule
+from aotensor.importers.lax.table import Context, Equation, enter_functions, rule
 
 
 def _unsigned(x: at.Variable) -> at.Variable:
@@ -98,22 +97,22 @@ enter_functions({
 })  # fmt: skip
 
 
-def _is_long(equation: JaxprEqn) -> str:
+def _is_long(equation: Equation) -> str:
     return "of 64 bits" if equation.invars[0].aval.dtype.itemsize > 4 else ""
 
 
 @rule("mulhi", check=_is_long, note="of up to 32 bits")
-def _high_word(context: Context, equation: JaxprEqn, x: at.Variable, y: at.Variable) -> at.Variable:
+def _high_word(context: Context, equation: Equation, x: at.Variable, y: at.Variable) -> at.Variable:
     """The upper half of the product of all bits."""
     wide = "int64" if dtypes.is_signed(x.dtype) else "uint64"
     return at.cast(shifted_right(at.cast(x, wide) * at.cast(y, wide), _width(x)), x.dtype)
 
 
-def _is_of_another_width(equation: JaxprEqn) -> str:
+def _is_of_another_width(equation: Equation) -> str:
     old, new = equation.invars[0].aval.dtype, np.dtype(equation.params["new_dtype"])
     return "" if old.itemsize == new.itemsize and "b" not in (old.kind, new.kind) else "to another number of bits"
 
 
 @rule("bitcast_convert_type", check=_is_of_another_width, note="between dtypes of one width")
-def _bitcast(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _bitcast(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return at.bitcast(x, np.dtype(equation.params["new_dtype"]).name)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from string import ascii_letters
 from typing import Any
 
-from jax.extend.core import JaxprEqn
-
 import aotensor.tensor as at
-from aotensor.importers.jax.table import Context, rule
+from aotensor.importers.lax.table import Context, Equation, rule
 
 
 @rule("dot_general", note="in the dtype of the result; `precision` changes nothing, products are never less precise")
-def _dot_general(context: Context, equation: JaxprEqn, x: at.Variable, y: at.Variable) -> at.Variable:
+def _dot_general(context: Context, equation: Equation, x: at.Variable, y: at.Variable) -> at.Variable:
     (summed_x, summed_y), (batch_x, batch_y) = equation.params["dimension_numbers"]
     names = iter(ascii_letters)
     of_x = [next(names) for _ in range(x.ndim)]
@@ -27,7 +25,7 @@ def _dot_general(context: Context, equation: JaxprEqn, x: at.Variable, y: at.Var
 
 
 @rule("fft")
-def _fft(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _fft(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     kind = int(equation.params["fft_type"])
     lengths = context.extents(equation.params["fft_lengths"])
     *others, last = range(x.ndim - len(lengths), x.ndim)
@@ -50,32 +48,32 @@ def _fft(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
 
 
 @rule("cholesky", note="nan where the matrix is not positive definite")
-def _cholesky(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _cholesky(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return at.cholesky(x, on_error="nan")
 
 
-def _is_oblong(equation: JaxprEqn) -> str:
+def _is_oblong(equation: Equation) -> str:
     rows, columns = equation.invars[0].aval.shape[-2:]
     return "" if rows == columns else "of a matrix that is not square"
 
 
 @rule("lu", check=_is_oblong, note="of square matrices")
-def _lu(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _lu(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     factors, pivots = at.lu_factor(x)
     positions, *_ = at.lu(x, p_indices=True)
     return [factors, pivots, at.argsort(positions, axis=-1)]
 
 
-def _pivots(equation: JaxprEqn) -> str:
+def _pivots(equation: Equation) -> str:
     return "with pivoting" if equation.params.get("pivoting") else ""
 
 
 @rule("qr", check=_pivots, note="without pivoting")
-def _qr(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _qr(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     return list(at.qr(x, mode="complete" if equation.params["full_matrices"] else "reduced"))
 
 
-def _is_subset(equation: JaxprEqn) -> str:
+def _is_subset(equation: Equation) -> str:
     return "of a subset" if equation.params.get("subset_by_index") is not None else ""
 
 
@@ -83,7 +81,7 @@ _SIGNS = "vectors up to their signs: the first component that is not small is po
 
 
 @rule("svd", check=_is_subset, note=_SIGNS)
-def _svd(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _svd(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     if not equation.params["compute_uv"]:
         return [at.svd(x, compute_uv=False)]
     u, s, vt = at.svd(x, full_matrices=bool(equation.params["full_matrices"]))
@@ -91,13 +89,13 @@ def _svd(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variab
 
 
 @rule("eigh", check=_is_subset, note=_SIGNS)
-def _eigh(context: Context, equation: JaxprEqn, x: at.Variable) -> list[at.Variable]:
+def _eigh(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     w, v = at.eigh(x, UPLO="L" if equation.params["lower"] else "U")
     return [v, w]
 
 
 @rule("triangular_solve", note="a zero on the diagonal gives nan")
-def _triangular_solve(context: Context, equation: JaxprEqn, a: at.Variable, b: at.Variable) -> at.Variable:
+def _triangular_solve(context: Context, equation: Equation, a: at.Variable, b: at.Variable) -> at.Variable:
     """On the right side, x·op(a) = b is op(a)ᵀ·xᵀ = bᵀ."""
     params = equation.params
     is_left, is_transposed = bool(params["left_side"]), bool(params["transpose_a"])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jax.extend.core import JaxprEqn, Literal
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core import dtypes
-from aotensor.importers.jax.table import Context, enter_functions, rule
+from aotensor.importers.lax.table import Context, Equation, enter_functions, is_literal, rule
 
 
 def _is_integer(x: at.Variable) -> bool:
@@ -79,41 +78,41 @@ enter_functions({
 
 
 @rule("integer_pow")
-def _integer_pow(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _integer_pow(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     exponent: int = equation.params["y"]
     return at.reciprocal(at.pow(x, -exponent)) if exponent < 0 else at.pow(x, exponent)
 
 
-def _is_other_order(equation: JaxprEqn) -> str:
+def _is_other_order(equation: Equation) -> str:
     order = equation.invars[0]
-    is_number = isinstance(order, Literal) and float(order.val).is_integer()
+    is_number = is_literal(order) and float(order.val).is_integer()
     return "" if is_number else "of an order that is no constant integer"
 
 
 @rule("polygamma", check=_is_other_order, note="of an order that is a constant integer")
-def _polygamma(context: Context, equation: JaxprEqn, order: at.Variable, x: at.Variable) -> at.Variable:
+def _polygamma(context: Context, equation: Equation, order: at.Variable, x: at.Variable) -> at.Variable:
     number: Any = equation.invars[0].val
     return at.polygamma(int(number), x)
 
 
 @rule("round")
-def _round(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _round(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     is_to_even = int(equation.params["rounding_method"]) == 1
     return at.round_half_to_even(x) if is_to_even else at.round_half_away_from_zero(x)
 
 
 @rule("convert_element_type", note="floats to integers saturate, as XLA's on a CPU")
-def _convert(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     wanted = np.dtype(equation.params["new_dtype"])
     return at.real(x) if dtypes.is_complex(x.dtype) and wanted.kind != "c" else x
 
 
-def _is_less_precise(equation: JaxprEqn) -> str:
+def _is_less_precise(equation: Equation) -> str:
     bits = {"float32": (8, 23), "float64": (11, 52)}.get(str(equation.invars[0].aval.dtype))
     asked = (equation.params["exponent_bits"], equation.params["mantissa_bits"])
     return "" if bits is not None and asked[0] >= bits[0] and asked[1] >= bits[1] else "to fewer bits"
 
 
 @rule("reduce_precision", check=_is_less_precise, note="where it asks for the precision of the operand")
-def _reduce_precision(context: Context, equation: JaxprEqn, x: at.Variable) -> at.Variable:
+def _reduce_precision(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return x

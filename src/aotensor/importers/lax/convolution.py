@@ -1,0 +1,59 @@
+"""Convolutions with any order of axes, padding, strides, dilations of both operands, and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.importers.lax.shapes import extent, padded
+from aotensor.importers.lax.table import Context, Equation, rule
+
+_BY_RANK: Final[Mapping[int, Callable[..., at.Variable]]] = {1: at.conv1d, 2: at.conv2d, 3: at.conv3d}
+
+
+def _has_no_kernel(equation: Equation) -> str:
+    params, rank = equation.params, len(equation.invars[0].aval.shape) - 2
+    if rank > 3:
+        return f"over {rank} axes"
+    if not all(isinstance(n, int | np.integer) for pair in params["padding"] for n in pair):
+        return "with symbolic padding"
+    is_known = all(isinstance(n, int) for n in equation.invars[1].aval.shape)
+    return "" if is_known else "with filters of symbolic extents"
+
+
+@rule("conv_general_dilated", check=_has_no_kernel, note="over up to three axes; `precision` changes nothing")
+def _convolution(context: Context, equation: Equation, x: at.Variable, w: at.Variable) -> at.Variable:
+    """By `conv1d` to `conv3d`: zeros between the elements of x and around them are put there, negative ones cut off."""
+    params = equation.params
+    of_x, of_w, of_y = params["dimension_numbers"]
+    dtype = str(equation.outvars[0].aval.dtype)
+    x, w = (at.dimshuffle(at.cast(v, dtype), list(map(int, axes))) for v, axes in ((x, of_x), (w, of_w)))
+    zero = at.constant(np.zeros((), dtype))
+    sides = [(int(low), int(high)) for low, high in params["padding"]]
+    steps = [int(step) - 1 for step in params["lhs_dilation"]]
+    if any(steps) or any(n < 0 for pair in sides for n in pair):
+        widths = [(low, high, step) for (low, high), step in zip(sides, steps, strict=True)]
+        x, sides = padded(x, [(0, 0, 0), (0, 0, 0), *widths], zero), [(0, 0)] * len(sides)
+    groups, batches = int(params["feature_group_count"]), int(params["batch_group_count"])
+    if batches > 1:
+        x, groups = _batches_as_channels(x, batches), batches
+    y = _convolved(x, w, params, sides, groups)
+    return at.dimshuffle(y, [int(d) for d in np.argsort(of_y)])
+
+
+def _convolved(x: at.Variable, w: at.Variable, params: Any, sides: list[tuple[int, int]], groups: int) -> at.Variable:
+    rank = x.ndim - 2
+    strides, dilations = ([int(n) for n in params[key]] for key in ("window_strides", "rhs_dilation"))
+    if rank == 0:  # as one axis of one element
+        return at.conv1d(at.expand_dims(x, 2), at.expand_dims(w, 2), groups=groups)[:, :, 0]
+    return _BY_RANK[rank](x, w, stride=strides, padding=sides, dilation=dilations, groups=groups)
+
+
+def _batches_as_channels(x: at.Variable, count: int) -> at.Variable:
+    """(count·N, C, …) → (N, count·C, …): each group of the batch has its own filters."""
+    total, channels, *spatial = (extent(x, d) for d in range(x.ndim))
+    apart = at.reshape(x, [count, total // count, channels, *spatial])
+    return at.reshape(at.moveaxis(apart, 0, 1), [total // count, count * channels, *spatial])

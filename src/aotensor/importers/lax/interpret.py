@@ -1,0 +1,105 @@
+"""A program, equation by equation, as a graph of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.errors import UnsupportedError
+from aotensor.graph.site import Site, made_at
+from aotensor.importers.errors import Untranslated
+from aotensor.importers.lax.rules import RULES
+from aotensor.importers.lax.table import Equation, Extent, Program, body_of, is_literal
+
+
+class Interpreter:
+    """What frameworks have in common; each says what its extents, lines and constants are."""
+
+    def extent(self, dim: Any) -> Extent:
+        """An extent as the framework has it."""
+        raise NotImplementedError
+
+    def site(self, equation: Equation) -> Site | None:
+        """The line of an equation."""
+        raise NotImplementedError
+
+    def constant(self, value: Any, dtype: Any = None) -> at.Variable:
+        """A value of the program."""
+        return at.constant(np.asarray(value, dtype))
+
+    def dtype_of(self, aval: Any) -> str:
+        """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as int4"""
+        return dtypes.canonical(str(aval.dtype))
+
+    def converted(self, equation: Equation, inputs: Sequence[at.Variable]) -> Any:
+        """What the rule of an equation gives."""
+        return RULES[equation.primitive.name].convert(self, equation, *inputs)
+
+    def extents(self, dims: Sequence[Any]) -> list[Extent]:
+        """Extents as the framework has them."""
+        return [self.extent(dim) for dim in dims]
+
+    def run(self, program: Program, inputs: Sequence[at.Variable], is_users: bool = True) -> list[at.Variable]:
+        """The outputs of a program for these inputs.
+
+        is_users: its equations have lines of the user's program; else all count as made where this is asked for.
+
+        Raises: what ops of ours raise.
+        """
+        body, consts = body_of(program), getattr(program, "consts", ())
+        values: dict[Any, at.Variable] = dict(zip(body.constvars, map(self.constant, consts), strict=True))
+        values.update(zip(body.invars, inputs, strict=True))
+        for equation in body.eqns:
+            with made_at(self.site(equation)) if is_users else nullcontext():
+                outputs = self.outputs(equation, [self._read(x, values) for x in equation.invars])
+            values.update(zip(equation.outvars, outputs, strict=True))
+        return [self._read(x, values) for x in body.outvars]
+
+    def _read(self, x: Any, values: Mapping[Any, at.Variable]) -> at.Variable:
+        return self.constant(x.val, x.aval.dtype) if is_literal(x) else values[x]
+
+    def outputs(self, equation: Equation, inputs: Sequence[at.Variable]) -> list[at.Variable]:
+        """What an equation gives, of the dtypes and static extents that the framework has found."""
+        found = self.converted(equation, inputs)
+        outputs = [found] if isinstance(found, at.Variable) else list(found)
+        return [self.settled(x, var.aval) for x, var in zip(outputs, equation.outvars, strict=True)]
+
+    def settled(self, x: at.Variable, aval: Any) -> at.Variable:
+        """x with a dtype and static extents."""
+        x = at.cast(x, self.dtype_of(aval))
+        assert x.ndim == len(aval.shape), (x.type, aval)
+        if all(
+            mine is not None or not isinstance(dim, int) for mine, dim in zip(x.static_shape, aval.shape, strict=True)
+        ):
+            return x
+        return at.specify_shape(x, [dim if isinstance(dim, int) else None for dim in aval.shape])
+
+
+def without_counterpart(
+    program: Program, lacking: Callable[[Equation], str | None], place: Callable[[Equation], str]
+) -> Iterator[Untranslated]:
+    """Everything that has none, also inside of loops and branches.   lacking: what of an equation, None for nothing"""
+    for equation in body_of(program).eqns:
+        name = equation.primitive.name
+        if (reason := lacking(equation)) is not None:
+            yield Untranslated(name, reason, place(equation))
+        if name in RULES:
+            for inner in RULES[name].inner(equation):
+                yield from without_counterpart(inner, lacking, place)
+
+
+def unmet(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:
+    """What of an equation that has a rule has no counterpart: a dtype, or what the rule says; None if all has."""
+    for var in equation.outvars:
+        if hasattr(var.aval, "dtype"):
+            try:
+                dtype_of(var.aval)
+            except UnsupportedError:
+                return str(var.aval.dtype)
+    check = RULES[equation.primitive.name].check
+    return (check(equation) or None) if check is not None else None
