@@ -43,6 +43,7 @@ CALLS: Final = {
     "ranked": "argpartition", "rounded": "cast", "search_step": "searchsorted",
     "segment_sum": "add.reduceat({0}, {1})", "shift": "roll", "solve_banded": "solve({0}, {1})",
     "sparse_block_diagonal": "block_diag",
+    "imaginary": "complex(0, {0})", "sparse_conj": "conj", "sparse_imag": "imag", "sparse_real": "real",
     "sparse_cholesky_solve": "cho_solve(..., {0})", "sparse_diag": "diag", "sparse_direct_solve": "spsolve",
     "sparse_from_dense": "csr_from_dense", "sparse_grad_rows": "get_item_list_grad",
     "sparse_lu_solve": "lu_solve(..., {0})", "sparse_solve": "solve", "sparse_solve_triangular": "solve_triangular",

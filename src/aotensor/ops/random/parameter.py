@@ -17,7 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.linear import LinearOp, zero_gradient
+from aotensor.ops.linear import LinearOp
 
 _LARGEST: Final = float(np.finfo(np.float64).max)
 
@@ -27,7 +27,6 @@ class Checked(LinearOp):
     """x, after a check of its elements.   label: what they are, in front of the message"""
 
     is_analytic: ClassVar[bool] = False
-    sees_discrete: ClassVar[bool] = True
     label: str
 
     @property
@@ -52,7 +51,7 @@ class Checked(LinearOp):
         return x.copy()
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
-        return zero_gradient(inputs[0]) if dtypes.is_discrete(inputs[0].dtype) else cotangent
+        return cotangent
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
