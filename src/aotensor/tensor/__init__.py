@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from math import e, inf, nan, pi
+from typing import Any, Final
 
 from numpy import euler_gamma, newaxis
 
@@ -179,3 +180,14 @@ __all__ = [
     "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like",
     "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]
+
+_ABSENT: Final = {
+    "qz": "it would have no derivative, as eigenvalues come in an order that may jump; the generalised eigenvalues of "
+    "a regular b are those of `eig(solve(b, a))`",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The error for names of PyTensor and SciPy that are not there says why."""
+    reason = f"; {_ABSENT[name]}" if name in _ABSENT else ""
+    raise AttributeError(f"module 'aotensor.tensor' has no attribute {name!r}{reason}")
