@@ -6,6 +6,7 @@ import importlib
 import shutil
 from typing import Any
 
+import numpy as np
 import pytest
 from cases import CASES, SPARSE_CASES
 from contenders import Comparison, Model, arrays_of
@@ -66,3 +67,10 @@ def test_sizes_grow_with_the_scale(name: str) -> None:
         for scale in (SMALL, 10 * SMALL)
     ]
     assert 3 < sizes[1] / sizes[0] < 15
+
+
+def test_kernels_leave_small_numbers_to_others() -> None:
+    """Code that gcc links for -ffast-math would flush them to zero in the whole process."""
+    if load_kernels("kernels.c") is None:
+        pytest.skip("no C compiler")
+    assert (np.array([1e-310]) * 1.0)[0] > 0
