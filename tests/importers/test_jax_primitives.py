@@ -41,3 +41,17 @@ def test_the_reference_gives_what_jax_gives(program: Program) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_compiled_code_gives_what_jax_gives(program: Program) -> None:
     check(program, from_jax(program.function, *program.inputs)(*program.inputs))
+
+
+def test_fewer_elements_than_a_window_has() -> None:
+    """No windows are no results, whatever the stride."""
+    (n,) = jax.export.symbolic_shape("n")
+    spec = jax.ShapeDtypeStruct((n,), "float32")
+
+    def sums(x: Any) -> Any:
+        return jax.lax.reduce_window(x, np.float32(0), jax.lax.add, (3,), (2,), [(0, 0)])
+
+    f = from_jax(sums, spec)
+    for count in (1, 2, 3, 4, 7):
+        x = np.arange(count, dtype="float32")
+        np.testing.assert_array_equal(f(x), np.asarray(sums(x)))

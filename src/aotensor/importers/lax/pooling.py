@@ -12,7 +12,7 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.importers.lax.reductions import bound
-from aotensor.importers.lax.shapes import extent, padded
+from aotensor.importers.lax.shapes import extent, padded, span
 from aotensor.importers.lax.table import Context, Convert, Equation, body_of, enter, rule
 
 _MOST_TERMS: Final = 16
@@ -48,7 +48,7 @@ def pooled(x: at.Variable, params: Mapping[str, Any], combine: Combine) -> at.Va
             index = [slice(None)] * x.ndim
             for d, k in zip(group, place, strict=True):
                 first = k * dilations[d]
-                index[d] = slice(first, first + (counts[d] - 1) * strides[d] + 1, strides[d])
+                index[d] = slice(first, first + span(counts[d], strides[d]), strides[d])
             parts.append(x[tuple(index)])
         x = reduce(combine, parts)
     return x

@@ -114,9 +114,7 @@ def padded(x: at.Variable, widths: Sequence[tuple[int, int, int]], value: at.Var
     for axis, (low, high, inner) in enumerate(widths):
         step = inner + 1
         x, first = _cut(x, axis, low, high, step)
-        count = extent(x, axis)
-        stop = first + (count - 1) * step + 1 if isinstance(count, at.Variable) or count else first
-        entries.append(slice(first, stop, step))
+        entries.append(slice(first, first + span(extent(x, axis), step), step))
     if all(entry.start == 0 and entry.step == 1 for entry in entries) and shape == list(x.static_shape):
         return x
     return at.set_subtensor(at.broadcast_to(value, shape)[tuple(entries)], x)
@@ -129,6 +127,12 @@ def _wide(count: Extent, low: int, high: int, inner: int) -> Extent:
             max(count - 1, 0) * inner + count if isinstance(count, int) else at.maximum(count - 1, 0) * inner + count
         )
     return count + low + high
+
+
+def span(count: Extent, step: int) -> Extent:
+    """From the first of `count` elements to behind the last one, which are `step` apart; 0 where there are none."""
+    found = (count - 1) * step + 1
+    return max(found, 0) if isinstance(found, int) else at.maximum(found, 0)
 
 
 def extent(x: at.Variable, axis: int) -> Extent:
