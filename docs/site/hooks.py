@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import gallery
 import links
 import playground
 import reference
@@ -34,10 +35,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     guides = [
         f"howto/{path.name}" for path in sorted((DOCS / "howto").glob("*.md")) if f"howto/{path.name}" not in named
     ]
+    examples = [path.stem for path in sorted((ROOT / "examples").glob("*.py"))]
     for section in config.nav:
         for title, pages in section.items():
             if title == "How to":
                 pages += guides
+            elif title == "Gallery":
+                pages += [
+                    {name: [f"gallery/{x}.md" for x in listed]} for name, listed in gallery.groups(examples).items()
+                ]
             elif title == "Inside":
                 pages += [*rest, {"Decisions": ["decisions/index.md", *decisions]}]
             elif title == "Command line":
@@ -54,7 +60,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     _ORIGINS.clear()
     for origin in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *_benchmarks()]:
         _add_page(files, config, origin)
-    for name, text in {**reference.pages(), "decisions/index.md": _decisions()}.items():
+    for name, text in {**reference.pages(), **gallery.pages(), "decisions/index.md": _decisions()}.items():
         files.append(File.generated(config, name, content=text))
     _complete_stages(files, config)
     _compile_playground(files, config)

@@ -34,11 +34,11 @@ def completed(markdown: str) -> tuple[str, dict[str, str]]:
 
             def with_text(block: re.Match[str]) -> str:
                 stage = block[2]
-                return block[0] + _details(_printed(block[1].split()), _LANGUAGES.get(stage, "mlir"))
+                return block[0] + _details(printed(block[1].split()), _LANGUAGES.get(stage, "mlir"))
 
             def picture(match: re.Match[str]) -> str:
                 name = f"stages-{match[1]}.svg"
-                pictures[name] = _printed(["inspect", file[1], "--format", "svg", "--stage", match[1]])
+                pictures[name] = printed(["inspect", file[1], "--format", "svg", "--stage", match[1]])
                 return f"![{match[1]} of fit]({name})"
 
             text = _PICTURE.sub(picture, _BLOCK.sub(with_text, markdown))
@@ -47,7 +47,7 @@ def completed(markdown: str) -> tuple[str, dict[str, str]]:
     return text, pictures
 
 
-def _printed(arguments: list[str]) -> str:
+def printed(arguments: list[str]) -> str:
     """What a command prints.   Raises: RuntimeError if it fails"""
     done = CliRunner().invoke(group, arguments)
     if done.exit_code != 0:

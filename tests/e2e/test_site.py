@@ -36,6 +36,8 @@ def test_site(tmp_path: Path) -> None:
     assert [path for path in pages if not (site / path.relative_to(DOCS).with_suffix(".html")).exists()] == []
     for name in ("overview", "changelog", "contributing", "benchmarks/speed", "decisions/index"):
         assert (site / f"{name}.html").exists()
+    examples = [path.stem for path in (ROOT / "examples").glob("*.py")]
+    assert [name for name in examples if not (site / "gallery" / f"{name}.html").exists()] == []
     listing = (site / "index.html").read_text()
     assert all(f"{folder}/" in listing or f'"{folder}' in listing for folder in ("howto", "reference", "playground"))
 
@@ -52,6 +54,14 @@ def test_site(tmp_path: Path) -> None:
     stages = (site / "stages.html").read_text(encoding="utf-8")
     assert stages.count("All of it") >= 5 and "stages-nest.svg" in stages
     assert (site / "assets" / "playground" / "models.wasm").read_bytes().startswith(b"\0asm")
+
+
+def test_pictures_are_of_examples() -> None:
+    """Whatever lies in the gallery is of an example that is there; all but those of several processes have a picture."""
+    examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    found = {path.stem for path in (DOCS / "gallery").iterdir()}
+    assert found - examples == set()
+    assert examples - {path.stem for path in (DOCS / "gallery").glob("*.svg")} == {"out_of_core", "logistic_with_mpi"}
 
 
 def _is_told(module: str, name: str) -> bool:
