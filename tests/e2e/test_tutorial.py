@@ -27,10 +27,18 @@ PAGES = {
     "howto/cpp": ("c++", "cmake"),
     "howto/makefile": ("make", "cc"),
     "howto/scipy": (),
+    "howto/frameworks": ("cc", "import jax", "import torch"),
+    "howto/sklearn": ("import sklearn",),
+    "howto/r": ("Rscript", "cc", "make"),
+    "howto/rust": ("cargo", "cc"),
     "howto/pymc": ("import pymc",),
     "howto/browser": ("node", "import ziglang"),
+    "playground": ("import ziglang",),
 }
 """Page → programs and modules that it needs."""
+
+SHOWN_ELSEWHERE = ("howto/cpp", "howto/frameworks", "howto/sklearn", "howto/browser", "howto/rust", "playground")
+"""Pages with what tests of packages, of frameworks, of clients in C, and in a browser show in other words."""
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -104,15 +112,15 @@ def skip_without(needs: tuple[str, ...]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page",
-    [*PAGES, pytest.param("playground", marks=pytest.mark.again)],  # which a browser shows in tests/browser
+    "page", [pytest.param(page, marks=pytest.mark.again) if page in SHOWN_ELSEWHERE else page for page in PAGES]
 )
 def test_page(page: str, environment: dict[str, str]) -> None:
-    skip_without(PAGES.get(page, ("import ziglang",)))
+    skip_without(PAGES[page])
     names: dict[str, Any] = {"__name__": page}
     printed = ""
     for block in read_blocks(ROOT / "docs" / f"{page}.md"):
         if block.file is not None:
+            Path(block.file).parent.mkdir(exist_ok=True)
             Path(block.file).write_text(block.text)
         elif block.language == "python":
             output = io.StringIO()

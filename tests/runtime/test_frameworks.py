@@ -74,9 +74,6 @@ def test_torch(library: Library) -> None:
             next(reversed(_MADE.values()))[1], ([x.detach(), y, w.detach(), i],),
             test_utils=("test_schema", "test_faketensor"),
         )  # fmt: skip
-        compiled = torch.compile(lambda w: call(x.detach(), y, w, i) * 2, backend="aot_eager", fullgraph=True)
-        (found,) = torch.autograd.grad(compiled(w), w)
-        np.testing.assert_allclose(found, 2 * library.logistic(X, LABELS, W, 1)["grad_w"])
         with pytest.raises(ArgumentTypeError, match=r"derivatives of its derivatives"):
             torch.autograd.grad(torch.autograd.grad(call(x, y, w, i), w, create_graph=True)[0].sum(), w)
         with pytest.raises(ArgumentTypeError, match=r"no output that is the derivative by y"):
@@ -93,6 +90,21 @@ def test_torch(library: Library) -> None:
         assert operator(library.tables, "out1")(u, u > 0).tolist() == [False, True, True]
         assert operator(library.named, "value", {"u": "slope"})(u.requires_grad_()).grad_fn is not None
         assert operator(library.logistic).__doc__ == library.logistic.__doc__
+
+
+@pytest.mark.again
+def test_torch_keeps_it_whole(library: Library) -> None:
+    """In one graph, without a break."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from aotensor_runtime.frameworks.torch import operator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call, (x, y, i) = operator(library.logistic), (torch.tensor(a) for a in (X, LABELS, np.int64(1)))
+        w = torch.tensor(W, requires_grad=True)
+        compiled = torch.compile(lambda w: call(x, y, w, i) * 2, backend="aot_eager", fullgraph=True)
+        (found,) = torch.autograd.grad(compiled(w), w)
+    np.testing.assert_allclose(found, 2 * library.logistic(X, LABELS, W, 1)["grad_w"])
 
 
 def test_jax(library: Library) -> None:
