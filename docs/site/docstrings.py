@@ -6,6 +6,7 @@ or is a value that can be called, becomes a function with the signature and the 
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from importlib import import_module
@@ -25,19 +26,43 @@ _CODE: Final = re.compile(r"(`+[^`]*`+)")
 
 
 def markdown(text: str, arguments: frozenset[str] = frozenset()) -> str:
-    """A docstring as Markdown: what follows three spaces, each label and each argument begins a paragraph."""
+    """A docstring as Markdown: what follows three spaces, each label and each argument begins a paragraph.
+
+    A program begins with an import and goes as far as paragraphs are Python; lines of a drawing stay as they are.
+    """
+    found: list[str] = []
+    is_program = False
+    for part in re.split(r"\n{2,}", inspect.cleandoc(text)):
+        if is_program and _is_python(part):
+            found[-1] = found[-1].removesuffix("\n```") + f"\n\n{part}\n```"
+            continue
+        is_program = re.match(r"import \w|from [\w.]+ import ", part) is not None
+        found.append(f"```python\n{part}\n```" if is_program else _paragraph(part, arguments))
+    return "\n\n".join(found)
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def _paragraph(text: str, arguments: frozenset[str]) -> str:
+    if any(mark in text for mark in "├└│┌"):
+        return f"```text\n{text}\n```"
+    if text.startswith("    "):
+        return text
     lines: list[str] = []
-    is_drawn = any(mark in text for mark in "├└│┌")
-    for line in inspect.cleandoc(text).splitlines():
+    for line in re.sub(r"(?<=\S) {3,}(?=\S)", "\n\n", text).splitlines():
         label, argument = _LABEL.match(line), _ARGUMENT.match(line)
-        if is_drawn or line.startswith("    "):
-            lines.append(f"    {line}" if is_drawn and line and lines else line)
-        elif label:
+        if label:
             lines += ["", f"**{label[1]}** — {_escaped(line[label.end() :])}"]
         elif argument and arguments.issuperset(re.findall(r"\w+", argument[1])):
             lines += ["", f"`{argument[1]}` — {_escaped(line[argument.end() :])}"]
         else:
-            lines.append(re.sub(r"(?<=\S) {3,}(?=\S)", "\n\n", _escaped(line)))
+            lines.append(_escaped(line))
     return "\n".join(lines)
 
 

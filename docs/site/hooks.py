@@ -84,7 +84,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def _add_page(files: Files, config: MkDocsConfig, origin: str) -> None:
     name = links.place(origin)
     _ORIGINS[name] = origin
-    files.append(File.generated(config, name, content=(ROOT / origin).read_text(encoding="utf-8")))
+    text, path = (ROOT / origin).read_text(encoding="utf-8"), ROOT / origin
+    if not text.startswith("# "):  # a table of measurements, maybe with its chart
+        chart = f"![{path.stem}]({path.stem}.svg)\n\n" if path.with_suffix(".svg").exists() else ""
+        text = f"# {path.stem.capitalize()}\n\n{chart}{text}"
+    files.append(File.generated(config, name, content=text))
 
 
 def _complete_stages(files: Files, config: MkDocsConfig) -> None:

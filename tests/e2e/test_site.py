@@ -48,6 +48,7 @@ def test_site(tmp_path: Path) -> None:
     names = [name for module in LISTED for name in import_module(module).__all__ if _is_told(module, name)]
     assert len(names) > 700
     assert [name for name in names if not re.search(rf"[.>]{name}[\"<]", reference)] == []
+    assert "<p>Raises:" not in reference and reference.count("<strong>Raises</strong>") > 300
     assert "Blanchard, Higham" in reference  # a source
     assert "(…, m, k)·(…, k, n) → (…, m, n)" in reference  # shapes
 
