@@ -161,8 +161,9 @@ class Panel {
       this.bars[k].style.width = `${Math.abs(share)}%`;
       this.bars[k].style.left = `${Math.min(50, 50 + share)}%`;
     });
+    const mean = this.calls > 1 ? `, mean of ${this.calls} calls` : "";
     const steps = this.steps > 0 ? `, ${this.steps} steps down` : "";
-    this.status.textContent = `loss ${this.loss.toFixed(5)}${steps}; loss, gradient and curve in ${((1000 * this.milliseconds) / this.calls).toFixed(0)} µs, mean of ${this.calls} calls`;
+    this.status.textContent = `loss ${this.loss.toFixed(5)}${steps}; loss, gradient and curve in ${((1000 * this.milliseconds) / this.calls).toFixed(0)} µs${mean}`;
   }
 }
 

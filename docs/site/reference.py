@@ -6,7 +6,6 @@ import ast
 import inspect
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
 from docstrings import markdown
@@ -71,8 +70,10 @@ def _is_told(value: object) -> bool:
 
 
 def _path(module: str) -> str:
-    """Where a module is in the repository."""
-    return Path(str(import_module(module).__file__)).relative_to(ROOT).as_posix()
+    """Where a module is in the repository, which need not be what is installed."""
+    stem = module.replace(".", "/")
+    names = [f"{root}/{stem}{end}" for root in ("src", "runtime") for end in (".py", "/__init__.py")]
+    return next(name for name in names if (ROOT / name).exists())
 
 
 def _own_name(value: object) -> str:
