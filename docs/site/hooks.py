@@ -22,6 +22,7 @@ from mkdocs.structure.pages import Page
 
 ROOT: Final = links.ROOT
 DOCS: Final = ROOT / "docs"
+_NOT_SEARCHED: Final = "---\nsearch:\n  exclude: true\n---\n\n"
 _ORIGINS: Final[dict[str, str]] = {}
 """Page on the site → where its text is in the repository."""
 
@@ -87,7 +88,7 @@ def _add_page(files: Files, config: MkDocsConfig, origin: str) -> None:
     text, path = (ROOT / origin).read_text(encoding="utf-8"), ROOT / origin
     if not text.startswith("# "):  # a table of measurements, maybe with its chart
         chart = f"![{path.stem}]({path.stem}.svg)\n\n" if path.with_suffix(".svg").exists() else ""
-        text = f"# {path.stem.capitalize()}\n\n{chart}{text}"
+        text = f"{_NOT_SEARCHED}# {path.stem.capitalize()}\n\n{chart}{text}"
     files.append(File.generated(config, name, content=text))
 
 
