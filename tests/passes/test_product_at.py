@@ -107,7 +107,7 @@ def test_elements_at_positions(pattern: Any, width: int, has_memory: bool, dtype
     rng = np.random.default_rng(35)
     for n, m in ((1, 1), (5, 3), (16, 12), (23, 25), (70, 13), (2, 100)):
         tables = pattern(rng, n, m)
-        a, b = (integers(rng, dtype, (1, 4000), False)[0] for _ in range(2))
+        a, b = (integers(rng, dtype, (1, 8000), False)[0] for _ in range(2))
         ag, ai, ap, bg, bp, bj, cg, ci, cj = (np.asarray(tables[name], np.int64) for name in TABLES)
         wanted = np.full(len(cg) * len(ci) * len(cj), np.nan, dtype)
         for first, second, third in zip(ag, bg, cg, strict=True):

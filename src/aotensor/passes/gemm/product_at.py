@@ -5,7 +5,8 @@ C[cᵍ + cⁱ + cʲ] = Σ_p A[aᵍ + aⁱ + aᵖ]·B[bᵍ + bᵖ + bʲ]    for e
 Each operand is a whole tensor in C order; a vector of positions for each of its axes says where its elements lie. The
 windows of a convolution are such a matrix: an element lies at the position of the window plus that in the window.
 Blocks, panels and tiles are those of matrices, only what packs panels and what writes a tile goes by positions, and
-cores share parts of the whole (`parts_at.py`). After Matthews, High-performance tensor contraction without transposition (2018).
+cores share parts of the whole (`parts_at.py`). After Matthews, High-performance tensor contraction without
+transposition (2018).
 """
 
 from __future__ import annotations
