@@ -157,8 +157,7 @@ class Machine:
         options.loop_unrolling = self.opt_level >= 1
         builder = binding.create_pass_builder(self.target_machine(), options)
         builder.getModulePassManager().run(parsed, builder)
-        inline_lane_functions(parsed, builder)
-        return parsed
+        return inline_lane_functions(parsed, builder)
 
     def assembly(self, module: ModuleRef) -> str:
         """Assembly text of an optimised module."""
