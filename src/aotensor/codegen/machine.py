@@ -49,12 +49,16 @@ machine.emit_object(b.parse_assembly('target triple = "%s"\\ndefine void @f() { 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A target: LLVM triple, CPU name, CPU features as `+a,-b`, and the optimisation level 0 to 3."""
+    """A target: LLVM triple, CPU name, CPU features as `+a,-b`, the optimisation level 0 to 3.
+
+    for_size: code is to be small rather than fast.
+    """
 
     triple: str
     cpu: str
     features: str
     opt_level: int = 3
+    for_size: bool = False
 
     @staticmethod
     def host(opt_level: int = 3) -> Machine:
@@ -63,7 +67,11 @@ class Machine:
 
     @staticmethod
     def parse(
-        triple: str | None = None, cpu: str | None = None, features: str | None = None, opt_level: int = 3
+        triple: str | None = None,
+        cpu: str | None = None,
+        features: str | None = None,
+        opt_level: int = 3,
+        for_size: bool = False,
     ) -> Machine:
         """A machine from what a user says.
 
@@ -76,6 +84,9 @@ class Machine:
         """
         if opt_level not in range(4):
             raise GraphValueError(f"optimisation level {opt_level} is not one of 0, 1, 2, 3")
+        if for_size and opt_level < _PIPELINE:
+            hint = f"leave out one of them: small code is made at levels {_PIPELINE} and 3"
+            raise GraphValueError(f"opt_size does not go with optimisation level {opt_level}", hint=hint)
         if features and not _FEATURES.fullmatch(features):
             raise GraphValueError(f"cpu features {features!r} are not understood", hint="write them as +avx2,-fma")
         target = _checked_triple(canonical(triple)) if triple else binding.get_default_triple()
@@ -91,7 +102,7 @@ class Machine:
         if features or (cpu not in (None, "host", "generic")):
             _check_cpu(target, name, features or "")
         every = [known, _PREFER_512 if wide else "", features or ""]
-        return Machine(target, name, ",".join(part for part in every if part), opt_level)
+        return Machine(target, name, ",".join(part for part in every if part), opt_level, for_size)
 
     def is_host(self, cpu: str | None) -> bool:
         """Was it made of `cpu` for this machine's CPU?"""
@@ -151,10 +162,11 @@ class Machine:
                     function.visibility, function.linkage = "default", "internal"
                 elif function.name in shared:
                     function.linkage = "weak_any"
-        options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE))
-        options.loop_vectorization = options.loop_interleaving = self.opt_level >= 2
+        options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE), int(self.for_size))
+        options.loop_vectorization = self.opt_level >= 2
+        options.loop_interleaving = self.opt_level >= 2 and not self.for_size
         options.slp_vectorization = self.opt_level >= 2 and max(map(_longest_block, texts)) <= _LONGEST_BLOCK
-        options.loop_unrolling = self.opt_level >= 1
+        options.loop_unrolling = self.opt_level >= 1 and not self.for_size
         builder = binding.create_pass_builder(self.target_machine(), options)
         builder.getModulePassManager().run(parsed, builder)
         return inline_lane_functions(parsed, builder)

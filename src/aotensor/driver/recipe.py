@@ -73,7 +73,8 @@ class Options:
     target, features: as `Machine.parse`. cpu: the same, or levels such as `v2,v3`, among which calls choose.
     fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
-    threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
+    threads: let loops run on several cores. opt_size: small code rather than fast code.
+    debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
     default those that the functions ask for, or those that passes make. sections: further ones, by name.
@@ -93,6 +94,7 @@ class Options:
     schedule: HandSchedule | None = None
     debug_info: bool = False
     sections: Mapping[str, bytes] = field(default_factory=dict)
+    opt_size: bool = False
 
     @property
     def has_threads(self) -> bool:
@@ -105,7 +107,7 @@ class Options:
         if levels:
             check_levels(Machine.parse(self.target).triple)
         cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
-        return Machine.parse(self.target, cpu, self.features, self.opt_level)
+        return Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
 
     def upper_levels(self) -> list[Options]:
         """The same for each level of CPUs above the lowest."""
