@@ -40,11 +40,14 @@ def arguments_at(element: Attribute) -> list[Attribute]:
 def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
     """`@aot_gemm_at.*` and its helpers."""
     form = _form(tile)
+    product = define(
+        f"{PREFIX_AT}.{tile.suffix}", tile.dtype, arguments_at(tile.element),
+        lambda b, args: _each_product(b, tile, form, args, target.packs_products),
+    )  # fmt: skip
+    if not target.packs_products:
+        return [product]
     return [
-        define(
-            f"{PREFIX_AT}.{tile.suffix}", tile.dtype, arguments_at(tile.element),
-            lambda b, args: _each_product(b, tile, form, args),
-        ),
+        product,
         _define_blocked(tile, target, form),
         define_panels(tile, form),
         define_tiles(tile, form),
@@ -59,8 +62,8 @@ def _form(tile: Tile) -> Form:
     return Form(PREFIX_AT, where, where)
 
 
-def _each_product(b: KernelBuilder, tile: Tile, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """One product after the other, each on all cores."""
+def _each_product(b: KernelBuilder, tile: Tile, form: Form, args: Sequence[SSAValue], packs: bool) -> Sequence[Scalar]:
+    """One product after the other, each on all cores.   packs: may they ask for memory?"""
     (a, x, c), context = args[:3], args[-1]
     a_group, a_rows, a_depth, x_group, x_depth, x_columns, c_group, c_rows, c_columns = args[3:12]
 
@@ -69,6 +72,9 @@ def _each_product(b: KernelBuilder, tile: Tile, form: Form, args: Sequence[SSAVa
         operands = [
             a, a_rows, a_depth, starts[0], x, x_columns, x_depth, starts[1], c, c_rows, c_columns, starts[2]
         ]  # fmt: skip
+        if not packs:
+            _without_memory(b, tile, operands)
+            return
         status = b.emit(func.CallOp(form.symbol("blocked", tile), [*operands, context], [i32]), "int32")
         has_memory = b.compare("eq", status, b.constant(0, "int32"))
         b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, operands))
