@@ -60,15 +60,8 @@ int main(void) {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("still")
-    aot.compile(embedded_models.functions(), path, name="model", malloc=False, emit=("lib", "static"), opt_level=2)
-    return path
-
-
-@pytest.fixture(scope="module")
-def library(folder: Path) -> Library:
-    return aot.load(folder / "libmodel.so")
+def library(still: Path) -> Library:
+    return aot.load(still / "libmodel.so")
 
 
 def _run(folder: Path, memory: str) -> str:
@@ -79,13 +72,13 @@ def _run(folder: Path, memory: str) -> str:
     return subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
-def test_calls_never_ask_an_interposed_allocator(folder: Path) -> None:
+def test_calls_never_ask_an_interposed_allocator(still: Path) -> None:
     refused = "logistic: X is not row-major, and the library allocates no memory for a copy"
-    assert _run(folder, "workspace") == f"0 8 0 8 {refused}\n"
+    assert _run(still, "workspace") == f"0 8 0 8 {refused}\n"
 
 
 def test_the_allocator_sees_those_of_usual_libraries(tmp_path: Path) -> None:
-    aot.compile(embedded_models.functions(), tmp_path, name="model", emit="static", opt_level=1)
+    aot.compile(embedded_models.functions(), tmp_path, name="model", emit="static", opt_level=0)
     made, *others = _run(tmp_path, "NULL").split()
     assert int(made) >= 5 and others == ["0", "0", "0"]
 

@@ -129,7 +129,12 @@ class Library:
 
     @cached_property
     def objects(self) -> tuple[bytes, ...]:
-        """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`."""
+        """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`.
+
+        Of a library that allocates nothing it is one object, whose code is known as a whole.
+        """
+        if not self.manifest.allocates:
+            return (self.object_code,)
         codes = []
         for machine, program, parts in self._by_machine():
             codes.append(machine.object_code(machine.optimise(program)))

@@ -109,6 +109,11 @@ class Machine:
         return cpu in (None, "host") and has_assembler(self.triple)
 
     @property
+    def abi(self) -> str:
+        """The name of the calling convention, where the triple does not say it."""
+        return _hard_float_abi(self.triple, self.features)
+
+    @property
     def comment(self) -> str:
         """What begins a comment in its assembly."""
         return {"aarch64": "//", "arm64": "//", "arm": "@", "armv7": "@"}.get(self.triple.partition("-")[0], "#")
@@ -190,7 +195,7 @@ class Machine:
             opt=self.opt_level,
             reloc="pic",
             codemodel="default",
-            abiname=_hard_float_abi(self.triple, self.features),
+            abiname=self.abi,
         )
 
 
@@ -214,6 +219,11 @@ _MANY_LOOPS: Final = 100
 _options = Lock()
 
 
+def has_many_loops(text: str) -> bool:
+    """Has a module so many that LLVM does not reduce the strength of its addresses?"""
+    return len(re.findall(r"br .*!llvm\.loop", text)) > _MANY_LOOPS
+
+
 @contextmanager
 def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
     """Within: LLVM reduces the strength of addresses, unless there are many loops.
@@ -221,7 +231,7 @@ def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
     It compares every address with every loop: 4 of 4.6 s of code generation for 355 loops, for a gain of a few percent
     in loops that are short. The option belongs to the process, so one module at a time.
     """
-    is_off = len(re.findall(r"br .*!llvm\.loop", str(module))) > _MANY_LOOPS
+    is_off = has_many_loops(str(module))
     with _options:
         binding.set_option("aotensor", f"-disable-lsr={str(is_off).lower()}")
         yield
@@ -272,9 +282,10 @@ def _architecture(triple: str) -> str:
 def _hard_float_abi(triple: str, features: str) -> str:
     """RISC-V's calling convention follows its floating point registers; elsewhere the triple says all."""
     registers = set(features.split(","))
-    if not _architecture(triple).startswith("riscv64"):
+    integers = {"riscv64": "lp64", "riscv32": "ilp32"}.get(_architecture(triple))
+    if integers is None:
         return ""
-    return "lp64d" if "+d" in registers else "lp64f" if "+f" in registers else "lp64"
+    return f"{integers}{'d' if '+d' in registers else 'f' if '+f' in registers else ''}"
 
 
 @cache

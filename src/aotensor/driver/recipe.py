@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from aotensor.codegen.calls.lapack import define_lapack_calls
+from aotensor.codegen.embedded.stack import stack_bounds
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
@@ -320,8 +321,12 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
-    facts = _product_facts(lowered.machine, options)
-    library = build_library(kernels, blueprint, stored_part, options.has_threads, facts, levels)
+    made = stored_part, options.has_threads, _product_facts(lowered.machine, options), levels
+    library = build_library(kernels, blueprint, *made)
+    if not options.malloc:  # once more, with what is known of the code
+        stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)
+        functions = [replace(spec, stack=stacks[spec.name]) for spec in specs]
+        library = build_library(emit(lowered), replace(blueprint, functions=functions), *made)
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library
