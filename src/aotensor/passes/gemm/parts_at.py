@@ -48,13 +48,14 @@ def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribu
         symbol = form.symbol(role, tile) if role else f"{form.name}.{tile.suffix}"
         return define(symbol, tile.dtype, kinds, lambda b, args: body(b, tile, target, form, args), results)
 
-    return [
+    functions = [
         named("", arguments, _whole),
-        named("split", of_split, _split, [i32]),
-        named("sums", of_sums, _sums),
         named("parts", [*of_parts, context], _parts),
         named("units", [_INDEX, _INDEX, *of_parts], _units),
     ]
+    if target.packs_products:
+        functions += [named("split", of_split, _split, [i32]), named("sums", of_sums, _sums)]
+    return functions
 
 
 _Body: TypeAlias = "Callable[[KernelBuilder, Tile, Target, Form, Sequence[SSAValue]], Sequence[Scalar]]"
@@ -107,18 +108,18 @@ def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     sizes = [b.index(x).ssa for x in (b.imul(height, tile.rows), b.imul(width, tile.columns), depth)]
     *operands, context = args
 
-    def split() -> Sequence[Scalar]:
-        return [b.emit(func.CallOp(form.symbol("split", tile), [*operands, *sizes, context], [i32]), "int32")]
-
-    is_split = b.compare("gt", b.index(count), b.index(1))
-    (status,) = b.branch(is_split, split, lambda: [b.constant(1, "int32")])
-
     def parts() -> Sequence[Scalar]:
         whole = [*sizes[:2], b.index(b.imax(k, 1)).ssa, b.index(0).ssa]
         b.builder.insert(func.CallOp(form.symbol("parts", tile), [*operands, *whole, context], []))
         return ()
 
-    return b.branch(b.compare("eq", status, b.constant(0, "int32")), lambda: (), parts)
+    def split() -> Sequence[Scalar]:
+        status = b.emit(func.CallOp(form.symbol("split", tile), [*operands, *sizes, context], [i32]), "int32")
+        return b.branch(b.compare("eq", status, b.constant(0, "int32")), lambda: (), parts)
+
+    if not target.packs_products:
+        return parts()
+    return b.branch(b.compare("gt", b.index(count), b.index(1)), split, parts)
 
 
 def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Extent:

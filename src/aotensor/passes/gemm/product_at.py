@@ -42,9 +42,14 @@ def arguments_at(element: Attribute) -> list[Attribute]:
 def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
     """`@aot_gemm_at.*` and its helpers."""
     form = _form(tile)
-    return [
+    parts = [
         *parts_at(tile, target, form, arguments_at(tile.element)),
-        _define_part(tile, form),
+        _define_part(tile, form, target.packs_products),
+    ]
+    if not target.packs_products:
+        return parts
+    return [
+        *parts,
         _define_blocked(tile, target, form),
         define_panels(tile, form),
         define_tiles(tile, form),
@@ -64,13 +69,15 @@ def _kinds(form: Form) -> list[Attribute]:
     return [*form.source, *form.source, *form.result, *[IndexType()] * 6]
 
 
-def _define_part(tile: Tile, form: Form) -> func.FuncOp:
+def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
     """@aot_gemm_at_part(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start, i, j, p, m, n, k).
 
-    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]
+    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]   packs: may it ask for memory?
     """
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        if not packs:
+            return _without_memory(b, tile, args)
         status = b.emit(func.CallOp(form.symbol("blocked", tile), list(args), [i32]), "int32")
         has_memory = b.compare("eq", status, b.constant(0, "int32"))
         b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, args))
