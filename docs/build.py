@@ -1,13 +1,14 @@
 """Makes the pages under docs/cli from the help texts, those under docs/surface, and tables of targets.md, importers.md.
 
-    python docs/build.py
-
-Tests keep them equal.
+python docs/build.py                        tests keep them equal
+python docs/build.py pictures [NAME ...]    runs examples for docs/gallery, which takes minutes
 """
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from aotensor.codegen.targets.support import table
 from aotensor_cli.main import COMMANDS, group
 
 CLI: Final = Path(__file__).parent / "cli"
+SITE: Final = Path(__file__).parent / "site"
 TARGETS: Final = Path(__file__).parent / "targets.md"
 _WIDTH: Final = 100
 
@@ -56,4 +58,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["pictures"]:
+        sys.path.insert(0, str(SITE))
+        importlib.import_module("pictures").make(sys.argv[2:])
+    else:
+        main()

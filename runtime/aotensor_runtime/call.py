@@ -148,6 +148,11 @@ class LibraryFunction:
 
         return EntryPointer(self.spec, self._manifest.prefix, self._entries.typed)
 
+    def uniform(self) -> tuple[int, Context]:
+        """Address of the entry on strided arrays, and what its calls may use, for callers that outlive a call."""
+        self._use_blas()
+        return self._entries.uniform_address, self._context
+
     def low_level_callable(self, form: str = "integrand", /, **fixed: object) -> Any:
         """The function as a `scipy.LowLevelCallable`: `scipy.integrate.quad(lib.f.low_level_callable(w=w), 0, 1)`.
 

@@ -133,11 +133,15 @@ class Browser:
 
     def open(self, path: Path, anchor: str = "") -> float:
         """Load a file; gives the seconds until it is loaded and painted."""
+        return self.visit(f"{path.resolve().as_uri()}{anchor}")
+
+    def visit(self, url: str) -> float:
+        """Load a page; gives the seconds until it is loaded and painted."""
         self._go("about:blank")  # a page that differs in its anchor alone would not be loaded again
         self.complaints.clear()
         self.requests.clear()
         start = time.monotonic()
-        self._go(f"{path.resolve().as_uri()}{anchor}")
+        self._go(url)
         self.settle()
         return time.monotonic() - start
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,9 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from programs import ROOT
 
+from aotensor_cli.main import group
+
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = {
+    **dict.fromkeys(("tutorial", "extending", "verify", "sparse", "schedules", "complex", "stages"), ()),
+    "howto/cpp": ("c++", "cmake"),
+    "howto/makefile": ("make", "cc"),
+    "howto/scipy": (),
+    "howto/pymc": ("import pymc",),
+    "howto/browser": ("node", "import ziglang"),
+}
+"""Page → programs and modules that it needs."""
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -45,9 +60,18 @@ def run_commands(block: Block, environment: dict[str, str]) -> None:
     """Each `$ command` with the lines below it."""
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
-        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{block.page}:{block.line}: $ {command}\n{done.stdout}{done.stderr}"
-        check(block, done.stdout, expected)
+        code, printed, complaints = run_command(command, environment)
+        assert code == 0, f"{block.page}:{block.line}: $ {command}\n{printed}{complaints}"
+        check(block, printed, expected)
+
+
+def run_command(command: str, environment: dict[str, str]) -> tuple[int, str, str]:
+    """Exit code, output and errors; what only shows something runs here, where the compiler is loaded."""
+    if re.fullmatch(r"aotensor inspect [\w .,:/=-]+", command):
+        found = CliRunner().invoke(group, command.split()[1:])
+        return found.exit_code, found.stdout, found.stderr
+    done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -62,23 +86,37 @@ def environment(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     work.mkdir()
     monkeypatch.chdir(work)
     monkeypatch.setenv("AOTENSOR_CACHE_DIR", str(cache))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"PATH": path, "NO_COLOR": "1", "COLUMNS": "200"}
+    return os.environ | {"PATH": path}
+
+
+def skip_without(needs: tuple[str, ...]) -> None:
+    """Skip the page if a program, or a module written as `import x`, is not here."""
+    for need in needs:
+        _, _, module = need.partition("import ")
+        if module and importlib.util.find_spec(module) is None:
+            pytest.skip(f"there is no {module}")
+        elif not module and shutil.which(need) is None:
+            pytest.skip(f"there is no {need}")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", ["tutorial.md", "extending.md", "verify.md", "sparse.md", "schedules.md", "complex.md"]
+    "page",
+    [*PAGES, pytest.param("playground", marks=pytest.mark.again)],  # which a browser shows in tests/browser
 )
 def test_page(page: str, environment: dict[str, str]) -> None:
-    names: dict[str, Any] = {"__name__": page.removesuffix(".md")}
+    skip_without(PAGES.get(page, ("import ziglang",)))
+    names: dict[str, Any] = {"__name__": page}
     printed = ""
-    for block in read_blocks(ROOT / "docs" / page):
+    for block in read_blocks(ROOT / "docs" / f"{page}.md"):
         if block.file is not None:
             Path(block.file).write_text(block.text)
         elif block.language == "python":
             output = io.StringIO()
-            code = compile("\n" * block.line + block.text, page, "exec")
+            code = compile("\n" * block.line + block.text, block.page, "exec")
             with contextlib.redirect_stdout(output):
                 exec(code, names)
             printed = output.getvalue()

@@ -1,0 +1,116 @@
+"""What mkdocs asks while it builds the site: pages that are not in docs, links, and the rest of the navigation.
+
+    mkdocs build --strict        build/site
+    mkdocs serve                 http://127.0.0.1:8000, for those who write
+
+The pages of docs are read as they are; what else is shown is made here, at each build, from the repository.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import gallery
+import links
+import playground
+import reference
+import stages
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT: Final = links.ROOT
+DOCS: Final = ROOT / "docs"
+_ORIGINS: Final[dict[str, str]] = {}
+"""Page on the site → where its text is in the repository."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill the lists of the navigation that are folders, and add the pages that it does not name."""
+    assert config.nav is not None
+    named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
+    decisions = [f"decisions/{path.name}" for path in sorted((DOCS / "decisions").glob("*.md"))]
+    rest = [path.name for path in sorted(DOCS.glob("*.md")) if path.name not in named]
+    guides = [
+        f"howto/{path.name}" for path in sorted((DOCS / "howto").glob("*.md")) if f"howto/{path.name}" not in named
+    ]
+    examples = [path.stem for path in sorted((ROOT / "examples").glob("*.py"))]
+    for section in config.nav:
+        for title, pages in section.items():
+            if title == "How to":
+                pages += guides
+            elif title == "Gallery":
+                pages += [
+                    {name: [f"gallery/{x}.md" for x in listed]} for name, listed in gallery.groups(examples).items()
+                ]
+            elif title == "Inside":
+                pages += [*rest, {"Decisions": ["decisions/index.md", *decisions]}]
+            elif title == "Command line":
+                pages += [
+                    {path.stem: f"cli/{path.name}"}
+                    for path in sorted((DOCS / "cli").glob("*.md"))
+                    if path.stem != "index"
+                ]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that lie elsewhere, those that are made, and whatever a page links to."""
+    _ORIGINS.clear()
+    for origin in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *_benchmarks()]:
+        _add_page(files, config, origin)
+    for name, text in {**reference.pages(), **gallery.pages(), "decisions/index.md": _decisions()}.items():
+        files.append(File.generated(config, name, content=text))
+    _complete_stages(files, config)
+    _compile_playground(files, config)
+    for file in list(files.documentation_pages()):
+        origin = _ORIGINS.setdefault(file.src_uri, f"docs/{file.src_uri}")
+        for target in sorted(links.targets(file.content_string, origin)):
+            name = links.place(target)
+            if files.get_file_from_path(name) is None and (ROOT / target).is_file():
+                _add_page(files, config, target) if name.endswith(".md") else files.append(
+                    File.generated(config, name, abs_src_path=str(ROOT / target))
+                )
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links, and titles of blocks that are files."""
+    text = links.rewritten(markdown, _ORIGINS[page.file.src_uri], page.file.src_uri)
+    return re.sub(r"^```(\w+) file=(\S+)$", r'```\1 title="\2"', text, flags=re.MULTILINE)
+
+
+def _add_page(files: Files, config: MkDocsConfig, origin: str) -> None:
+    name = links.place(origin)
+    _ORIGINS[name] = origin
+    files.append(File.generated(config, name, content=(ROOT / origin).read_text(encoding="utf-8")))
+
+
+def _complete_stages(files: Files, config: MkDocsConfig) -> None:
+    page = files.get_file_from_path(stages.PAGE)
+    assert page is not None
+    page.content_string, pictures = stages.completed(page.content_string)
+    for name, svg in pictures.items():
+        files.append(File.generated(config, name, content=svg))
+
+
+def _compile_playground(files: Files, config: MkDocsConfig) -> None:
+    page = files.get_file_from_path(playground.PAGE)
+    assert page is not None
+    for name, content in playground.library(page.content_string).items():
+        files.append(File.generated(config, name, content=content))
+
+
+def _benchmarks() -> list[str]:
+    found = [ROOT / "benchmarks" / "misses.md", *sorted((ROOT / "benchmarks" / "results").glob("*.md"))]
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+def _decisions() -> str:
+    """The list of decisions, each with its question."""
+    lines = ["# Decisions", "", "What was weighed, what was chosen, and what it costs; half a page each.", ""]
+    for path in sorted((DOCS / "decisions").glob("*.md")):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        lines.append(f"- [{title}]({path.name})")
+    return "\n".join(lines) + "\n"
