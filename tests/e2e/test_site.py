@@ -57,7 +57,7 @@ def test_site(tmp_path: Path) -> None:
 
 
 def test_pictures_are_of_examples() -> None:
-    """Whatever lies in the gallery is of an example that is there; all but those of several processes have a picture."""
+    """Whatever lies in the gallery is of an example that is there; all but those of several processes have one."""
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     found = {path.stem for path in (DOCS / "gallery").iterdir()}
     assert found - examples == set()
